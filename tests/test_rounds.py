@@ -16,11 +16,11 @@ from ragauge.needs.base import (
     NothingToCount,
     QuestionFlow,
     Rounds,
+    Statements,
     Undefined,
     missing_fields,
     unanswerable,
 )
-from ragauge.needs.evidence import Statements
 from ragauge.questions import Decompose, Judgment, Question, judgment_key
 from ragauge.types import Answer, Decomposition, Failure, Identity, Sample, Statement
 

@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     from ragauge.needs.base import Need as Need
     from ragauge.needs.base import NothingToCount as NothingToCount
     from ragauge.needs.base import QuestionFlow as QuestionFlow
+    from ragauge.needs.base import Statements as Statements
+    from ragauge.needs.base import Support as Support
     from ragauge.needs.base import Undefined as Undefined
     from ragauge.needs.base import gather as gather
     from ragauge.needs.base import need as need
     from ragauge.needs.entailment import response_in_contexts as response_in_contexts
     from ragauge.needs.entailment import response_statements as response_statements
-    from ragauge.needs.evidence import Statements as Statements
-    from ragauge.needs.evidence import Support as Support
     from ragauge.questions import Classify as Classify
     from ragauge.questions import Decompose as Decompose
     from ragauge.questions import Entail as Entail
@@ -128,9 +128,8 @@ _HOMES = {
         "metrics.claims": "ClaimScores claim_scores",
         "metrics.registry": "value_of",
         "metrics.rubrics": "criterion graded",
-        "needs.base": "EvidenceTable Failed Need NothingToCount QuestionFlow Undefined gather need",
+        "needs.base": "EvidenceTable Failed Need NothingToCount QuestionFlow Statements Support Undefined gather need",
         "needs.entailment": "response_in_contexts response_statements",
-        "needs.evidence": "Statements Support",
         "questions": "Classify Decompose Entail Judgment Question Rate Relevant Rubric",
         "readers": "join read",
         "report.explain": "explain",

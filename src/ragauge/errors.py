@@ -42,13 +42,10 @@ class UnknownName(UsageError):
     ) -> None:
         names = sorted(known)
         close = list(dict.fromkeys([*get_close_matches(name, names, n=3), *related]))[:3]
-        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"known: {_some(names)}"
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        known_names = f"known: {', '.join(names[:20])}{more}"
+        hint = f"did you mean {' or '.join(map(repr, close))}?" if close else known_names
         super().__init__(f"unknown {what} {name!r}; {hint}{listing and f' {listing}'}")
-
-
-def _some(names: list[str], most: int = 20) -> str:
-    """The first names, and how many more there are."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 class BadParameter(UsageError):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import get_args
 
 import msgspec
 
@@ -68,27 +69,20 @@ COHERENCE = Rubric(
     ),
 )
 
-TOPICAL_MATCH = Rubric(
+_of_response = partial(Rubric, fields=("query", "response"), low=0, high=1)
+
+TOPICAL_MATCH = _of_response(
     name="topical_match",
-    fields=("query", "response"),
-    low=0,
-    high=1,
     wording="Is the response about what was asked? 1: exactly. 0.7: mostly. 0.4: partly. 0: about something else.",
 )
 
-COMPLETENESS = Rubric(
+COMPLETENESS = _of_response(
     name="completeness",
-    fields=("query", "response"),
-    low=0,
-    high=1,
     wording="Does the response deal with every part of the query? 1: all of it. 0.7: most. 0.4: some. 0: none.",
 )
 
-CONCISENESS = Rubric(
+CONCISENESS = _of_response(
     name="conciseness",
-    fields=("query", "response"),
-    low=0,
-    high=1,
     wording="Is the response free of what nobody asked for? 1: wholly. 0.7: mostly. 0.4: partly. 0: hardly at all.",
 )
 
@@ -103,11 +97,8 @@ CHUNK_UTILITY = Rubric(
     ),
 )
 
-REFUSAL = Rubric(
+REFUSAL = _of_response(
     name="refusal",
-    fields=("query", "response"),
-    low=0,
-    high=1,
     whole=True,
     wording=(
         "Does the response decline to answer the query? 1: all it says is that it has no answer, or that the documents "
@@ -116,18 +107,20 @@ REFUSAL = Rubric(
 )
 
 
-class Decompose(
-    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag="decompose", tag_field="kind"
+class _Asked(
+    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag=str.lower, tag_field="kind"
 ):
+    """What questions have in common: as JSON they name their kind."""
+
+
+class Decompose(_Asked, frozen=True):
     """Split `text` into statements, read as an answer to `query` where there is one."""
 
     text: str
     query: str | None = None
 
 
-class Entail(
-    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag="entail", tag_field="kind"
-):
+class Entail(_Asked, frozen=True):
     """Does `hypothesis` follow from the chunks of `premise` together, and does each chunk support or contradict it?
 
     query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
@@ -138,9 +131,7 @@ class Entail(
     query: str | None = None
 
 
-class Relevant(
-    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag="relevant", tag_field="kind"
-):
+class Relevant(_Asked, frozen=True):
     """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?"""
 
     query: str
@@ -148,14 +139,14 @@ class Relevant(
     reference: str | None = None
 
 
-class Classify(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag="classify", tag_field="kind"):
+class Classify(_Asked, frozen=True):
     """Does the opinion in `text` carry `trait` ("biased" or "toxic")?"""
 
     text: str
     trait: str
 
 
-class Rate(msgspec.Struct, frozen=True, gc=False, cache_hash=True, tag="rate", tag_field="kind"):
+class Rate(_Asked, frozen=True):
     """Grade `texts`, pairs of (field, text) in the rubric's order, on the scale of `rubric`."""
 
     rubric: Rubric
@@ -166,14 +157,12 @@ _encode = msgspec.json.Encoder().encode
 
 Question = Decompose | Entail | Relevant | Classify | Rate
 
-_KINDS = {Decompose: "decompose", Entail: "entail", Relevant: "relevant", Classify: "classify", Rate: "rate"}
-
-KINDS = tuple(_KINDS.values())
+KINDS = tuple(one.__name__.lower() for one in get_args(Question))
 
 
 def kind(question: Question) -> str:
     """The kind of a question, one of KINDS."""
-    return _KINDS[type(question)]
+    return type(question).__name__.lower()
 
 
 def topic(question: Question) -> str:
@@ -189,17 +178,16 @@ def language(question: Question) -> str:
     """The language of a question: the first that one of its texts is evidently in, or else "en"."""
     texts: tuple[str, ...]
     match question:
-        case Decompose():
-            texts = (f"{question.text} {question.query or ''}",)
-        case Entail():
-            query = question.query or ""
-            texts = (f"{question.hypothesis} {query}", " ".join((*question.premise, query)))
-        case Relevant():
-            texts = (question.query, question.text)
-        case Classify():
-            texts = (question.text,)
-        case Rate():
-            texts = tuple(text for _, text in question.texts)
+        case Decompose(text, query):
+            texts = (f"{text} {query or ''}",)
+        case Entail(premise, hypothesis, query):
+            texts = (f"{hypothesis} {query or ''}", " ".join((*premise, query or "")))
+        case Relevant(query, text):
+            texts = (query, text)
+        case Classify(text):
+            texts = (text,)
+        case Rate(_, fields):
+            texts = tuple(text for _, text in fields)
     return next(filter(None, map(foreign, texts)), "en")
 
 
@@ -245,25 +233,29 @@ YES_NO = frozenset({Label.YES, Label.NO})
 
 
 def invalid_reason(question: Question, answer: Answer) -> str | None:
-    """What is wrong with an answer to a question, or None.
-
-    Spans must lie inside their texts, labels must fit the kind, probabilities lie in 0..1, grades on the scale.
-    """
+    """What is wrong with an answer to a question, or None: spans outside texts, wrong labels, grades off the scale."""
     match question, answer:
         case Decompose(), Decomposition():
             if not all(piece.text.strip() for piece in answer.statements):
                 return "a statement is empty"
             return _invalid_span(question.text, (piece.span for piece in answer.statements))
         case Entail(), Verdict():
-            return _invalid_label(answer, ENTAILMENT) or _invalid_chunks(question, answer)
+            chunks, texts = answer.chunks, question.premise
+            if fault := _invalid_label(answer, ENTAILMENT):
+                return fault
+            if chunks and len(chunks) != len(texts):
+                return f"{len(chunks)} labels for {len(texts)} chunks"
+            faults = (_invalid_span(text, [chunk.span]) for text, chunk in zip(texts, chunks, strict=False))
+            return next(filter(None, faults), None)
         case Relevant(), Verdict():
             return _invalid_label(answer, YES_NO) or _invalid_span(question.text, [answer.span])
         case Classify(), Verdict():
             return _invalid_label(answer, YES_NO)
-        case Rate(), Grade():
-            return _invalid_grade(question, answer)
-        case _:
-            return f"a {type(answer).__name__.lower()} does not answer a question of kind {kind(question)!r}"
+        case Rate(rubric), Grade(value):
+            if not rubric.low <= value <= rubric.high:
+                return f"{value:g} lies outside {rubric.low:g} to {rubric.high:g}"
+            return f"{value:g} is not a whole number" if rubric.whole and value != int(value) else None
+    return f"a {type(answer).__name__.lower()} does not answer a question of kind {kind(question)!r}"
 
 
 def _invalid_span(text: str, spans: Iterable[Span | None]) -> str | None:
@@ -280,20 +272,4 @@ def _invalid_label(verdict: Verdict, labels: frozenset[Label]) -> str | None:
             return f"{one.label.value!r} is not one of {', '.join(sorted(labels))}"
         if one.probability is not None and not 0 <= one.probability <= 1:
             return f"the probability {one.probability} lies outside 0..1"
-    return None
-
-
-def _invalid_chunks(question: Entail, verdict: Verdict) -> str | None:
-    if verdict.chunks and len(verdict.chunks) != len(question.premise):
-        return f"{len(verdict.chunks)} labels for {len(question.premise)} chunks"
-    spans = [(text, chunk.span) for text, chunk in zip(question.premise, verdict.chunks, strict=False) if chunk.span]
-    return next((fault for text, span in spans if (fault := _invalid_span(text, [span]))), None)
-
-
-def _invalid_grade(question: Rate, grade: Grade) -> str | None:
-    rubric = question.rubric
-    if not rubric.low <= grade.value <= rubric.high:
-        return f"{grade.value:g} lies outside {rubric.low:g} to {rubric.high:g}"
-    if rubric.whole and grade.value != int(grade.value):
-        return f"{grade.value:g} is not a whole number"
     return None

@@ -25,11 +25,6 @@ class Counts(msgspec.Struct, frozen=True, gc=False):
         """The score, or None where there is nothing to count."""
         raise NotImplementedError
 
-    @property
-    def numbers(self) -> tuple[float, ...]:
-        """The counts, to be added over samples."""
-        return msgspec.structs.astuple(self)
-
 
 class Share(Counts, frozen=True, gc=False):
     """`hits` out of `total`."""
@@ -146,7 +141,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail it and none of them contradicts it."""
-        return is_entailed(self.label, self.chunks)
+        return is_entailed(self.label, (chunk.label for chunk in self.chunks))
 
     def chunk_labels(self, n: int) -> list[Label | None]:
         """The label of each of n chunks; the joint label for all where they were only judged together."""
@@ -170,10 +165,8 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
 
     def __repr__(self) -> str:
-        if self.failed is not None:
-            state = f"failed: {_excerpt(self.failed)!r}"
-        else:
-            state = _shown(self.value) if self.undefined is None else f"undefined: {_excerpt(self.undefined)!r}"
+        state = _shown(self.value) if self.undefined is None else f"undefined: {_excerpt(self.undefined)!r}"
+        state = state if self.failed is None else f"failed: {_excerpt(self.failed)!r}"
         counts = f", counts=({', '.join(map(_shown, self.counts))})" if self.counts else ""
         pieces = len(self.evidence)
         return f"Score({state}{counts}, {pieces} piece{'' if pieces == 1 else 's'} of evidence)"
@@ -220,9 +213,6 @@ def _excerpt(text: str, length: int = 60) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-#: The comparison that a gate requires, by the side on which it fails.
-_SIGNS = {"below": "≥", "above": "≤"}
-
 #: On which side of a bound values are worse.
 _WORSE: Mapping[Better, Literal["below", "above"]] = {"higher": "below", "lower": "above"}
 
@@ -230,11 +220,7 @@ _WORSE: Mapping[Better, Literal["below", "above"]] = {"higher": "below", "lower"
 class Gate(msgspec.Struct, frozen=True):
     """A bound that the estimate of a metric must meet, over all samples or over one slice.
 
-    Args:
-        metric: the key of the metric.
-        bound: the bound, on the metric's scale.
-        fails: the side of the bound on which the gate fails.
-        column, value: the slice: the samples with this value of a metadata column. Empty: all samples.
+    fails: the side of the bound on which the gate fails. column, value: the slice; empty for all samples.
     """
 
     metric: str
@@ -266,23 +252,17 @@ class Gate(msgspec.Struct, frozen=True):
             values = [one.value for one in run.slices.get(self.column, ())]
             known = f": {self.column} is one of {', '.join(values)}" if values and self.value not in values else ""
             return f"{self.key} has no value{known}"
-        below = self.fails == "below"
-        if (estimate.value < self.bound) if below else (estimate.value > self.bound):
-            return f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
-        return None
+        passes = estimate.value >= self.bound if self.fails == "below" else estimate.value <= self.bound
+        return None if passes else f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
 
     def __str__(self) -> str:
-        return f"{self.key} {_SIGNS[self.fails]} {self.bound:g}"
+        return f"{self.key} {'≥' if self.fails == 'below' else '≤'} {self.bound:g}"
 
 
 class Slice(msgspec.Struct, frozen=True):
-    """The samples with one value of a metadata column.
+    """The samples with one value of a metadata column: their number, and estimates by metric.
 
-    Args:
-        value: the value, as text.
-        samples: the number of samples.
-        estimates: the estimates over these samples, by metric.
-        worse: the metrics that are worse here than in all other samples, at a level of 5 % over all comparisons.
+    worse: the metrics that are worse here than in all other samples, at a level of 5 % over all comparisons.
     """
 
     value: str
@@ -291,28 +271,19 @@ class Slice(msgspec.Struct, frozen=True):
     worse: tuple[str, ...] = ()
 
 
-#: The slice of samples that lack the column.
-NO_VALUE = "(none)"
-
-
 def slice_value(sample: Sample, column: str) -> str:
-    """The value of a metadata column as text; JSON unless it is a string."""
+    """The value of a metadata column as text, JSON unless it is a string; "(none)" where it is missing."""
     value = sample.metadata.get(column)
     if value is None:
-        return NO_VALUE
+        return "(none)"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def gate_on(key: str, bound: float, fails: Literal["below", "above"] | None, known: Mapping[str, Better]) -> Gate:
     """The gate on a metric, or on a metric in a slice as in "faithfulness@domain=finance".
 
-    Args:
-        key: the metric, with its slice if it has one.
-        bound: the bound.
-        fails: the side on which the gate fails; None for the side on which the metric is worse.
-        known: metric -> whether higher or lower is better.
-
-    Raises UnknownName for another metric.
+    fails: None for the side on which the metric is worse. known: metric -> whether higher or lower is better. Raises
+    UnknownName for another metric.
     """
     for metric in sorted(known, key=len, reverse=True):  # claim_recall@contexts before claim_recall
         column, equals, value = key.removeprefix(f"{metric}@").partition("=")
@@ -326,10 +297,8 @@ def gate_on(key: str, bound: float, fails: Literal["below", "above"] | None, kno
 def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
     """A gate per bound: a minimum where higher is better, a maximum where lower is better; or the given gates, checked.
 
-    Raises:
-        UnknownName: a metric that was not measured.
-        BadParameter: a bound that is not a number or off the metric's scale, or a gate that fails on the side where
-            its metric is better.
+    Raises UnknownName for a metric that was not measured, BadParameter for a bound that is not a number, or as
+    `check_gate`.
     """
     if isinstance(bounds, Mapping):
         better = {metric: estimate.better for metric, estimate in estimates.items()}
@@ -349,11 +318,7 @@ def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[st
 def check_gate(gate: Gate, better: Better, scale: Scale | None, given: str, other: str) -> None:
     """Raise BadParameter for a gate that good values fail, or whose bound is off the scale.
 
-    Args:
-        better: whether higher or lower is better for its metric.
-        scale: of its metric; None where unknown.
-        given: the gate as the caller wrote it, for the message.
-        other: how to write the gate that fails on the other side.
+    given: the gate as the caller wrote it, for the message. other: how to write the one that fails on the other side.
     """
     if gate.fails != _WORSE[better]:
         raise BadParameter(f"{given}: {better} is better for {gate.metric}, so good runs would fail; {other}")
@@ -374,9 +339,7 @@ class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One sample with its scores by metric and its evidence by need, which metrics may share.
 
-    Args:
-        counted: the counts that the sample adds to metrics over the whole data set.
-        failures: why questions of the sample have no answer, with the judge's replies; the first few distinct ones.
+    counted: what it adds to metrics over the data set. failures: why questions have no answer; the first few.
     """
 
     sample: Sample
@@ -386,10 +349,7 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failures: tuple[Failure, ...] = ()
 
     def score(self, name: str) -> Score:
-        """The score of a metric, or the sample's counts for a metric over the data set, with its evidence.
-
-        Raises KeyError where there is neither.
-        """
+        """The score of a metric, or the counts for one over the data set, with its evidence. Raises KeyError."""
         record = self.scores.get(name) or self.counted[name]
         evidence = tuple(piece for key in record.evidence for piece in self.evidence.get(key, ()))
         return Score(record.value, record.undefined, record.failed, record.counts, evidence)
@@ -398,23 +358,9 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 class RunRecord(msgspec.Struct, omit_defaults=True):
     """One run over a data set.
 
-    Args:
-        id: unique, sortable by time.
-        started, finished: ISO 8601 in UTC.
-        data, data_hash: a description of the data read, and a hash of the samples.
-        judges: judge identity by kind of question.
-        status: "running", "finished", "interrupted" or "stopped".
-        asked, reused: the number of judgments asked of a judge, and of those already in the store.
-        labels, labelled: the number of human labels given with the run, and of answers that came from them.
-        stopped: why the run stopped by itself before the end of the data; its status is then "stopped".
-        notes: remarks of judges, such as the agreement of a panel.
-        left_out: metrics of the default set that could not be measured, with the reason.
-        failures, undefined: by metric, the first reason why samples failed, or are undefined.
-        empty: the number of empty responses.
-        bad_rows: the error messages of rows skipped on request.
-        slices: by metadata column, the slices that were asked for, the worst first.
-        about: by metric, what it is in one line.
-        columns: the columns of the data that are no fields of a sample; each sample has their values as `metadata`.
+    asked, reused: the number of judgments asked of a judge, and found in the store. labels, labelled: of human labels
+    given with the run, and of answers that came from them. stopped: why it stopped before the end of the data.
+    left_out, failures, undefined: reasons, by metric. about: each metric in one line. columns: not fields of a sample.
     """
 
     id: str

@@ -1,15 +1,9 @@
-"""Contract tests for judges and stores of your own.
-
-A test of a judge is one line: `check_judge(lambda: MyJudge(model="..."))`. `pack_agreement` measures how far an LLM
-judge that packs many questions into a call agrees with itself asking one at a time.
-"""
+"""A contract test for judges of your own: `check_judge(lambda: MyJudge(model="..."))`."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ragauge.judges.base import Judge, can_answer, checked
 from ragauge.questions import (
@@ -20,17 +14,12 @@ from ragauge.questions import (
     Classify,
     Decompose,
     Entail,
-    Judgment,
     Question,
     Rate,
     Relevant,
-    judgment_key,
-    kind,
 )
 from ragauge.run.sync import blocking
-from ragauge.scores import Share
-from ragauge.store import Store
-from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import Answer, Failure, Identity
 
 _QUERY = "When was the lighthouse built?"
 _RESPONSE = "The lighthouse was built in 1901. It is 30 metres high."
@@ -57,8 +46,8 @@ def check_judge(make: Callable[[], Judge], questions: Sequence[Question] = PLAIN
     """Check that a judge keeps its contract.
 
     Two judges of the same settings have equal identities, which can be pickled. The judge answers at least one
-    question. Each answer fits its question and is the same alone and in a batch (unless the judge works `by_sample`;
-    see `pack_agreement`). No questions give no answers. Unusual texts (empty, many scripts, very long) and kinds that
+    question. Each answer fits its question and is the same alone and in a batch, unless the judge works
+    `by_sample`. No questions give no answers. Unusual texts (empty, many scripts, very long) and kinds that
     it does not claim give an answer or a Failure, never an exception.
 
     Args:
@@ -112,60 +101,6 @@ def _odd_questions() -> list[Question]:
         found += [Relevant(text, _CHUNKS[0]), Relevant(_QUERY, text, text), Classify(text, "toxic")]
         found += [Rate(TOPICAL_MATCH, (("query", text), ("response", text)))]
     return found
-
-
-def pack_agreement(together: Judge, alone: Judge, questions: Sequence[Question] = PLAIN) -> dict[str, Share]:
-    """Measure how far a judge agrees with itself asking one question per call.
-
-    Args:
-        together: The judge as it is used, such as `rg.llm(...)`.
-        alone: The judge asking one question per call, such as `rg.llm(..., pack="alone")`.
-        questions: What both are asked.
-
-    Returns:
-        For each kind of question with a label or a grade, the share of equal answers. Questions that either judge fails
-        to answer are skipped.
-    """
-    return blocking(_pack_agreement, "pack_agreement")(together, alone, questions)
-
-
-async def _pack_agreement(together: Judge, alone: Judge, questions: Sequence[Question]) -> dict[str, Share]:
-    same: dict[str, list[bool]] = {}
-    answers = zip(questions, await together.answer(questions), await alone.answer(questions), strict=True)
-    for question, *both in answers:
-        values = [
-            one.label if isinstance(one, Verdict) else one.value for one in both if isinstance(one, Verdict | Grade)
-        ]
-        if len(values) == 2:
-            same.setdefault(kind(question), []).append(values[0] == values[1])
-    return {name: Share(sum(each), len(each)) for name, each in same.items()}
-
-
-def check_store(make: Callable[[Path], Store]) -> None:
-    """Check that a store keeps its contract: `check_store(Store.open)`.
-
-    Stored judgments are found, also after reopening. The first answer for a key stays. An unknown key finds nothing.
-
-    Args:
-        make: Opens the store at a path where there is none at first.
-
-    Raises:
-        AssertionError: The contract is broken; the message says how.
-    """
-    first, second, never = (_judgment(_QUERY, Label.YES), _judgment(_QUERY, Label.NO), _judgment("?", Label.NO))
-    with TemporaryDirectory(prefix="ragauge-") as folder:
-        for again in ("", " after reopening"):
-            with make(Path(folder) / "store") as store:
-                store.keep([second if again else first])
-                found = store.find([first.key, never.key])
-            _demand(never.key not in found, "a judgment was found that was never kept")
-            _demand(first.key in found, f"a judgment that was kept is not found{again}")
-            _demand(found[first.key] == first, f"{first} was kept first, and {found[first.key]} is found{again}")
-
-
-def _judgment(query: str, label: Label) -> Judgment:
-    question, judge = Relevant(query, _CHUNKS[0]), Identity("contract")
-    return Judgment(question, Verdict(label), judge, judgment_key(question, judge))
 
 
 def _demand(holds: bool, fault: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -65,16 +65,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 #: The fields with content, which a need may read.
-FIELDS = (
-    "query",
-    "response",
-    "contexts",
-    "references",
-    "source",
-    "reference_contexts",
-    "answers",
-    "answerable",
-)
+FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts", "answers", "answerable")
 
 
 Span = tuple[int, int]
@@ -134,19 +125,9 @@ class ChunkVerdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     span: Span | None = None
 
 
-class _Labelled(Protocol):
-    @property
-    def label(self) -> Label: ...
-
-
-def is_entailed(label: Label | None, chunks: Iterable[_Labelled]) -> bool:
-    """Whether a joint label is ENTAILED and no chunk contradicts the hypothesis; what every metric counts as support.
-
-    Args:
-        label: the label for all chunks together.
-        chunks: the label of each chunk, where known.
-    """
-    return label is Label.ENTAILED and not any(chunk.label is Label.CONTRADICTED for chunk in chunks)
+def is_entailed(label: Label | None, of_chunks: Iterable[Label]) -> bool:
+    """Whether a joint label is ENTAILED and no chunk contradicts the hypothesis: what metrics count as support."""
+    return label is Label.ENTAILED and Label.CONTRADICTED not in of_chunks
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="verdict"):
@@ -169,7 +150,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ve
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail the hypothesis and none of them contradicts it."""
-        return is_entailed(self.label, self.chunks)
+        return is_entailed(self.label, (chunk.label for chunk in self.chunks))
 
     @property
     def two_way(self) -> bool:
@@ -216,19 +197,10 @@ class Identity(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
 
 
 class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """One call to a model.
+    """One call to a model, of `asked` questions. model: the name reported by the server.
 
-    Args:
-        id: unique; the judgments it produced refer to it, in the order asked.
-        asked: the number of questions in it.
-        model: the name reported by the server.
-        prompt_tokens: as counted by the server, cached tokens included; estimated where the price is known and the
-            server reported none or too few.
-        cached_tokens: those of the prompt tokens that were cached.
-        completion_tokens: as prompt_tokens.
-        cost: in US dollars; None where the price is unknown.
-        seconds: from request to reply.
-        fault: what was wrong with the reply, if anything.
+    Tokens are as counted by the server, cached ones included in those of the prompt; estimated where the price is known
+    and it reported none or too few. cost: in US dollars. fault: what was wrong with the reply, if anything.
     """
 
     id: str
@@ -263,12 +235,7 @@ class TotalUsage(msgspec.Struct):
 
 
 class ModelResponse(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The response of a system under test.
-
-    Args:
-        key: a hash of the prompt and the system, 32 hex digits.
-        call: the id of the call that produced it.
-    """
+    """The response of a system under test. key: a hash of the prompt and the system. call: the id of the call."""
 
     key: str
     text: str

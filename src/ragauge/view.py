@@ -1,10 +1,8 @@
 """`ragauge view`: the server of the page, HTTP on 127.0.0.1, and which requests it serves; see docs/view.md.
 
-The page may show confidential data, and takes labels, so no other page in the same browser may reach it. The token in
-every path is a secret of the printed address: other pages cannot name an existing path. It is not in a cookie, since
-browsers send cookies to every port of a host. The Host header is checked, so that names that an attacker resolves to
-127.0.0.1 (DNS rebinding) are refused. No header allows other origins to read (CORS), and writes must come from the page
-itself.
+No other page in the same browser may reach it: the token in every path is a secret, and not a cookie, since browsers
+send cookies to every port of a host; the Host header is checked against DNS rebinding; no header allows other origins
+to read (CORS); and writes must come from the page itself.
 """
 
 from __future__ import annotations
@@ -35,9 +33,6 @@ from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.version import VERSION
 
-#: The number of ended runs whose parts are cached.
-HELD = 8
-
 _BLOCK = re.compile(r"samples-(\d{1,9})")
 
 
@@ -63,12 +58,6 @@ class PageResponse(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-#: The page has its own policy; this directive works only in a header.
-_PAGE_POLICY = "frame-ancestors 'none'"
-
-#: Replaces the data that a single file contains.
-SERVED = '<script type="application/json" id="served">{}</script>'
-
 _GIVEN = msgspec.json.Decoder(GivenLabel)
 
 
@@ -78,15 +67,17 @@ class App:
     def __init__(self, store: Store, by: str) -> None:
         self._store, self._by = store, by
         self._lock = threading.Lock()  # one thread makes what is kept while others wait
-        self._ended = lru_cache(HELD)(lambda run: _parts(Run.open(store, run)))
+        self._ended = lru_cache(8)(lambda run: _parts(Run.open(store, run)))  # of so many ended runs
         self._labellings: dict[str, Labelling] = {}
-        self._page = page("ragauge", "'self'", "view").replace("<!-- data -->", SERVED).encode()
+        served = '<script type="application/json" id="served">{}</script>'  # in place of the data of a single file
+        self._page = page("ragauge", "'self'", "view").replace("<!-- data -->", served).encode()
 
     def get(self, path: Sequence[str], query: Mapping[str, str]) -> PageResponse:
         """The resource at a path, given by its segments. Raises UnknownName if there is none."""
         match path:
             case [""]:
-                return PageResponse(self._page, "text/html; charset=utf-8", {"Content-Security-Policy": _PAGE_POLICY})
+                policy = {"Content-Security-Policy": "frame-ancestors 'none'"}  # what works only in a header
+                return PageResponse(self._page, "text/html; charset=utf-8", policy)
             case ["api", "runs"]:
                 return _json([self._listed(record) for record in self._store.runs()])
             case ["api", "compare"]:
@@ -113,7 +104,13 @@ class App:
                 except ValueError as error:
                     raise UsageError(f"not a label: {error}") from error
                 run = self._run(wanted)
-                self._keep(run, given)
+                labelling = self._labelling(run)
+                pieces = labelling.pieces(given.position, labelling.metric(given.metric))
+                piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
+                if piece is None:
+                    judgment = f"judgment {given.judgment!r} behind {given.metric}"
+                    raise UsageError(f"sample {given.position} has no {judgment}")
+                labelling.keep(piece.question, parse_answer(piece.question, given.answer), self._by, given.draw)
                 return _json(self._sample(run, given.position, given.metric))
         raise UnknownName("address to post to", "/".join(path), ["api/runs/RUN/labels"])
 
@@ -163,8 +160,7 @@ class App:
         drawn = labelling.next(chosen, skipped)
         pieces = labelling.open(drawn, chosen) if drawn else []
         id = self._store.sample(run.id, drawn.position).sample.id if drawn else None
-        shown = {"metric": chosen, "draw": drawn, "id": id}
-        return {**shown, "pieces": [_piece(piece) for piece in pieces]}
+        return {"metric": chosen, "draw": drawn, "id": id, "pieces": [_piece(piece) for piece in pieces]}
 
     def _sample(self, run: Run, position: int, metric: str) -> dict[str, Any]:
         """The pieces of one metric of a sample with their labels, and its scores with these."""
@@ -172,14 +168,6 @@ class App:
         pieces = labelling.pieces(position, metric) if metric in labelling.metrics else []
         scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
         return {"pieces": [_piece(piece) for piece in pieces], "scores": scores}
-
-    def _keep(self, run: Run, given: GivenLabel) -> None:
-        labelling = self._labelling(run)
-        pieces = labelling.pieces(given.position, labelling.metric(given.metric))
-        piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
-        if piece is None:
-            raise UsageError(f"sample {given.position} has no judgment {given.judgment!r} behind {given.metric}")
-        labelling.keep(piece.question, parse_answer(piece.question, given.answer), self._by, given.draw)
 
 
 def _parts(run: Run) -> dict[str, bytes]:
@@ -236,9 +224,6 @@ HEADERS: Mapping[str, str] = {
 
 #: The largest body of a request, in bytes.
 MAX_BODY = 65_536
-
-#: Seconds after which an idle connection is closed.
-TIMEOUT = 30
 
 
 class Server(ThreadingHTTPServer):
@@ -300,19 +285,19 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_version = f"ragauge/{VERSION}"
     sys_version = ""
-    timeout = TIMEOUT
+    timeout = 30  # seconds after which an idle connection is closed
 
     def do_GET(self) -> None:
         """Serve a GET request."""
         if self._admitted():
-            url = urlsplit(self.path)
-            self._answer(lambda: self.server.app.get(_segments(url.path), dict(parse_qsl(url.query))))
+            query = dict(parse_qsl(urlsplit(self.path).query))
+            self._answer(lambda path: self.server.app.get(path, query))
 
     def do_POST(self) -> None:
         """Serve a POST request."""
         if self._admitted():
             body = self._body()
-            self._answer(lambda: self.server.app.post(_segments(urlsplit(self.path).path), body))
+            self._answer(lambda path: self.server.app.post(path, body))
 
     def _admitted(self) -> bool:
         """Whether the request may be served. Its body is not read before; a refusal closes the connection."""
@@ -330,10 +315,10 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         return b""
 
-    def _answer(self, respond: Callable[[], PageResponse]) -> None:
-        """Send the result of `respond`, or its error."""
+    def _answer(self, respond: Callable[[Sequence[str]], PageResponse]) -> None:
+        """Send the response to the segments of the path after the token, or its error."""
         try:
-            self._send(200, respond())
+            self._send(200, respond([unquote(step) for step in urlsplit(self.path).path.split("/")[2:]]))
         except (UnknownName, IndexError) as error:
             self._send(404, _fault(str(error)))
         except RagaugeError as error:
@@ -351,10 +336,5 @@ class Handler(BaseHTTPRequestHandler):
         """Log nothing, so that no log holds the token."""
 
 
-def _segments(path: str) -> list[str]:
-    """The segments of a path after the token."""
-    return [unquote(step) for step in path.split("/")[2:]]
-
-
 def _fault(message: str) -> PageResponse:
-    return PageResponse(msgspec.json.encode({"error": message}))
+    return _json({"error": message})

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from ragauge.judges.base import RecordingJudge
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.questions import Judgment, Question, Relevant, judgment_key
 from ragauge.run.sync import blocking
-from ragauge.store import Store
-from ragauge.testing import PLAIN, check_judge, check_store
+from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 
@@ -141,18 +139,3 @@ def test_a_good_judge_passes() -> None:
 
     check_judge(Good)
     asyncio.run(notebook())
-
-
-def test_our_store_keeps_the_contract() -> None:
-    """The SQLite store passes the contract."""
-    check_store(Store.open)
-
-
-def test_a_store_that_forgets_is_reported() -> None:
-    """A store that does not outlive its closing breaks the contract."""
-
-    def forgetful(path: Path) -> Store:
-        return Store.temporary()
-
-    with pytest.raises(AssertionError, match="after reopening"):
-        check_store(forgetful)

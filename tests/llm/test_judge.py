@@ -20,8 +20,7 @@ from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Completion
 from ragauge.judges.llm.packing import PromptStyle
 from ragauge.questions import Decompose, Relevant, kind
-from ragauge.scores import Share
-from ragauge.testing import PLAIN, check_judge, pack_agreement
+from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Failure
 
 
@@ -39,15 +38,6 @@ def test_it_keeps_the_contract() -> None:
     check_judge(lambda: LLMJudge(Model()))
     check_judge(lambda: LLMJudge(Model(), pack="alone", style=PromptStyle(False, True)))
     assert LLMJudge(Model()).answers == {"decompose", "entail", "relevant", "classify", "rate"}
-
-
-def test_packed_and_alone_can_be_compared() -> None:
-    """The agreement of a judge with itself asking one thing a call is reported by kind."""
-    reported = pack_agreement(LLMJudge(Model()), LLMJudge(Model(), pack="alone"))
-    assert reported == {
-        kind: Share(total, total) for kind, total in (("entail", 2), ("relevant", 2), ("classify", 1), ("rate", 3))
-    }
-    assert pack_agreement(LLMJudge(Model()), LLMJudge(Model(lambda prompt: "never"))) == {}
 
 
 def test_a_wave_takes_as_few_calls_as_it_fits_in() -> None:

@@ -151,14 +151,6 @@ def test_trust_eval_forgives_a_document_with_the_same_answer(
     assert value(metric, response="A: a [1][2].", contexts=chunks, answering=words) == precision
 
 
-def test_authors_are_found_by_what_is_known_of_a_document(value: Valuing) -> None:
-    """A name and a year point at the document whose id, title, author and year hold them."""
-    chunks = [Chunk("d", "1", "Jones 2019"), Chunk("a", "2", metadata={"author": "Smith, J.", "year": 2020})]
-    given: dict[str, Any] = {"contexts": chunks, "answering": words}
-    assert value("citation_recall(style=authors)", response="A: a (Smith, 2020).", **given) == 1.0
-    assert value("citation_precision(style=authors)", response="A: a (Brown, 2020).", **given) == 0.0
-
-
 PIECES = st.lists(st.sampled_from(["A: a", "A: b", "C: c", ". ", " [1]", " [2]", "[3]", " [9]", "\n"]), max_size=8)
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.base import Composite, DatasetMetric, Metric, composite, pooled
-from ragauge.metrics.registry import METRICS, parse_metric
+from ragauge.metrics.base import Composite, DatasetMetric, Metric, pooled
+from ragauge.metrics.registry import METRICS, composite, parse_metric
 from ragauge.questions import Question, Rate
 from ragauge.types import Answer, Failure, Grade
 
@@ -90,7 +90,7 @@ def test_the_scale_of_a_composite_is_that_of_its_parts() -> None:
 def test_what_no_composite_can_be_made_of(weights: dict[str, float], error: type[Exception], message: str) -> None:
     """Weights and parts that give no weighted mean on a sample are refused with a reason, before any run."""
     with pytest.raises(error, match=message):
-        composite(weights, parse_metric)
+        composite(weights)
 
 
 @pytest.mark.parametrize("metric", [one for one in METRICS if one.counts and not one.parts], ids=lambda one: one.key)

@@ -46,7 +46,6 @@ def test_lists_are_scored_both_ways(scores: Scoring, sample: Sampling) -> None:
     [
         ("brackets", "Daei [1], Bican [2]"),
         ("parentheses", "Daei (1), Bican (2)"),
-        ("authors", "Daei (Smith, 2020), Bican (see Lee, 2019)"),
     ],
 )
 def test_citations_are_left_out_however_they_are_written(style: str, response: str, scores: Scoring) -> None:

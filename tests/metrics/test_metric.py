@@ -11,9 +11,8 @@ from ragauge.metrics.base import Measure, Metric, MetricResult, metric
 from ragauge.metrics.checks import bleu, chrf, rouge
 from ragauge.metrics.claims import faithfulness, hallucination
 from ragauge.metrics.registry import METRICS
-from ragauge.needs.base import Failed, NeedOutcome, Undefined
+from ragauge.needs.base import Failed, NeedOutcome, Texts, Undefined
 from ragauge.needs.entailment import response_and_references
-from ragauge.needs.evidence import Texts
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Score, Share
 
 TEXTS = Texts("r", ("g",))

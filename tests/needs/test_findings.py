@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.needs.evidence import NotReported, Statements, Support
+from ragauge.needs.base import NotReported, Statements, Support
 from ragauge.questions import Entail, Judgment
 from ragauge.types import ChunkVerdict, Identity, Label, Statement, Verdict
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.needs.base import NothingToCount, QuestionFlow, answerable, gather, need
-from ragauge.needs.evidence import Statements
+from ragauge.needs.base import NothingToCount, QuestionFlow, Statements, answerable, gather, need
 from ragauge.questions import Decompose, Question
 from ragauge.types import Sample
 

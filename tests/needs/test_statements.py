@@ -12,7 +12,7 @@ from ragauge.needs.entailment import (
     references_of,
     response_and_references,
     response_claims,
-    response_split_by,
+    response_sentences,
     response_statements,
 )
 from ragauge.questions import Decompose, Question
@@ -58,10 +58,9 @@ def test_claims_are_the_statements_that_can_be_checked(worked: Working) -> None:
 
 def test_a_rule_cuts_a_response_without_a_judge(worked: Working) -> None:
     """The pieces a rule finds have their spans and are taken for claims, and nobody is asked."""
-    cut = response_split_by(lambda text: [(0, 1), (2, len(text))])
-    found, asked = worked(cut(Sample("1", response="a bc")))
+    found, asked = worked(response_sentences(Sample("1", response="It rained. We left.")))
     assert asked == []
-    assert found.pieces == (Statement("a", (0, 1)), Statement("bc", (2, 4)))
+    assert found.pieces == (Statement("It rained.", (0, 10)), Statement("We left.", (11, 19)))
     assert found.claims == found
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ragauge.needs.base import EvidenceTable, Need
+from ragauge.needs.base import EvidenceTable, Need, Supports
 from ragauge.needs.entailment import (
     reference_claims_in_contexts,
     reference_claims_in_query,
@@ -18,7 +18,6 @@ from ragauge.needs.entailment import (
     response_in_contexts,
     response_in_references,
 )
-from ragauge.needs.evidence import Supports
 from ragauge.questions import Decompose, Entail, Question
 from ragauge.types import Answer, Chunk, Decomposition, Label, Sample, Statement, Verdict
 

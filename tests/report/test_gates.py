@@ -7,8 +7,8 @@ import pytest
 from tests.report.judged import measured
 
 import ragauge as rg
+from ragauge.needs.base import Support
 from ragauge.needs.entailment import response_in_contexts
-from ragauge.needs.evidence import Support
 from ragauge.scores import Gate
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
 from ragauge.text.overlap import bleu
-from ragauge.text.tokens import valor_tokens, whitespace_tokens
+from ragauge.text.tokens import valor_tokens
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", "A", ".", "b,", "$5"]), max_size=15).map(" ".join)
 REFERENCES = st.lists(TEXTS, min_size=1, max_size=4)
@@ -42,8 +42,8 @@ def test_unsmoothed_values_are_those_of_nltk(response: str, references: list[str
 @settings(max_examples=150, derandomize=True, deadline=None)
 def test_method_1_values_are_those_of_nltk(response: str, references: list[str], weights: list[float]) -> None:
     """Smoothing with epsilon 0.1 on whitespace tokens, as Dataworkz has it, gives NLTK's value."""
-    golden = [whitespace_tokens(reference) for reference in references]
-    expected = nltk_bleu(golden, whitespace_tokens(response), weights, "method1")
+    golden = [reference.split() for reference in references]
+    expected = nltk_bleu(golden, response.split(), weights, "method1")
     assert bleu(response, references, weights, tokenizer="whitespace", smoothing="method1") == expected
 
 

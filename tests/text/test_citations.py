@@ -9,15 +9,13 @@ from hypothesis import strategies as st
 from ragauge.text.citations import CitationStyle, citations_in
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
 
-FIVE = [""] * 5
-LABELS = ["Smith, J. (2020). On bees", "Jones and Lee 2019", "Müller 2021a", "Müller 2021b", "van der Berg 2001"]
-LABELS += ["World Bank 2020 Oliveira wings", "World Health Organization 2020", "Adams et al. 2018"]
+FIVE = 5
 
 
-def read(text: str, labels: list[str], style: CitationStyle = "brackets") -> list[str]:
-    """Each citation as "written>chunk", counted from 1, or "written>nothing", "written>year"."""
-    found = citations_in(text, labels, style)
-    return [f"{one.written}>{one.reach if one.chunk is None else one.chunk + 1}" for one in found]
+def read(text: str, chunks: int, style: CitationStyle = "brackets") -> list[str]:
+    """Each citation as "written>chunk", counted from 1, or "written>nothing"."""
+    found = citations_in(text, chunks, style)
+    return [f"{one.written}>{'nothing' if one.chunk is None else one.chunk + 1}" for one in found]
 
 
 @pytest.mark.parametrize(
@@ -37,8 +35,8 @@ def read(text: str, labels: list[str], style: CitationStyle = "brackets") -> lis
         ("Bees hum [^2].", ["2>2"]),
         ("Bees hum 【3†source】.", ["3>3"]),
         ("Bees hum [1](https://bees.example/7).", ["1>1"]),
-        ("In [2020] bees hummed [1].", ["2020>year", "1>1"]),
-        ("From [2019-2021] on.", ["2019-2021>year"]),
+        ("In [2020] bees hummed [1].", ["1>1"]),
+        ("From [2019-2021] on.", []),
         ("Bees hum [ 1 ].", ["1>1"]),
         ("Bees hum [1;2].", ["1>1", "2>2"]),
         ("Bees hum [1 and 2].", ["1>1", "2>2"]),
@@ -53,7 +51,7 @@ def read(text: str, labels: list[str], style: CitationStyle = "brackets") -> lis
     ],
 )
 def test_brackets(text: str, found: list[str]) -> None:
-    """Numbers in brackets are read one by one, with ranges written out, and years are distinguished."""
+    """Numbers in brackets are read one by one, with ranges written out, and years are left out."""
     assert read(text, FIVE) == found
 
 
@@ -62,7 +60,7 @@ def test_brackets(text: str, found: list[str]) -> None:
     [
         ("Bees hum (1).", ["1>1"]),
         ("Bees hum (1, 2) and sting (4-5).", ["1>1", "2>2", "4>4", "5>5"]),
-        ("Bees hummed in (1999).", ["1999>year"]),
+        ("Bees hummed in (1999).", []),
         ("(1) Bees hum.\n(2) Wasps sting (3).", ["3>3"]),
         ("Bees hum ( 1 ) and sting (2 and 3) or fly (Doc 4).", ["1>1", "2>2", "3>3", "4>4"]),
         ("Bees hum [1].", []),
@@ -73,71 +71,9 @@ def test_parentheses(text: str, found: list[str]) -> None:
     assert read(text, FIVE, "parentheses") == found
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Bees hum (Smith, 2020).", ["Smith 2020>1"]),
-        ("Bees hum (Smith et al., 2020; Jones & Lee, 2019).", ["Smith et al. 2020>1", "Jones & Lee 2019>2"]),
-        ("Bees hum (Smith, J., 2020, p. 3).", ["Smith, J. 2020>1"]),
-        ("Bees hum (see Smith, 2020).", ["Smith 2020>1"]),
-        ("Bees hum (e.g., Smith 2020: 15).", ["Smith 2020>1"]),
-        ("Bees hum (for a review, see also Smith, 2020; 2021).", ["Smith 2020>1", "Smith 2021>nothing"]),
-        ("Bees hum (Smith, 2020, 2021).", ["Smith 2020>1", "Smith 2021>nothing"]),
-        ("Bees hum [Müller 2021a, b].", ["Müller 2021a>3", "Müller 2021b>4"]),
-        ("Bees hum (Müller, 2021).", ["Müller 2021>3"]),
-        ("Bees hum (van der Berg, 2001).", ["van der Berg 2001>5"]),
-        ("Bees hum (World Health Organization, 2020).", ["World Health Organization 2020>7"]),
-        ("Bees hum (World Health Organization [WHO], 2020).", ["World Health Organization 2020>7"]),
-        ("Bees hum (WHO, 2020; FAO, 2020).", ["WHO 2020>7", "FAO 2020>nothing"]),
-        ("Bees hum (Li, 2020; Ng, 2020).", ["Li 2020>nothing", "Ng 2020>nothing"]),
-        ("Bees hum (Brown, 1999).", ["Brown 1999>nothing"]),
-        ("Bees hum (Smith, 1990).", ["Smith 1990>nothing"]),
-        ("Bees hum (Smith & Brown, 2020).", ["Smith & Brown 2020>nothing"]),
-        ("Smith et al. (2020) hear bees.", ["Smith et al. 2020>1"]),
-        ("In Paris, John Smith (2020) heard bees.", ["John Smith 2020>1"]),
-        ("However, Jones and Lee (2019, p. 3) hear wasps.", ["Jones and Lee 2019>2"]),
-        ("The World Bank (2020) counts bees.", ["World Bank 2020>6"]),
-        ("Adams (2018) counts bees.", ["Adams 2018>8"]),
-        ("Bees hummed (2020).", ["2020>year"]),
-        ("In March (2020) bees hummed.", ["March 2020>year"]),
-        ("Bees hummed (March, 2020).", ["March 2020>year"]),
-        ("A film on bees (made in Japan, 2020) and `f(Smith, 2020)`.", ["Japan 2020>year"]),
-        ("A film on bees (from early 2020, 20 minutes).", []),
-    ],
-)
-def test_authors(text: str, found: list[str]) -> None:
-    """Names and a year point at the first chunk whose label holds them, as whole words and all of them."""
-    assert read(text, LABELS, "authors") == found
-
-
-@pytest.mark.parametrize(("cited", "found"), [("2020a", 1), ("2020b", 2), ("2020c", "nothing"), ("2020", 1)])
-def test_letters_tell_works_of_a_year_apart_also_where_labels_do_not(cited: str, found: object) -> None:
-    """Of two works alike but for their titles 2020a is the first and 2020b the second."""
-    assert read(f"Bees hum (Smith, {cited}).", ["Smith 2020 On bees", "Smith 2020 On wasps"], "authors") == [
-        f"Smith {cited}>{found}"
-    ]
-
-
-@pytest.mark.parametrize(
-    "repeated",
-    [
-        "World Bank Health ",
-        "(Smith ",
-        pytest.param("Smith (2020) ", marks=pytest.mark.slow),
-        "(Smith, 2020; ",
-        "Lee, and ",
-    ],
-)
-@pytest.mark.timeout(20)
-def test_authors_are_found_in_time_that_grows_with_the_text(repeated: str) -> None:
-    """A text of 300,000 characters is read within seconds, whatever it is made of."""
-    found = citations_in(repeated * (300_000 // len(repeated)), LABELS, "authors")
-    assert len(found) == (300_000 // len(repeated) if repeated == "Smith (2020) " else 0)
-
-
 def test_a_bracketed_year_is_a_citation_among_so_many_chunks() -> None:
     """Where there are more chunks than the year says, its number is one of theirs."""
-    assert read("Bees hum [1200].", [""] * 1500) == ["1200>1200"]
+    assert read("Bees hum [1200].", 1500) == ["1200>1200"]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +86,6 @@ def test_a_bracketed_year_is_a_citation_among_so_many_chunks() -> None:
         ("Bees hum.\n\n[1][2]", "brackets", [("Bees hum.", "1 2")]),
         ("- Bees [1]\n- Wasps [2]", "brackets", [("Bees", "1"), ("Wasps", "2")]),
         ("In [2020] bees hummed [1, 2].", "brackets", [("In [2020] bees hummed.", "1 2")]),
-        ("Smith et al. (2020) hear bees.", "authors", [("Smith et al. (2020) hear bees.", "Smith et al. 2020")]),
         ('He said "yes." [1] Then he left. [2]', "brackets", [('He said "yes."', "1"), ("Then he left.", "2")]),
         ("He said “yes.” [1] Then he left. [2]", "brackets", [("He said “yes.”", "1"), ("Then he left.", "2")]),
         ("Sie sagte „ja.“ [1] Dann ging er. [2]", "brackets", [("Sie sagte „ja.“", "1"), ("Dann ging er.", "2")]),
@@ -159,7 +94,6 @@ def test_a_bracketed_year_is_a_citation_among_so_many_chunks() -> None:
         ("A fact. ([1]) B fact. ([2])", "brackets", [("A fact.", "1"), ("B fact.", "2")]),
         ("It was Acme Inc. [1] It was big [2].", "brackets", [("It was Acme Inc.", "1"), ("It was big.", "2")]),
         ("He met B [1]. C left.", "brackets", [("He met B.", "1"), ("C left.", "")]),
-        ("Bees hum. (Smith, 2020) Bats fly.", "authors", [("Bees hum.", "Smith 2020"), ("Bats fly.", "")]),
         ("1. Bees hum. [1]\n2. Bats fly [2].", "brackets", [("Bees hum.", "1"), ("Bats fly.", "2")]),
         ("Bees hum.", "brackets", [("Bees hum.", "")]),
         ("[1] [2]", "brackets", []),
@@ -168,7 +102,7 @@ def test_a_bracketed_year_is_a_citation_among_so_many_chunks() -> None:
 )
 def test_sentences_with_their_citations(text: str, style: CitationStyle, pieces: list[tuple[str, str]]) -> None:
     """A mark belongs to its sentence, also behind the full stop, and is no part of what the sentence says."""
-    found = cited_sentences(text, LABELS if style == "authors" else FIVE, style)
+    found = cited_sentences(text, FIVE, style)
     assert [(one.text, " ".join(cited.written for cited in one.citations)) for one in found] == pieces
 
 
@@ -257,13 +191,12 @@ FRAGMENTS = st.lists(
 ).map("".join)
 
 
-@given(text=FRAGMENTS, style=st.sampled_from(["brackets", "parentheses", "authors"]))
+@given(text=FRAGMENTS, style=st.sampled_from(["brackets", "parentheses"]))
 def test_every_citation_of_a_text_that_says_something_has_one_sentence(text: str, style: CitationStyle) -> None:
     """No citation is lost, none is given twice, and pieces come in order and apart."""
     pieces = cited_sentences(text, FIVE, style)
     cited = [one for piece in pieces for one in piece.citations]
-    wanted = [one for one in citations_in(text, FIVE, style) if one.reach != "year"]
-    assert cited == (wanted if pieces else [])
+    assert cited == (list(citations_in(text, FIVE, style)) if pieces else [])
     ends = [place for piece in pieces for place in piece.span]
     assert ends == sorted(ends)
     assert all(any(map(str.isalnum, piece.text)) for piece in pieces)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +45,6 @@ TEXTS = st.one_of(
 )
 
 
-@pytest.fixture
-def without_library(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A machine on which sentencex is not installed."""
-    monkeypatch.setitem(sys.modules, "sentencex", None)
-    sentences_module.splitter.cache_clear()
-    yield
-    sentences_module.splitter.cache_clear()
-
-
 def split(text: str) -> list[str]:
     """The sentences as texts."""
     return [text[start:end] for start, end in sentences(text)]
@@ -64,14 +53,6 @@ def split(text: str) -> list[str]:
 @pytest.mark.parametrize("case", GOLDEN, ids=[case["shows"] for case in GOLDEN])
 def test_golden_splits(case: dict[str, Any]) -> None:
     """Each hand-written case is split as written."""
-    assert split(case["text"]) == case["sentences"]
-
-
-@pytest.mark.usefixtures("without_library")
-@pytest.mark.parametrize("case", GOLDEN, ids=[case["shows"] for case in GOLDEN])
-def test_golden_splits_without_the_library(case: dict[str, Any]) -> None:
-    """The splitter of the standard library gives the same on every golden case."""
-    assert splitter() == "builtin"
     assert split(case["text"]) == case["sentences"]
 
 

@@ -14,10 +14,10 @@ from rouge_score.tokenize import tokenize as rouge_score_tokens
 from ragauge.text.tokens import (
     TOKENIZERS,
     rouge_tokens,
+    stem_tokens,
     tokenizer_named,
     unicode_tokens,
     valor_tokens,
-    whitespace_tokens,
 )
 
 VALOR = RegexpTokenizer(r"\w+|\$\d+|[^\s.]+")
@@ -33,7 +33,7 @@ TEXTS = st.text(st.one_of(TRICKY, KNOWN_TO_BOTH), max_size=40)
 def test_rouge_tokens_are_those_of_rouge_score(text: str) -> None:
     """Any text, stemmed or not, gives exactly rouge-score's tokens."""
     assert rouge_tokens(text) == rouge_score_tokens(text, None)
-    assert rouge_tokens(text, stemmer=True) == rouge_score_tokens(text, PorterStemmer())
+    assert stem_tokens(rouge_tokens(text)) == rouge_score_tokens(text, PorterStemmer())
 
 
 @given(TEXTS)
@@ -60,7 +60,7 @@ def test_valor_tokens_of_known_texts(text: str, tokens: list[str]) -> None:
 
 def test_whitespace_tokens_keep_case_and_punctuation() -> None:
     """Only whitespace separates."""
-    assert whitespace_tokens(" Yes, it\tis.\n") == ["Yes,", "it", "is."]
+    assert tokenizer_named("whitespace")(" Yes, it\tis.\n") == ["Yes,", "it", "is."]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,8 @@ def test_helpers_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
             assert trust_eval.contains(given["context"], given["short_answers"]) is expected
         elif row["metric"].startswith("remove_citations"):
             assert trust_eval.without_citations(given["text"]) == expected["removed"]
-            assert trust_eval.citations(given["text"]) == expected["refs_one_based"]
+            numbers = [number for number, _ in trust_eval.citations(given["text"])]
+            assert numbers == expected["refs_one_based"]
         else:
             continue
         seen += 1
@@ -86,4 +87,4 @@ def test_items_and_their_places() -> None:
 def test_spans_of_citations() -> None:
     """Each citation is where its span says, with its bracket where that follows at once."""
     text = "Bees hum [1][2, 3]."
-    assert [text[a:b] for a, b in trust_eval.citation_spans(text)] == ["[1]", "[2"]
+    assert [text[a:b] for _, (a, b) in trust_eval.citations(text)] == ["[1]", "[2"]

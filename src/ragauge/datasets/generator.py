@@ -33,10 +33,9 @@ from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import REPEATED, extract_object
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
-from ragauge.needs.entailment import citation_labels, support
-from ragauge.needs.evidence import Statements, Support
+from ragauge.needs.entailment import support
 from ragauge.readers import SampleReader, read
 from ragauge.run.asking import Budget, Dispatcher, LazyExitStack, Stopped, check_priced, unpriced
 from ragauge.run.prepare import opened_store
@@ -136,8 +135,8 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
     def flow(sample: Sample) -> QuestionFlow[AddedCitations]:
         text = sample.response or ""
         cut = cited_items if form == "list" else cited_sentences
-        pieces = cut(text, [""] * len(sample.contexts or ()))
-        if not pieces or _cites(text, citation_labels(sample)) or find_refusal(text, instructed_refusal(sample)):
+        pieces = cut(text, len(sample.contexts or ()))
+        if not pieces or _cites(text, len(sample.contexts or ())) or find_refusal(text, instructed_refusal(sample)):
             raise NothingToCount("there is nothing to cite")
         statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
         chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
@@ -148,10 +147,11 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
     return Need(f"citing({form})", ("response", "contexts"), frozenset({"entail:support"}), flow)
 
 
-def _cites(text: str, chunks: Sequence[str]) -> bool:
-    """Whether a text has citations: numbers in brackets, or in any style one of the chunks, by the names given."""
-    reached = (one.reach for style in get_args(CitationStyle) for one in citations_in(text, chunks, style))
-    return bool(citation_marks(text)) or "chunk" in reached
+def _cites(text: str, chunks: int) -> bool:
+    """Whether a text has citations: numbers in brackets, or in parentheses one of a chunk."""
+    return bool(citation_marks(text)) or any(
+        one.chunk is not None for style in get_args(CitationStyle) for one in citations_in(text, chunks, style)
+    )
 
 
 def _best(verdict: Verdict, chunks: int) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +13,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type
 import msgspec
 
 from ragauge.errors import BadParameter, MissingExtra, UnknownName
-from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Undefined, raised
-from ragauge.needs.evidence import NotReported
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NotReported, Undefined, raised
 from ragauge.scores import Better, Counts, Scale, Score, Share
 
 #: How far rounding may carry a value beyond its scale.
@@ -113,7 +111,7 @@ class Metric(_Named):
     def counts(self) -> type[Counts] | None:
         """The type of the counts behind its value; None for a plain number."""
         hint = get_type_hints(self.function).get("return")
-        kinds = [kind for kind in get_args(hint) or (hint,) if hasattr(kind, "numbers")]
+        kinds = [kind for kind in get_args(hint) or (hint,) if isinstance(kind, type) and issubclass(kind, Counts)]
         return kinds[0] if kinds else None
 
     @property
@@ -139,12 +137,10 @@ class Metric(_Named):
 
     @property
     def _need_factories(self) -> list[Callable[..., Need[EvidenceTable]]]:
-        """The needs that depend on parameters, as functions of these."""
         return [one for one in self.declared if not isinstance(one, Need)]
 
     @cached_property
     def _function_parameters(self) -> list[inspect.Parameter]:
-        """The parameters of its function."""
         return [p for p in inspect.signature(self.function).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
     def _bind(self, function: Callable[..., Any]) -> Any:
@@ -192,8 +188,7 @@ class Metric(_Named):
         ended = [outcomes[need.name] for need in self.needs]
         unusable = [one for one in ended if isinstance(one, Undefined | Failed)]
         if unusable:  # a failure takes precedence over nothing to count
-            failed = next((one for one in unusable if isinstance(one, Failed)), None)
-            return dict.fromkeys(self.values, failed or unusable[0])
+            return dict.fromkeys(self.values, min(unusable, key=lambda one: isinstance(one, Undefined)))
         params = {p.name: self.params[p.name] for p in self._function_parameters if p.name in self.params}
         try:
             result = self.function(*ended, **params)
@@ -204,7 +199,7 @@ class Metric(_Named):
         except MissingExtra:
             raise
         except Exception as error:  # the code of a user's metric may raise anything
-            return dict.fromkeys(self.values, Failed(raised(self.name, error)))
+            return dict.fromkeys(self.values, raised(self.name, error))
 
     def _on_scale(self, score: Score) -> Score:
         """The score; failed where its value is not on the metric's scale."""
@@ -218,18 +213,19 @@ class Metric(_Named):
 
 def _score(one: MetricValue, counts_alone: bool = False) -> Score:
     """The score of a result; `counts_alone` without its value, so that counts are kept even where they have none."""
-    if isinstance(one, Undefined):
-        return Score(undefined=one.reason)
-    if isinstance(one, Failed):
-        return Score(failed=one.reason)
-    if isinstance(one, Real):
-        return Score(value=float(one))
-    if not isinstance(one, Counts):
-        return Score(failed=f"the metric returned {one!r}; return counts, a number or Undefined(reason)")
-    value = None if counts_alone else one.value
-    if value is None and not counts_alone:
-        return Score(undefined="nothing to count")
-    return Score(value=value, counts=tuple(map(float, one.numbers)))
+    match one:
+        case Undefined():
+            return Score(undefined=one.reason)
+        case Failed():
+            return Score(failed=one.reason)
+        case Real():
+            return Score(value=float(one))
+        case Counts():
+            value = None if counts_alone else one.value
+            if value is None and not counts_alone:
+                return Score(undefined="nothing to count")
+            return Score(value=value, counts=tuple(map(float, msgspec.structs.astuple(one))))
+    return Score(failed=f"the metric returned {one!r}; return counts, a number or Undefined(reason)")
 
 
 class Quoted(str):
@@ -333,144 +329,56 @@ def share(flags: Iterable[bool], nothing: str) -> Share | Undefined:
 
 
 @dataclass(frozen=True)
-class WeightedMetric:
-    """A value of a metric with its weight in a composite."""
-
-    metric: Measure
-    value: str
-    weight: float
-
-
-@dataclass(frozen=True)
 class Composite(_Named):
-    """The weighted mean of values of other metrics, on each sample."""
+    """The weighted mean of values of other metrics, on each sample. parts: metrics, keys of values, and weights."""
 
-    parts: tuple[WeightedMetric, ...]
+    spec: str
+    parts: tuple[tuple[Measure, str, float], ...]
+    needs: tuple[Need[EvidenceTable], ...]
+    better: Better
+    scale: Scale
     summary: str = "Weighted mean of named metrics."
-
-    @property
-    def spec(self) -> str:
-        """The metric as written in a spec."""
-        return f"composite({','.join(f'{part.value}={spec_of(part.weight)}' for part in self.parts)})"
-
-    @property
-    def better(self) -> Better:
-        """Whether higher or lower is better."""
-        return self.parts[0].metric.better
-
-    @property
-    def scale(self) -> Scale:
-        """Its lowest and highest value."""
-        low, high = (self._mean([part.metric.scale[end] for part in self.parts]) for end in (0, 1))
-        return low, high
-
-    @property
-    def needs(self) -> tuple[Need[EvidenceTable], ...]:
-        """The needs whose evidence it counts."""
-        return tuple({need.name: need for part in self.parts for need in part.metric.needs}.values())
-
-    def _mean(self, values: Sequence[float]) -> float:
-        weights = [part.weight for part in self.parts]
-        return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The weighted mean; undefined or failed if a part is, which is named."""
-        scored = {part.value: part.metric.scores(outcomes)[part.value] for part in self.parts}
-        for name, score in scored.items():
-            if score.failed is not None:
-                return {self.key: Score(failed=f"{name}: {score.failed}")}
-        for name, score in scored.items():
-            if score.undefined is not None:
-                return {self.key: Score(undefined=f"{name}: {score.undefined}")}
-        values = [score.value for score in scored.values() if score.value is not None]
-        low, high = self.scale
-        return {self.key: Score(value=min(max(self._mean(values), low), high))}
+        scored = {value: metric.scores(outcomes)[value] for metric, value, _ in self.parts}
+        failed = [f"{name}: {score.failed}" for name, score in scored.items() if score.failed is not None]
+        undefined = [f"{name}: {score.undefined}" for name, score in scored.items() if score.undefined is not None]
+        if failed:
+            return {self.key: Score(failed=failed[0])}
+        if undefined:
+            return {self.key: Score(undefined=undefined[0])}
+        mean = weighted_mean([score.value or 0.0 for score in scored.values()], [weight for *_, weight in self.parts])
+        return {self.key: Score(value=min(max(mean, self.scale[0]), self.scale[1]))}
 
 
-def composite(weights: Mapping[str, float], find: Callable[[str], Measure]) -> Composite:
-    """A weighted mean of metric values.
-
-    Args:
-        weights: by value, such as "rouge.rougeL" or "rouge(stemmer=true).rougeL".
-        find: gives a metric by its spec.
-
-    Raises:
-        BadParameter: weights that are not positive and finite, a value given twice, a metric over the data set, or
-            parts of which some are better high and some better low.
-    """
-    if not all(weight > 0 for weight in weights.values()) or not 0 < sum(weights.values()) < math.inf:
-        raise BadParameter("composite needs at least one metric, every weight greater than 0, and a finite sum")
-    parts = tuple(WeightedMetric(*value_named(value, find), float(weight)) for value, weight in weights.items())
-    if len({part.value for part in parts}) < len(parts):
-        raise BadParameter(f"composite gives a value twice: {', '.join(part.value for part in parts)}")
-    if len({part.metric.better for part in parts}) > 1:
-        raise BadParameter("the parts of a composite must all be better high, or all better low")
-    return Composite("composite", parts)
-
-
-def value_named(value: str, find: Callable[[str], Measure]) -> tuple[Measure, str]:
-    """The metric, keyed by its full spec, and the key of its value; see `registry.value_of`."""
-    spec = value[: value.rfind(")") + 1] or value.partition(".")[0]
-    found = find(spec)
-    if isinstance(found, DatasetMetric):
-        raise BadParameter(f"{value} is a metric over the data set; name one that each sample has")
-    metric = found.renamed(found.spec)
-    key = metric.key + value[len(spec) :]
-    if key not in metric.values:
-        raise UnknownName(f"value of {metric.key}", value, metric.values)
-    return metric, key
+def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """The weighted mean of some values."""
+    return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
 
 
 @dataclass(frozen=True)
 class DatasetMetric(_Named):
     """A metric over the whole data set: one value of the summed counts of all samples.
 
-    Args:
-        needs: what it must know about each sample.
-        count: from the outcomes of a sample's needs to a score with counts.
-        total: from the summed counts to the value, None where there is nothing to count.
-        better: whether higher or lower is better.
-        scale: its lowest and highest value.
-        summary: one line of documentation.
-        full_spec: its spec, where that is not the name.
+    count: from the outcomes of a sample's needs to a score with counts. total: from the summed counts to the value.
     """
 
+    spec: str
     needs: tuple[Need[EvidenceTable], ...] = field(repr=False)
     count: Callable[[Mapping[str, NeedOutcome]], Score] = field(repr=False, compare=False)
     total: Callable[[Sequence[float]], float | None] = field(repr=False, compare=False)
-    better: Better = "higher"
-    scale: Scale = (0.0, 1.0)
-    summary: str = ""
-    full_spec: str = ""
-
-    @property
-    def spec(self) -> str:
-        """The metric as written in a spec."""
-        return self.full_spec or self.name
+    better: Better
+    scale: Scale
+    summary: str
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The sample's counts, without a value of their own."""
-        score = self.count(outcomes)
-        return {self.key: Score(undefined=score.undefined, failed=score.failed, counts=score.counts)}
+        return {self.key: msgspec.structs.replace(self.count(outcomes), value=None)}
 
 
 #: A metric of any kind, over samples or over the data set.
 Measure = Metric | Composite | DatasetMetric
-
-
-def pooled(metric: Metric) -> DatasetMetric:
-    """A metric's formula on the counts of all samples together (the micro average), so that long responses weigh more.
-
-    Raises BadParameter for a metric without counts.
-    """
-    return replace(
-        over_data(metric),
-        name=f"pooled({metric.spec})",
-        count=lambda outcomes: metric.scores(outcomes)[metric.key],
-        summary=f"{metric.key} over all samples together, each counted piece weighing the same.",
-        label="",
-        full_spec="",
-    )
 
 
 def over_data(metric: Metric) -> DatasetMetric:
@@ -483,12 +391,23 @@ def over_data(metric: Metric) -> DatasetMetric:
         raise BadParameter(f"{metric.key} has no counts, so it cannot be pooled")
     return DatasetMetric(
         metric.name,
+        metric.spec,
         metric.needs,
         lambda outcomes: _score(metric.results(outcomes)[metric.key], counts_alone=True),
         lambda sums: counts(*sums).value,
         metric.better,
         metric.scale,
         metric.summary,
-        metric.spec,
         label=metric.label,
     )
+
+
+def pooled(metric: Metric) -> DatasetMetric:
+    """A metric's formula on the counts of all samples together (the micro average), so that long responses weigh more.
+
+    Raises BadParameter for a metric without counts.
+    """
+    name = f"pooled({metric.spec})"
+    summary = f"{metric.key} over all samples together, each counted piece weighing the same."
+    counted = replace(over_data(metric), name=name, spec=name, summary=summary, label="")
+    return replace(counted, count=lambda outcomes: metric.scores(outcomes)[metric.key])

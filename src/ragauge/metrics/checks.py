@@ -14,10 +14,9 @@ from msgspec import Meta
 
 from ragauge.host import optional
 from ragauge.metrics.base import Metric, metric
-from ragauge.needs.base import Need, NothingToCount
+from ragauge.needs.base import Measured, Need, NothingToCount, Texts
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
 from ragauge.needs.entailment import response_and_references
-from ragauge.needs.evidence import Measured, Texts
 from ragauge.scores import Better, Scale
 from ragauge.text import overlap
 from ragauge.text.language import known_languages, language_of
@@ -265,7 +264,6 @@ RougeType = Literal[
 ]
 RougeTypes = Annotated[tuple[RougeType, ...], Meta(min_length=1)]
 Order = Annotated[int, Meta(ge=1)]
-WordOrder = Annotated[int, Meta(ge=0)]
 Beta = Annotated[float, Meta(gt=0, le=100)]
 Weights = Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], Meta(min_length=1)]
 
@@ -309,7 +307,7 @@ def bleu(
 
 
 @metric(response_and_references)
-def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: WordOrder = 0) -> float:
+def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: Count = 0) -> float:
     """Character n-gram F-score (Popović, 2015) in 0..1, equal to sacreBLEU; words=2 gives chrF++."""
     return overlap.chrf(texts.response, texts.references, order, beta, words)
 

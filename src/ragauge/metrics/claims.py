@@ -4,11 +4,7 @@ Gold claims are matched as in Trust-Eval (Song et al., ICLR 2025): by entailment
 item of a list of which five are enough ("em5"; QAMPARI).
 
 Citations are measured as in ALCE (Gao et al., "Enabling large language models to generate text with citations", EMNLP
-2023). variant: "default" parses [1, 2], [1-3], [1 and 2], [Document 1], and citations after the full stop or before
-each sentence; a year in brackets is no citation; a citation of a missing document counts as wrong, and the others of
-its sentence still count; a sentence that a cited document contradicts is not supported; refusing sentences and lists of
-sources need no citation. "trust_eval" and "alce" follow those systems, which split sentences with NLTK's Punkt (pip
-install 'ragauge[trust]') and read `at_most` citations of a sentence.
+2023); the variants "trust_eval" and "alce" follow those systems, which split sentences with NLTK's Punkt.
 """
 
 from __future__ import annotations
@@ -18,22 +14,10 @@ from typing import Literal, NamedTuple
 
 from ragauge.errors import BadParameter
 from ragauge.metrics.base import metric, share
-from ragauge.needs.base import Failed, Undefined
+from ragauge.needs import entailment
+from ragauge.needs.base import Checks, Failed, Support, Supports, Undefined
 from ragauge.needs.checks import contexts_to_query, opinions_with
 from ragauge.needs.citations import CitationSupport, citations
-from ragauge.needs.entailment import (
-    ClaimsOf,
-    claims_in_query,
-    claims_in_response,
-    reference_claims_in_query,
-    reference_claims_in_response,
-    references_in_response,
-    response_claims_in_query,
-    response_claims_in_references,
-    response_in_contexts,
-    response_in_references,
-)
-from ragauge.needs.evidence import Checks, Support, Supports
 from ragauge.needs.gold import Correctness, MatchedGold, Variant, claims_entailed, claims_listed, claims_present
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
 from ragauge.types import Label
@@ -41,7 +25,7 @@ from ragauge.types import Label
 NO_CLAIMS = "the response makes no claim"
 
 
-@metric(response_in_contexts)
+@metric(entailment.response_in_contexts)
 def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
 
@@ -52,7 +36,7 @@ def faithfulness(support: Support) -> Share | Undefined:
     return share(support.entailed, NO_CLAIMS)
 
 
-@metric(response_in_contexts().also_asking("entail:contradiction"), better="lower")
+@metric(entailment.response_in_contexts().also_asking("entail:contradiction"), better="lower")
 def hallucination(support: Support) -> Share | Undefined | Failed:
     """Share of the contexts that some claim of the response contradicts.
 
@@ -65,23 +49,17 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
     return share(contradicted, "there are no contexts")
 
 
-@metric(response_in_contexts(), contexts_to_query)
+@metric(entailment.response_in_contexts(), contexts_to_query)
 def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     """Share of the relevant contexts that entail at least one claim of the response.
 
     As in the RAG Evals documentation, where it is called context recall.
     """
     used = [any(row[i] is Label.ENTAILED for row in support.table) for i in range(len(support.chunks))]
-    return share(
-        (one for one, is_relevant in zip(used, relevant.passed, strict=True) if is_relevant), "no context is relevant"
-    )
+    return share((one for one, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
 
 
-#: What precision counts: "own", the supported response claims; "common", the gold claims found, as in Dataworkz.
-ClaimCounting = Literal["own", "common"]
-
-
-@metric(response_in_references, references_in_response)
+@metric(entailment.response_in_references, entailment.references_in_response)
 def answer_correctness(in_references: Supports, in_response: Supports) -> F1Counts:
     """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
 
@@ -95,13 +73,13 @@ def answer_correctness(in_references: Supports, in_response: Supports) -> F1Coun
 
 def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
     """Per claim of `table` that the query does not presuppose, whether it is entailed."""
-    return [
-        entailed for entailed, presupposed in zip(table.entailed, in_query.entailed, strict=True) if not presupposed
-    ]
+    return [entailed for entailed, known in zip(table.entailed, in_query.entailed, strict=True) if not known]
 
 
-@metric(claims_in_response, claims_in_query)
-def claim_recall(in_response: Supports, in_query: Supports, *, of: ClaimsOf = "references") -> Share | Undefined:
+@metric(entailment.claims_in_response, entailment.claims_in_query)
+def claim_recall(
+    in_response: Supports, in_query: Supports, *, of: entailment.ClaimsOf = "references"
+) -> Share | Undefined:
     """Share of the reference's claims that the response entails; the best over the references.
 
     Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present). of: "references",
@@ -112,7 +90,7 @@ def claim_recall(in_response: Supports, in_query: Supports, *, of: ClaimsOf = "r
     return best_share(each, f"{subject} a claim beyond the query")
 
 
-@metric(response_claims_in_references, response_claims_in_query)
+@metric(entailment.response_claims_in_references, entailment.response_claims_in_query)
 def claim_precision(in_references: Supports, in_query: Support) -> Share | Undefined:
     """Share of the response's claims that the reference entails; the best over the references.
 
@@ -123,7 +101,10 @@ def claim_precision(in_references: Supports, in_query: Support) -> Share | Undef
 
 
 @metric(
-    reference_claims_in_response, reference_claims_in_query, response_claims_in_references, response_claims_in_query
+    entailment.reference_claims_in_response,
+    entailment.reference_claims_in_query,
+    entailment.response_claims_in_references,
+    entailment.response_claims_in_query,
 )
 def claim_f1(
     in_response: Supports,
@@ -131,7 +112,7 @@ def claim_f1(
     in_references: Supports,
     in_query: Support,
     *,
-    counting: ClaimCounting = "own",
+    counting: Literal["own", "common"] = "own",
 ) -> PrecisionRecall | Undefined:
     """Harmonic mean of claim precision and claim recall; the best over the references.
 
@@ -139,21 +120,18 @@ def claim_f1(
     over the response's claims, which are at least as many as the gold claims found, and without gold claims there is
     nothing to count.
     """
-    each = [
-        _claim_counts(claims_beyond_query(gold, presupposed), claims_beyond_query(own, in_query), counting)
-        for gold, presupposed, own in zip(in_response.tables, gold_in_query.tables, in_references.tables, strict=True)
-    ]
+    each = []
+    for table, presupposed, claims in zip(in_response.tables, gold_in_query.tables, in_references.tables, strict=True):
+        gold, own = claims_beyond_query(table, presupposed), claims_beyond_query(claims, in_query)
+        if counting == "own":
+            each.append(PrecisionRecall(sum(own), len(own), sum(gold), len(gold)))
+        else:
+            each.append(_common_counts(len(gold), len(own), sum(gold)))
     scored = [counts for counts in each if counts.value is not None]
     if not scored:
         subject = "neither the response nor a reference makes" if counting == "own" else "no reference makes"
         return Undefined(f"{subject} a claim beyond the query")
     return max(scored, key=lambda counts: counts.value or 0.0)
-
-
-def _claim_counts(gold: Sequence[bool], own: Sequence[bool], counting: ClaimCounting) -> PrecisionRecall:
-    if counting == "own":
-        return PrecisionRecall(sum(own), len(own), sum(gold), len(gold))
-    return _common_counts(len(gold), len(own), sum(gold))
 
 
 def _common_counts(gold: int, candidate: int, common: int) -> PrecisionRecall:
@@ -313,11 +291,6 @@ def grounded_share(matched: MatchedGold, in_documents: Sequence[bool], correctne
     return _matched_and_contained(matched, in_documents) / len(in_documents)
 
 
-def matched_share(matched: MatchedGold, correctness: Correctness) -> float:
-    """Share of all gold claims in the response, comparable to `grounded_share`."""
-    return grounded_share(matched, [True] * len(matched.claims), correctness)
-
-
 def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -> int:
     return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))
 
@@ -332,7 +305,7 @@ def citation_recall(citing: CitationSupport) -> Share | Undefined:
 
     A sentence without a citation is not supported; nor is an empty response, which counts as one sentence. variant:
     "default", "trust_eval" or "alce", which leave empty responses undefined. style: how citations are written,
-    "brackets", "parentheses" or "authors". units: "sentences", or "items" of a list, prefixed with the query.
+    "brackets" or "parentheses". units: "sentences", or "items" of a list, prefixed with the query.
     at_most: how many citations of a sentence the other two variants read.
     """
     supported = citing.supported

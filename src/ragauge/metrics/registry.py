@@ -11,6 +11,7 @@ criterion("It is polite, and short",1-5)       texts with , ( ) + = or spaces in
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +23,16 @@ from ragauge.errors import BadParameter, UnknownName
 from ragauge.host import installed, load_only, source_of
 from ragauge.metrics import checks, claims, retrieval, rubrics, trust
 from ragauge.metrics.base import (
+    Composite,
+    DatasetMetric,
     Measure,
     Metric,
-    composite,
     over_data,
     pooled,
+    spec_of,
     split_at,
     unquoted,
-    value_named,
+    weighted_mean,
 )
 from ragauge.needs.base import Need
 from ragauge.needs.checks import aligned
@@ -61,11 +64,7 @@ ON_REQUEST = _named("""
 """)
 
 #: Measured when asked for by name, each as one value of the whole data set.
-OVER_DATA = _named("""
-    reject_recall reject_precision reject_f1 answerable_recall answerable_precision answerable_f1 macro_avg
-    macro_f1 answered_correctness calibrated_answered calibrated_answerable calibrated_f1 parametric
-    regular_citation_f1 answered_citation_recall answered_citation_precision answered_citation_f1 trust_score
-""")
+OVER_DATA = tuple(one for one in _BY_NAME.values() if one.over == "data")
 
 #: The group of entry points by which installed packages offer metrics of their own: name -> a `Metric`.
 ENTRY_POINTS = "ragauge.metrics"
@@ -73,6 +72,7 @@ ENTRY_POINTS = "ragauge.metrics"
 #: Everything that has a name of its own.
 CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
 
+_SHORT = {"rec": "recall", "prec": "precision"}
 _SPELLINGS = {"rec": "recall", "recall": "recall", "prec": "precision", "precision": "precision", "f1": "f1"}
 
 #: Other names of the same metrics; those about refusals are spelled in three ways in Trust-Eval.
@@ -83,14 +83,10 @@ ALIASES = {
     "cm": "claim_match",
     "em": "string_match",
     "em5": "list_match",
-    "answerable_rec": "answerable_recall",
-    "answerable_prec": "answerable_precision",
-    "regular_citation_rec": "citation_recall",
-    "regular_citation_prec": "citation_precision",
-    "answered_citation_rec": "answered_citation_recall",
-    "answered_citation_prec": "answered_citation_precision",
-    "reject_rec": "reject_recall",
-    "reject_prec": "reject_precision",
+    **{f"answerable_{end}": f"answerable_{full}" for end, full in _SHORT.items()},
+    **{f"regular_citation_{end}": f"citation_{full}" for end, full in _SHORT.items()},
+    **{f"answered_citation_{end}": f"answered_citation_{full}" for end, full in _SHORT.items()},
+    **{f"reject_{end}": f"reject_{full}" for end, full in _SHORT.items()},
     **{f"{word}_{end}": f"reject_{full}" for word in ("refuse", "refusal") for end, full in _SPELLINGS.items()},
 }
 
@@ -106,6 +102,9 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
         "trust_score",
     )
 }
+
+#: All names that ragauge itself gives.
+_OWN = (*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled")
 
 #: The composite of the RAG Evals documentation.
 PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall": 0.3}
@@ -127,34 +126,25 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
 
 
 def metric_named(name: str) -> Metric:
-    """The metric called `name`: one of ragauge's, or of an installed package's entry points.
-
-    Raises:
-        UnknownName: no metric has this name; close matches are suggested.
-        BadParameter: an installed package offers it, but it cannot be loaded.
-    """
+    """The metric called `name`: one of ragauge's, or of an installed package. Raises UnknownName, or BadParameter."""
+    if name in _BY_NAME:
+        return _BY_NAME[name]
     if name in ALIASES:
         return replace(_BY_NAME[ALIASES[name]], name=name)
-    return _BY_NAME[name] if name in _BY_NAME else _installed_metric(name)
-
-
-def installed_names() -> list[str]:
-    """The names of the metrics that installed packages offer, without those that are taken by ragauge's own."""
-    own = {*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled"}
-    return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS) if point.name not in own))
-
-
-def _installed_metric(name: str) -> Metric:
-    """The metric that an installed package offers under the entry point `name`."""
     points = [point for point in installed(ENTRY_POINTS) if point.name == name]
     if not points:
-        known = [*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", *installed_names()]
+        known = [*_OWN, *installed_names()]
         raise UnknownName("metric", name, known, _suggestions(name, known), "`ragauge metrics` lists all")
     metric = load_only(points, f"metric {name!r}")
     if not isinstance(metric, Metric):
         where = source_of(points[0])
         raise BadParameter(f"metric {name!r}, {where}, is not a metric; decorate its function with @ragauge.metric")
     return replace(metric, name=name)
+
+
+def installed_names() -> list[str]:
+    """The names of the metrics that installed packages offer, without those that are taken by ragauge's own."""
+    return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS) if point.name not in _OWN))
 
 
 #: What others call it -> what ragauge calls it.
@@ -196,6 +186,26 @@ def parse_metric(spec: str) -> Measure:
     return measures[0]
 
 
+def composite(weights: Mapping[str, float]) -> Composite:
+    """A weighted mean of metric values such as "rouge.rougeL" or "rouge(stemmer=true).rougeL".
+
+    Raises BadParameter for weights that are not positive and finite, a value given twice, a metric over the data set,
+    or parts of which some are better high and some better low.
+    """
+    if not all(weight > 0 for weight in weights.values()) or not 0 < sum(weights.values()) < math.inf:
+        raise BadParameter("composite needs at least one metric, every weight greater than 0, and a finite sum")
+    parts = tuple((*value_of(value), float(weight)) for value, weight in weights.items())
+    metrics, values, floats = zip(*parts, strict=True)
+    if len(set(values)) < len(parts):
+        raise BadParameter(f"composite gives a value twice: {', '.join(values)}")
+    if len({metric.better for metric in metrics}) > 1:
+        raise BadParameter("the parts of a composite must all be better high, or all better low")
+    spec = f"composite({','.join(f'{value}={spec_of(weight)}' for _, value, weight in parts)})"
+    needs = tuple({need.name: need for metric in metrics for need in metric.needs}.values())
+    low, high = (weighted_mean([metric.scale[end] for metric in metrics], floats) for end in (0, 1))
+    return Composite("composite", spec, parts, needs, metrics[0].better, (low, high))
+
+
 def parse_metrics(spec: str) -> list[Measure]:
     """The metrics of a spec: one, or those of a family. Raises UnknownName or BadParameter."""
     match = re.fullmatch(r"\s*([\w@]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
@@ -213,7 +223,7 @@ def parse_metrics(spec: str) -> list[Measure]:
     if values:
         raise BadParameter(f"{spec!r}: {values[0]!r} is not of the form parameter=value")
     if name == "composite":
-        return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET, parse_metric)]
+        return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET)]
     return _family(name, arguments)
 
 
@@ -223,9 +233,9 @@ def _single(name: str, values: Sequence[str], arguments: Mapping[str, str]) -> M
 
 def _measure(metric: Measure) -> Measure:
     """The metric as it is measured. Raises BadParameter where a required parameter is missing."""
-    if not isinstance(metric, Metric):
-        return metric
-    return over_data(metric.complete()) if metric.over == "data" else metric.complete()
+    if isinstance(metric, Metric):
+        return over_data(metric.complete()) if metric.over == "data" else metric.complete()
+    return metric
 
 
 def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
@@ -251,15 +261,15 @@ def _arguments(inside: str, spec: str) -> tuple[list[str], dict[str, str]]:
     arguments: dict[str, str] = {}
     for pair in split_specs(inside):
         *names, value = split_at(pair, "=")
-        key = "=".join(names).strip()
+        key, value = "=".join(names).strip(), unquoted(value.strip())
         if not names and arguments:
             raise BadParameter(f"{spec!r}: {pair!r} is not of the form parameter=value")
         if key in arguments:
             raise BadParameter(f"{spec!r} gives {key!r} twice")
         if names:
-            arguments[key] = unquoted(value.strip())
+            arguments[key] = value
         else:
-            values.append(unquoted(value.strip()))
+            values.append(value)
     return values, arguments
 
 
@@ -276,15 +286,9 @@ def split_specs(specs: str) -> list[str]:
 
 
 def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """The metrics requested, without repetition.
+    """The metrics requested, by specs or themselves, without repetition; variants of one are keyed by their specs.
 
-    Where there are several variants of a metric, those with parameters are keyed by their full spec.
-
-    Args:
-        metrics: specs, in one text or several, or metrics.
-
-    Raises:
-        UnknownName, BadParameter: a spec that cannot be read, two different metrics of one name, or no metric.
+    Raises UnknownName or BadParameter for a spec that cannot be read, two different metrics of one name, or no metric.
     """
     measures: list[Measure] = []
     for one in [metrics] if isinstance(metrics, str | Measure) else metrics:
@@ -329,4 +333,12 @@ def value_of(name: str) -> tuple[Measure, str]:
         UnknownName, BadParameter: a name that cannot be read, a metric of several values without the name of one, or
             a metric over the data set.
     """
-    return value_named(name, parse_metric)
+    spec = name[: name.rfind(")") + 1] or name.partition(".")[0]
+    found = parse_metric(spec)
+    if isinstance(found, DatasetMetric):
+        raise BadParameter(f"{name} is a metric over the data set; name one that each sample has")
+    metric = found.renamed(found.spec)
+    key = metric.key + name[len(spec) :]
+    if key not in metric.values:
+        raise UnknownName(f"value of {metric.key}", name, metric.values)
+    return metric, key

@@ -12,28 +12,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Literal
-
-from msgspec import Meta
+from typing import Literal
 
 from ragauge.metrics.base import MetricValue, metric, share
+from ragauge.metrics.checks import Count
 from ragauge.metrics.claims import NO_CLAIMS, best_share
-from ragauge.needs.base import Need, Undefined
-from ragauge.needs.checks import (
-    contexts_to_query,
-    contexts_to_references,
-    contexts_to_response,
-    retrieval_ranks,
-    statements_to_query,
-)
-from ragauge.needs.entailment import (
-    reference_claims_in_contexts,
-    reference_claims_in_response,
-    references_in_contexts,
-    response_claims_in_references,
-    response_in_contexts,
-)
-from ragauge.needs.evidence import Checks, CheckSets, Ranks, Support, Supports
+from ragauge.needs import checks, entailment
+from ragauge.needs.base import Checks, CheckSets, Need, Ranks, Support, Supports, Undefined
 from ragauge.scores import Share
 from ragauge.types import Label
 
@@ -42,7 +27,7 @@ NO_CONTEXTS = "there are no contexts"
 
 def _usefulness(against: Literal["references", "response"] = "references") -> Need[CheckSets]:
     """The need that checks what contexts are useful for."""
-    return contexts_to_references if against == "references" else contexts_to_response
+    return checks.contexts_to_references if against == "references" else checks.contexts_to_response
 
 
 @metric(_usefulness)
@@ -63,7 +48,7 @@ def average_precision(useful: Sequence[bool]) -> float:
     return sum(precisions) / len(precisions) if precisions else 0.0
 
 
-@metric(references_in_contexts)
+@metric(entailment.references_in_contexts)
 def context_recall(support: Supports) -> Share | Undefined:
     """Share of the reference's statements attributable to the contexts; the best over the references.
 
@@ -72,7 +57,7 @@ def context_recall(support: Supports) -> Share | Undefined:
     return best_share([table.entailed for table in support.tables], "no reference makes a statement")
 
 
-@metric(contexts_to_query)
+@metric(checks.contexts_to_query)
 def context_relevance(relevant: Checks) -> Share | Undefined:
     """Share of the contexts of which some part is relevant to the query.
 
@@ -81,7 +66,7 @@ def context_relevance(relevant: Checks) -> Share | Undefined:
     return share(relevant.passed, NO_CONTEXTS)
 
 
-@metric(reference_claims_in_contexts, name="claim_recall@contexts")
+@metric(entailment.reference_claims_in_contexts, name="claim_recall@contexts")
 def claim_recall_at_contexts(support: Supports) -> Share | Undefined:
     """Share of the reference's claims that the contexts entail; the best over the references.
 
@@ -90,7 +75,7 @@ def claim_recall_at_contexts(support: Supports) -> Share | Undefined:
     return best_share([table.entailed for table in support.tables], "no reference makes a claim")
 
 
-@metric(reference_claims_in_contexts, name="context_precision@claims")
+@metric(entailment.reference_claims_in_contexts, name="context_precision@claims")
 def context_precision_at_claims(support: Supports) -> Share | Undefined:
     """Share of the contexts that entail at least one claim of a reference.
 
@@ -105,7 +90,7 @@ def entailing(support: Supports) -> list[bool]:
     return [any(row[i] is Label.ENTAILED for row in rows) for i in range(len(support.tables[0].chunks))]
 
 
-@metric(statements_to_query)
+@metric(checks.statements_to_query)
 def answer_relevance(relevant: Checks) -> Share | Undefined:
     """Share of the response's statements that are relevant to the query. As in DeepEval and Valor."""
     return share(relevant.passed, "the response makes no statement")
@@ -119,7 +104,7 @@ def _grounded_and_correct(grounding: Support, in_references: Supports) -> Iterat
     return zip(grounding.entailed, _correct(in_references), strict=True)
 
 
-@metric(reference_claims_in_contexts, reference_claims_in_response)
+@metric(entailment.reference_claims_in_contexts, entailment.reference_claims_in_response)
 def context_utilization(in_contexts: Supports, in_response: Supports) -> Share | Undefined:
     """Share of the reference's claims in the contexts that the response entails too; the best over the references."""
     each = [
@@ -130,9 +115,9 @@ def context_utilization(in_contexts: Supports, in_response: Supports) -> Share |
 
 
 @metric(
-    response_in_contexts(),
-    response_claims_in_references,
-    reference_claims_in_contexts,
+    entailment.response_in_contexts(),
+    entailment.response_claims_in_references,
+    entailment.reference_claims_in_contexts,
     better="lower",
     parts=("relevant", "irrelevant"),
 )
@@ -151,22 +136,18 @@ def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supp
     return {part: Share(n, total) if total else Undefined(NO_CLAIMS) for part, n in wrong.items()}
 
 
-@metric(response_in_contexts(), response_claims_in_references, better="lower")
+@metric(entailment.response_in_contexts(), entailment.response_claims_in_references, better="lower")
 def self_knowledge(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are correct without support in the contexts."""
     each = _grounded_and_correct(grounding, correctness)
     return share((correct and not grounded for grounded, correct in each), NO_CLAIMS)
 
 
-@metric(response_in_contexts(), response_claims_in_references, better="lower")
+@metric(entailment.response_in_contexts(), entailment.response_claims_in_references, better="lower")
 def claim_hallucination(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are neither correct nor supported by the contexts."""
     each = _grounded_and_correct(grounding, correctness)
     return share((not correct and not grounded for grounded, correct in each), NO_CLAIMS)
-
-
-#: How many of the first ranks count; 0 stands for all.
-Cutoff = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
 
 
 def _first(ranks: Ranks, k: int) -> tuple[float, ...]:
@@ -177,40 +158,40 @@ def _found(ranks: Ranks, k: int) -> int:
     return sum(grade > 0 for grade in _first(ranks, k))
 
 
-@metric(retrieval_ranks)
-def retrieval_precision(ranks: Ranks, *, k: Cutoff = 0) -> Share | Undefined:
+@metric(checks.retrieval_ranks)
+def retrieval_precision(ranks: Ranks, *, k: Count = 0) -> Share | Undefined:
     """Share of the first k retrieved contexts that are relevant by id or text; with k, missing ranks count as wrong."""
     total = k or len(ranks.grades)
     return Share(_found(ranks, k), total) if total else Undefined(NO_CONTEXTS)
 
 
-@metric(retrieval_ranks)
-def retrieval_recall(ranks: Ranks, *, k: Cutoff = 0) -> Share:
+@metric(checks.retrieval_ranks)
+def retrieval_recall(ranks: Ranks, *, k: Count = 0) -> Share:
     """Share of the relevant contexts, known by id or text, among the first k retrieved ones."""
     return Share(_found(ranks, k), len(ranks.ideal))
 
 
-@metric(retrieval_ranks)
-def hit_rate(ranks: Ranks, *, k: Cutoff = 0) -> Share:
+@metric(checks.retrieval_ranks)
+def hit_rate(ranks: Ranks, *, k: Count = 0) -> Share:
     """1 if some relevant context, known by id or text, is among the first k retrieved ones, else 0."""
     return Share(_found(ranks, k) > 0, 1)
 
 
-@metric(retrieval_ranks)
-def mrr(ranks: Ranks, *, k: Cutoff = 0) -> float:
+@metric(checks.retrieval_ranks)
+def mrr(ranks: Ranks, *, k: Count = 0) -> float:
     """Mean reciprocal rank: 1 / rank of the first relevant context, known by id or text; 0 without one."""
     return next((1 / rank for rank, grade in enumerate(_first(ranks, k), 1) if grade > 0), 0.0)
 
 
-@metric(retrieval_ranks, name="map")
-def mean_average_precision(ranks: Ranks, *, k: Cutoff = 0) -> float:
+@metric(checks.retrieval_ranks, name="map")
+def mean_average_precision(ranks: Ranks, *, k: Count = 0) -> float:
     """Mean average precision: precision at the rank of each relevant context, known by id or text, 0 if not found."""
     found = [grade > 0 for grade in _first(ranks, k)]
     return average_precision(found) * sum(found) / len(ranks.ideal)
 
 
-@metric(retrieval_ranks)
-def ndcg(ranks: Ranks, *, k: Cutoff = 0) -> float:
+@metric(checks.retrieval_ranks)
+def ndcg(ranks: Ranks, *, k: Count = 0) -> float:
     """Normalised discounted cumulative gain of contexts known by id or text (Järvelin & Kekäläinen, 2002).
 
     The gain is the grade, the discount log2(rank + 1), and the ideal ranking has all relevant contexts, best first.

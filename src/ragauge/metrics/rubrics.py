@@ -10,9 +10,8 @@ from msgspec import Meta
 
 from ragauge.metrics.base import Metric, metric
 from ragauge.metrics.retrieval import NO_CONTEXTS
-from ragauge.needs.base import Need, Undefined
+from ragauge.needs.base import Grades, Need, Undefined
 from ragauge.needs.checks import grade_of
-from ragauge.needs.evidence import Grades
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
 from ragauge.scores import Better, Scale
 

@@ -13,18 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from ragauge.errors import BadParameter
+from ragauge.metrics import claims
 from ragauge.metrics.base import metric
-from ragauge.metrics.claims import (
-    NO_SENTENCE,
-    ListScore,
-    calibrated_score,
-    grounded_share,
-    harmonic,
-    list_score,
-    match_score,
-    matched_share,
-)
 from ragauge.needs.base import EvidenceTable, Need, Undefined
 from ragauge.needs.checks import RefusalCheck, refusals
 from ragauge.needs.citations import CitationSupport, citations
@@ -38,7 +31,6 @@ from ragauge.needs.gold import (
 )
 from ragauge.scores import Counts, F1Counts, Share
 from ragauge.text import trust_eval
-from ragauge.text.tokens import whitespace_tokens
 from ragauge.types import Sample
 
 ANSWERABLE = "the documents hold an answer"
@@ -171,7 +163,7 @@ def answered_correctness(
 
     correctness: "cm" by entailment, "em" as strings, "em5" as items of a list, scored by F1.
     """
-    return Undefined(REFUSED) if check.refused else Share(match_score(matched, correctness), 1)
+    return Undefined(REFUSED) if check.refused else Share(claims.match_score(matched, correctness), 1)
 
 
 @metric(refusals, claims_in_documents, claims_in_response, over="data")
@@ -212,12 +204,16 @@ def parametric(
     """How much of the gold claims the answers contain that no document does: the model's parametric knowledge."""
     if check.refused:
         return Undefined(REFUSED)
-    return Share(matched_share(matched, correctness) - grounded_share(matched, gold.claims, correctness), 1)
+    everywhere = [True] * len(gold.claims)
+    matched_share, grounded_share = (
+        claims.grounded_share(matched, one, correctness) for one in (everywhere, gold.claims)
+    )
+    return Share(matched_share - grounded_share, 1)
 
 
 def _calibrated(check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, correctness: Correctness) -> float:
     refused = check.refused or check.refused_without_citations
-    return 0.0 if refused else calibrated_score(matched, gold.claims, correctness)
+    return 0.0 if refused else claims.calibrated_score(matched, gold.claims, correctness)
 
 
 class MeanCitations(Counts, frozen=True):
@@ -232,7 +228,7 @@ class MeanCitations(Counts, frozen=True):
         """The score, or None where there is nothing to count."""
         if not self.samples or max(self.recall, self.precision) > self.samples * (1 + 1e-9):
             return None
-        return harmonic(self.recall / self.samples, self.precision / self.samples)
+        return claims.harmonic(self.recall / self.samples, self.precision / self.samples)
 
 
 @metric(citations, over="data")
@@ -241,7 +237,7 @@ def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
 
     A response without citations has a precision of 0.
     """
-    return MeanCitations(*_citation_means(citing)) if citing.sentences else Undefined(NO_SENTENCE)
+    return MeanCitations(*_citation_means(citing)) if citing.sentences else Undefined(claims.NO_SENTENCE)
 
 
 @metric(refusals, citations, over="data")
@@ -266,7 +262,7 @@ def _excluded(check: RefusalCheck, citing: CitationSupport) -> Undefined | None:
     """Why the response does not count among the answers with sentences, or None."""
     if check.refused:
         return Undefined(REFUSED)
-    return None if citing.sentences else Undefined(NO_SENTENCE)
+    return None if citing.sentences else Undefined(claims.NO_SENTENCE)
 
 
 def _citation_means(citing: CitationSupport) -> tuple[int, float, float]:
@@ -288,7 +284,7 @@ class Trust(RefusalConfusion, frozen=True):
     @property
     def value(self) -> float | None:
         """The score, or None where the counts contradict each other."""
-        *cells, score, cited, recall, precision = self.numbers
+        *cells, score, cited, recall, precision = msgspec.structs.astuple(self)
         answered, answerable = cells[0] + cells[1], cells[0] + cells[2]
         slack = 1e-9 * (1 + sum(cells))
         if score > cells[0] + slack or max(recall, precision) > cited + slack or cited > answered + slack:
@@ -319,8 +315,6 @@ def trust_score(
 #: The prefix of the keys about refusals: in trust_eval, in trust-align, and in the documentation of the latter.
 RefusalPrefix = Literal["reject", "refuse", "refusal"]
 
-_Values = dict[str, float]
-
 
 class TrustEvalItem(NamedTuple):
     """A sample with the evidence tables of Trust-Eval's needs."""
@@ -331,10 +325,8 @@ class TrustEvalItem(NamedTuple):
     matched: MatchedGold
     citing: CitationSupport
 
-    @property
-    def length(self) -> int:
-        """The number of whitespace-separated words of the response without its citations."""
-        return len(whitespace_tokens(trust_eval.without_citations(self.sample.response or "")))
+
+_Items = Sequence[TrustEvalItem]
 
 
 def needs(correctness: Correctness = "cm", at_most: int = 3) -> tuple[Need[EvidenceTable], ...]:
@@ -351,27 +343,21 @@ def needs(correctness: Correctness = "cm", at_most: int = 3) -> tuple[Need[Evide
 def trust_eval_block(
     items: Sequence[TrustEvalItem], correctness: Correctness = "cm", prefix: RefusalPrefix = "reject"
 ) -> dict[str, float | None]:
-    """The output of Trust-Eval for a data set: 28 keys and their values for "cm" and "em".
-
-    Args:
-        items: the samples.
-        correctness: "cm", "em" or "em5", as its eval_type.
-        prefix: the prefix of the keys about refusals.
-
-    Raises:
-        BadParameter: there is no item.
-    """
+    """The output of Trust-Eval for a data set; see `ragauge.trust_eval_block`."""
     if not items:
         raise BadParameter("Trust-Eval's values are shares of samples, and there is no sample")
-    answered = _answered(items)
-    block = _counts_and_refusals(items, answered)
-    values, f1 = _lists(items, answered) if correctness == "em5" else _shares(items, correctness)
-    block |= values | _citations(items)
-    block["trust_score"] = _mean([values[f1], block["macro_f1"], block["answered_citation_f1"]])
-    # means of nothing that Trust-Eval does not set to 0
-    undefined = (
-        set() if any(item.citing.sentences for item in items) else {"regular_citation_rec", "regular_citation_prec"}
-    )
+    answered = [item for item in items if not item.refusal.refused]
+    answerable = [item for item in items if any(item.gold.claims)]
+    block = _refusal_values(items, answered, answerable)
+    if correctness == "em5":
+        values, f1 = _list_values(items, answered, answerable)
+    else:
+        values, f1 = _share_values(items, answered, answerable, correctness)
+    block |= values | _citation_values("regular", items) | _citation_values("answered", answered)
+    block["trust_score"] = _mean([f1, block["macro_f1"], block["answered_citation_f1"]])
+    undefined = set()  # the means of nothing that Trust-Eval does not set to 0
+    if not any(item.citing.sentences for item in items):
+        undefined |= {"regular_citation_rec", "regular_citation_prec"}
     if correctness == "em5" and answered and not any(map(_wrong_in_documents, answered)):
         undefined |= {"qampari_presence", "qampari_absence"}
     return {key.replace("reject", prefix): None if key in undefined else value for key, value in block.items()}
@@ -389,76 +375,67 @@ def _harmonic(one: float, other: float) -> float:
     return 2 / (1 / one + 1 / other) if one and other else 0.0
 
 
-def _answered(items: Sequence[TrustEvalItem]) -> list[TrustEvalItem]:
-    return [item for item in items if not item.refusal.refused]
+def _words(item: TrustEvalItem) -> int:
+    return len(trust_eval.without_citations(item.sample.response or "").split())
 
 
-def _answerable(items: Sequence[TrustEvalItem]) -> list[TrustEvalItem]:
-    return [item for item in items if any(item.gold.claims)]
-
-
-def _counts_and_refusals(items: Sequence[TrustEvalItem], answered: Sequence[TrustEvalItem]) -> _Values:
-    n_answerable, both = len(_answerable(items)), len(_answerable(answered))
-    block: _Values = {
-        "num_samples": len(items),
-        "answered_ratio": round(100 * len(answered) / len(items), 2),
-        "answered_num": len(answered),
+def _refusal_values(items: _Items, answered: _Items, answerable: _Items) -> dict[str, float]:
+    n, n_answered, n_answerable = len(items), len(answered), len(answerable)
+    both = sum(any(item.gold.claims) for item in answered)
+    block: dict[str, float] = {
+        "num_samples": n,
+        "answered_ratio": round(100 * n_answered / n, 2),
+        "answered_num": n_answered,
         "answerable_num": n_answerable,
         "overlapped_num": both,
-        "regular_length": sum(item.length for item in items) / len(items),
-        "answered_length": sum(item.length for item in answered) / len(answered) if answered else 0,
+        "regular_length": sum(map(_words, items)) / n,
+        "answered_length": sum(map(_words, answered)) / n_answered if answered else 0,
     }
-    neither = len(items) - len(answered) - n_answerable + both
     for name, hits, recall_of, precision_of in (
-        ("reject", neither, len(items) - n_answerable, len(items) - len(answered)),
-        ("answerable", both, n_answerable, len(answered)),
+        ("reject", n - n_answered - n_answerable + both, n - n_answerable, n - n_answered),
+        ("answerable", both, n_answerable, n_answered),
     ):
         recall = 100 * hits / recall_of if recall_of else 0
         precision = 100 * hits / precision_of if precision_of else 0
-        block |= {f"{name}_rec": recall, f"{name}_prec": precision, f"{name}_f1": harmonic(precision, recall)}
+        block |= {f"{name}_rec": recall, f"{name}_prec": precision, f"{name}_f1": claims.harmonic(precision, recall)}
     block["macro_avg"] = _mean([block["reject_rec"], block["answerable_rec"]])
     block["macro_f1"] = _mean([block["reject_f1"], block["answerable_f1"]])
     return block
 
 
-def _citations(items: Sequence[TrustEvalItem]) -> _Values:
+def _citation_values(name: str, items: _Items) -> dict[str, float]:
     """Responses without a sentence are excluded from the means."""
-    block: _Values = {}
-    for name, subset in (("regular", items), ("answered", _answered(items))):
-        cited = [(item.citing.supported, item.citing.precise) for item in subset if item.citing.sentences]
-        recall = 100 * _mean(sum(supported) / len(supported) for supported, _ in cited)
-        precision = 100 * _mean(sum(precise) / len(precise) if precise else 0 for _, precise in cited)
-        f1 = harmonic(precision, recall)
-        block |= {f"{name}_citation_rec": recall, f"{name}_citation_prec": precision, f"{name}_citation_f1": f1}
-    return block
+    cited = [_citation_means(item.citing) for item in items if item.citing.sentences]
+    recall, precision = 100 * _mean(one[1] for one in cited), 100 * _mean(one[2] for one in cited)
+    f1 = claims.harmonic(precision, recall)
+    return {f"{name}_citation_rec": recall, f"{name}_citation_prec": precision, f"{name}_citation_f1": f1}
 
 
-def _shares(items: Sequence[TrustEvalItem], correctness: Correctness) -> tuple[_Values, str]:
-    """The values for "cm", everywhere by the refusals detected without citations, and for "em"."""
+def _share_values(
+    items: _Items, answered: _Items, answerable: _Items, correctness: Correctness
+) -> tuple[dict[str, float], float]:
+    """The values for "cm", everywhere by the refusals detected without citations, and for "em"; and the F1."""
     name, parametric = ("claims_nli", "parametric_answered_") if correctness == "cm" else ("str_em", "parametric_")
-    by_claims = [item for item in items if not item.refusal.refused_without_citations]
-    answered = by_claims if correctness == "cm" else _answered(items)
+    if correctness == "cm":
+        answered = [item for item in items if not item.refusal.refused_without_citations]
 
-    def mean(subset: Sequence[TrustEvalItem], score: Callable[[TrustEvalItem], float]) -> float:
-        return 100 * _mean(map(score, subset))
+    def calibrated(subset: _Items) -> float:
+        return 100 * _mean(_unless_refused(item, claims.calibrated_score, correctness) for item in subset)
 
-    def match(item: TrustEvalItem) -> float:
-        return match_score(item.matched, correctness)
+    def matched(subset: _Items) -> float:
+        return 100 * _mean(claims.match_score(item.matched, correctness) for item in subset)
 
-    def calibration(item: TrustEvalItem) -> float:
-        return _unless_refused(item, calibrated_score, correctness)
-
-    of_answered, by_answered = mean(answered, match), mean(answered, calibration)
-    by_answerable = mean(_answerable(items), calibration)
-    grounding = mean(answered, lambda item: _unless_refused(item, grounded_share, correctness))
+    of_answered, by_answered, by_answerable = matched(answered), calibrated(answered), calibrated(answerable)
+    grounding = 100 * _mean(_unless_refused(item, claims.grounded_share, correctness) for item in answered)
+    f1 = _harmonic(by_answered, by_answerable)
     return {
-        f"regular_{name}": mean(items, match),
+        f"regular_{name}": matched(items),
         f"answered_{name}": of_answered,
         f"calib_answered_{name}": by_answered,
         f"calib_answerable_{name}": by_answerable,
-        f"calib_{name}_f1": _harmonic(by_answered, by_answerable),
+        f"calib_{name}_f1": f1,
         f"{parametric}{name}": of_answered - grounding,
-    }, f"calib_{name}_f1"
+    }, f1
 
 
 def _unless_refused(
@@ -468,37 +445,37 @@ def _unless_refused(
     return 0.0 if refused else score(item.matched, item.gold.claims, correctness)
 
 
-def _lists(items: Sequence[TrustEvalItem], answered: Sequence[TrustEvalItem]) -> tuple[_Values, str]:
-    """The values for "em5"; of the wrong items, the shares that do and do not occur in a document."""
+def _list_values(items: _Items, answered: _Items, answerable: _Items) -> tuple[dict[str, float], float]:
+    """The values for "em5", with the shares of the wrong items that do and do not occur in a document; and the F1."""
 
-    def plain(item: TrustEvalItem) -> ListScore:
-        return list_score(item.matched, item.matched.gold)
+    def plain(item: TrustEvalItem) -> claims.ListScore:
+        return claims.list_score(item.matched, item.matched.gold)
 
-    def calibrated(item: TrustEvalItem) -> ListScore:
+    def calibrated(item: TrustEvalItem) -> claims.ListScore:
         """Scored against the gold claims that some document contains, none of them for a refusal."""
         refused = item.refusal.refused_without_citations
-        return list_score(item.matched, [] if refused else _gold_in_documents(item.matched.gold, item))
+        return claims.list_score(item.matched, [] if refused else _gold_in_documents(item.matched.gold, item))
 
     shares = [sum(wrong) / len(wrong) for item in answered if (wrong := _wrong_in_documents(item))]
-    block: _Values = {
+    block: dict[str, float] = {
         "qampari_presence": 100 * _mean(shares),
         "qampari_absence": 100 * _mean(1 - share for share in shares),
     }
-    block |= _list_values("regular_", items, plain) | _list_values("answered_", answered, plain)
-    block |= _list_values("calib_answered_", answered, calibrated)
-    block |= _list_values("calib_answerable_", _answerable(items), calibrated)
+    for prefix, subset, score in (
+        ("regular_", items, plain),
+        ("answered_", answered, plain),
+        ("calib_answered_", answered, calibrated),
+        ("calib_answerable_", answerable, calibrated),
+    ):
+        block[f"{prefix}num_preds"] = _mean(len(item.matched.items) for item in subset)
+        scores = list(map(score, subset))
+        for at, name in enumerate(("prec", "rec", "rec_top5", "f1", "f1_top5")):
+            block[f"{prefix}qampari_{name}"] = 100 * _mean(one[at] for one in scores)
     f1 = _harmonic(block["calib_answered_qampari_f1_top5"], block["calib_answerable_qampari_f1_top5"])
+    grounding = 100 * _mean(_unless_refused(item, claims.grounded_share, "em5") for item in answered)
     block["calib_qampari_em_f1"] = f1
-    grounding = 100 * _mean(_unless_refused(item, grounded_share, "em5") for item in answered)
     block["parametric_qampari_rec_top5"] = block["answered_qampari_rec_top5"] - grounding
-    return block, "calib_qampari_em_f1"
-
-
-def _list_values(prefix: str, items: Sequence[TrustEvalItem], score: Callable[[TrustEvalItem], ListScore]) -> _Values:
-    columns = list(zip(*map(score, items), strict=True)) or [()] * 5
-    names = zip(("prec", "rec", "rec_top5", "f1", "f1_top5"), columns, strict=True)
-    means = {f"{prefix}qampari_{name}": 100 * _mean(column) for name, column in names}
-    return {f"{prefix}num_preds": _mean(len(item.matched.items) for item in items), **means}
+    return block, f1
 
 
 def _wrong_in_documents(item: TrustEvalItem) -> list[bool]:

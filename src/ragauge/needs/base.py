@@ -1,9 +1,8 @@
-"""The form of a need: a generator that asks questions in rounds and returns an evidence table.
+"""Needs, generators that ask questions in rounds, and the evidence tables that they return and metrics count.
 
-A need is independent of judges. It yields a list of questions and is sent the judgments, in the same order; it may
-yield again, with questions that depend on the answers, and finally returns its evidence table. Needs that build on
-others delegate with `yield from`. The driver of the flows, `Rounds`, ensures that equal questions of different
-needs are asked once, that the sample has the fields the need reads, and that a failed answer ends the flow.
+It yields a list of questions and is sent the judgments, in the same order; it may yield again, with questions that
+depend on the answers. Needs that build on others delegate with `yield from`. `Rounds` drives them: equal questions of
+different needs are asked once, and a failed answer ends the flow.
 """
 
 from __future__ import annotations
@@ -11,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+
+import msgspec
 
 from ragauge.errors import MissingExtra
 from ragauge.questions import Decompose, Judgment, Question
-from ragauge.scores import Evidence
-from ragauge.types import Failure, Sample
+from ragauge.scores import ChunkEvidence, Evidence
+from ragauge.types import Chunk, ChunkVerdict, Decomposition, Failure, Grade, Label, Sample, Statement, Verdict
 
 
 class EvidenceTable(Protocol):
@@ -80,7 +81,7 @@ class Need(Generic[TableCo]):
 
 
 def need(
-    reads: Sequence[str], asks: Sequence[str] = ()
+    reads: Sequence[str], asks: Iterable[str] = ()
 ) -> Callable[[Callable[[Sample], QuestionFlow[Table]]], Need[Table]]:
     """Decorate a flow to make it a need, named after the function.
 
@@ -115,6 +116,10 @@ def gather(flows: Sequence[QuestionFlow[T]]) -> QuestionFlow[tuple[T, ...]]:
     return tuple(results[i] for i in range(len(flows)))
 
 
+class _Unanswered(Exception):
+    """A question that a flow waits for has no answer; the message is the reason."""
+
+
 def answerable(topic: str, answers: frozenset[str]) -> bool:
     """Whether a judge that lists `answers` can answer `topic`: it lists the topic itself or its whole kind."""
     return topic in answers or topic.partition(":")[0] in answers
@@ -128,21 +133,17 @@ def present(sample: Sample, field: str) -> bool:
     )
 
 
-def raised(what: str, error: Exception) -> str:
-    """The reason of a score that failed because `what` raised `error`."""
-    return f"{what} raised {type(error).__name__}: {error}"
+def raised(what: str, error: Exception) -> Failed:
+    """The failure of a score because `what` raised `error`."""
+    return Failed(f"{what} raised {type(error).__name__}: {error}")
 
 
 class Rounds:
-    """The needs of a sample, worked out in rounds of questions.
+    """The needs of a sample, worked out in rounds of questions; needs of one name once.
 
-    `questions` holds the questions of the current round, none of which was asked before; `advance` takes their
-    judgments and starts the next round. When `questions` is empty, every need has ended with an entry in `outcomes`.
-
-    While texts remain to be decomposed, a round asks for that alone: other known questions wait to be asked with those
-    about the statements, so that a judge that packs questions needs fewer calls.
-
-    Needs of one name are worked out once.
+    `questions` holds the new questions of the current round; `advance` takes their judgments and starts the next. When
+    it is empty, every need has ended with an entry in `outcomes`. While texts remain to be decomposed, a round asks for
+    that alone, so that a judge that packs questions needs fewer calls.
     """
 
     def __init__(self, sample: Sample, needs: Iterable[Need[EvidenceTable]]) -> None:
@@ -176,7 +177,7 @@ class Rounds:
         except MissingExtra:
             raise
         except Exception as error:  # the code of a user's need may raise anything
-            self.outcomes[need] = Failed(raised(need, error))
+            self.outcomes[need] = raised(need, error)
         self._flows.pop(need).close()
 
     def _judgments_of(self, questions: Sequence[Question]) -> list[Judgment]:
@@ -209,20 +210,12 @@ class Rounds:
         return list(dict.fromkeys(answer for answer in answers if isinstance(answer, Failure)))
 
     def advance(self, judgments: Mapping[Question, Judgment]) -> None:
-        """Answer this round; a failed answer ends the needs that asked.
-
-        Args:
-            judgments: the judgment of every question of the round, at least.
-        """
+        """Answer this round, given the judgments of its questions; a failed answer ends the needs that asked."""
         self._judgments.update((question, judgments[question]) for question in self.questions)
         pending, self._pending = self._pending, {}
         for need, questions in pending.items():
             self._step(need, questions)
         self.questions = self._next_round()
-
-
-class _Unanswered(Exception):
-    """A question that a flow waits for has no answer; the message is the reason."""
 
 
 def unanswerable(needs: Iterable[Need[EvidenceTable]], can_answer: Callable[[str], bool]) -> list[str]:
@@ -234,3 +227,195 @@ def missing_fields(needs: Iterable[Need[EvidenceTable]], samples: Sequence[Sampl
     """The fields that `needs` read and no sample has, sorted."""
     fields = {field for need in needs for field in need.reads}
     return sorted(field for field in fields if not any(present(sample, field) for sample in samples))
+
+
+class NotReported(Exception):
+    """Raised when a metric counts what the judgments do not report; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The response and its references, for metrics that need no judge."""
+
+    response: str
+    references: tuple[str, ...]
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Statements:
+    """The statements of one field of a sample."""
+
+    field: str
+    pieces: tuple[Statement, ...]
+
+    @staticmethod
+    def of(field: str, judgment: Judgment) -> Statements:
+        """The statements in the answer to a `Decompose` question."""
+        return Statements(field, cast(Decomposition, judgment.answer).statements)
+
+    @property
+    def claims(self) -> Statements:
+        """Those that assert something that can be checked."""
+        return Statements(self.field, tuple(piece for piece in self.pieces if piece.claim))
+
+    @property
+    def opinions(self) -> Statements:
+        """Those that express the author's own belief or judgment."""
+        return Statements(self.field, tuple(piece for piece in self.pieces if piece.opinion))
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
+        return tuple(Evidence(piece.text, self.field, piece.span) for piece in self.pieces)
+
+
+@dataclass(frozen=True)
+class Support:
+    """Verdicts on statements given chunks, all together and each alone.
+
+    Args:
+        against: where the chunks come from: "contexts", "references[0]", "query".
+        chunks: the ids of the chunks.
+        judgments: one per statement; empty where there was no premise.
+    """
+
+    statements: Statements
+    against: str
+    chunks: tuple[str, ...]
+    judgments: tuple[Judgment, ...]
+
+    def __len__(self) -> int:
+        return len(self.statements.pieces)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One per statement; without a premise all are neutral."""
+        if not self.judgments:
+            neutral = (ChunkVerdict(Label.NEUTRAL),) * len(self.chunks)
+            return (Verdict(Label.NEUTRAL, chunks=neutral),) * len(self)
+        return tuple(cast(Verdict, judgment.answer) for judgment in self.judgments)
+
+    @property
+    def entailed(self) -> tuple[bool, ...]:
+        """Per statement, whether the chunks together entail it and none contradicts it."""
+        return tuple(verdict.entailed for verdict in self.verdicts)
+
+    @property
+    def table(self) -> tuple[tuple[Label, ...], ...]:
+        """Per statement, the label of each chunk; a single chunk has the joint label.
+
+        Raises NotReported where several chunks were only judged together, as a person may do.
+        """
+        count = len(self.chunks)
+        if count > 1 and self.judgments and any(len(verdict.chunks) != count for verdict in self.verdicts):
+            raise NotReported("several chunks were judged only together, without a label for each")
+        return tuple(
+            tuple(chunk.label for chunk in verdict.chunks) if len(verdict.chunks) == count else (verdict.label,) * count
+            for verdict in self.verdicts
+        )
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
+        keys = [judgment.key for judgment in self.judgments] or [""] * len(self)
+        rows = zip(self.statements.evidence, self.verdicts, keys, strict=True)
+        return tuple(with_verdict(piece, self.against, verdict, self.chunks, key) for piece, verdict, key in rows)
+
+
+def with_verdict(piece: Evidence, against: str, verdict: Verdict, chunks: Iterable[str], judgment: str) -> Evidence:
+    """A piece with a verdict of entailment. chunks: the ids of the chunks that the verdict labels."""
+    labelled = zip(chunks, verdict.chunks, strict=False)
+    return msgspec.structs.replace(
+        piece,
+        against=against,
+        label=verdict.label,
+        probability=verdict.probability,
+        chunks=tuple(ChunkEvidence(id, chunk.label, chunk.probability, chunk.span) for id, chunk in labelled),
+        rationale=verdict.rationale,
+        judgment=judgment,
+    )
+
+
+@dataclass(frozen=True)
+class Tables(Generic[Table]):
+    """One table of the same kind per reference."""
+
+    tables: tuple[Table, ...]
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
+        return tuple(piece for table in self.tables for piece in table.evidence)
+
+
+#: The verdicts on statements, once per reference.
+Supports: TypeAlias = Tables[Support]
+
+
+@dataclass(frozen=True)
+class _JudgedPieces:
+    """Pieces not yet judged, and a judgment on each."""
+
+    pieces: tuple[Evidence, ...]
+    judgments: tuple[Judgment, ...]
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """The judged pieces, in the order of the text."""
+        return tuple(map(_judged, self.pieces, self.judgments))
+
+
+def _judged(piece: Evidence, judgment: Judgment) -> Evidence:
+    answer = cast(Verdict | Grade, judgment.answer)
+    found: dict[str, Any] = {"rationale": answer.rationale, "judgment": judgment.key}
+    if isinstance(answer, Grade):
+        return msgspec.structs.replace(piece, value=answer.value, **found)
+    span = piece.span or answer.span
+    return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability, **found)
+
+
+@dataclass(frozen=True)
+class Checks(_JudgedPieces):
+    """A yes or no per piece: relevance of chunks or statements, traits of opinions."""
+
+    @property
+    def passed(self) -> tuple[bool, ...]:
+        """Which were answered yes."""
+        return tuple(cast(Verdict, judgment.answer).label is Label.YES for judgment in self.judgments)
+
+
+#: The checks of the same pieces, once per reference.
+CheckSets: TypeAlias = Tables[Checks]
+
+
+@dataclass(frozen=True)
+class Grades(_JudgedPieces):
+    """A grade per piece."""
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The grades, in the order of the pieces."""
+        return tuple(cast(Grade, judgment.answer).value for judgment in self.judgments)
+
+
+def chunk_pieces(contexts: Sequence[Chunk], against: str) -> tuple[Evidence, ...]:
+    """Each chunk as a piece not yet judged."""
+    return tuple(Evidence(chunk.passage, f"contexts[{i}]", against=against) for i, chunk in enumerate(contexts))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Numbers that a function made of the sample, by part; the one of a function without parts is under ""."""
+
+    values: Mapping[str, float]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Grades of the retrieved chunks in their order, 0 where not relevant, and of all relevant ones, best first."""
+
+    grades: tuple[float, ...]
+    ideal: tuple[float, ...]
+    evidence: tuple[Evidence, ...]

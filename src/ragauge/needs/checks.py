@@ -11,9 +11,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
+from ragauge.needs.base import (
+    Checks,
+    CheckSets,
+    Grades,
+    Measured,
+    Need,
+    NothingToCount,
+    QuestionFlow,
+    Ranks,
+    chunk_pieces,
+    gather,
+    need,
+)
 from ragauge.needs.entailment import references_of, response_of, response_statements
-from ragauge.needs.evidence import Checks, CheckSets, Grades, Measured, Ranks, chunk_pieces
 from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
@@ -34,16 +45,13 @@ def statements_to_query(sample: Sample) -> QuestionFlow[Checks]:
 @need(reads=["query", "contexts"], asks=["relevant"])
 def contexts_to_query(sample: Sample) -> QuestionFlow[Checks]:
     """Is any part of each chunk relevant to the query?"""
-    contexts = sample.contexts or ()
-    judgments = yield [Relevant(sample.query or "", chunk.passage) for chunk in contexts]
-    return Checks(chunk_pieces(contexts, "query"), tuple(judgments))
+    return _usefulness(sample, "query", None)
 
 
 @need(reads=["query", "contexts", "references"], asks=["relevant"])
 def contexts_to_references(sample: Sample) -> QuestionFlow[CheckSets]:
     """Is each chunk useful for producing each reference?"""
-    contexts = sample.contexts or ()
-    flows = [_usefulness(sample.query or "", contexts, name, text) for name, text in references_of(sample).items()]
+    flows = [_usefulness(sample, name, text) for name, text in references_of(sample).items()]
     return CheckSets((yield from gather(flows)))
 
 
@@ -53,12 +61,13 @@ def contexts_to_response(sample: Sample) -> QuestionFlow[CheckSets]:
     text = response_of(sample)
     if not text.strip():
         raise NothingToCount("the response is empty")
-    return CheckSets(((yield from _usefulness(sample.query or "", sample.contexts or (), "response", text)),))
+    return CheckSets(((yield from _usefulness(sample, "response", text)),))
 
 
-def _usefulness(query: str, contexts: Sequence[Chunk], name: str, reference: str) -> QuestionFlow[Checks]:
-    judgments = yield [Relevant(query, chunk.passage, reference) for chunk in contexts]
-    return Checks(chunk_pieces(contexts, name), tuple(judgments))
+def _usefulness(sample: Sample, against: str, reference: str | None) -> QuestionFlow[Checks]:
+    contexts = sample.contexts or ()
+    judgments = yield [Relevant(sample.query or "", chunk.passage, reference) for chunk in contexts]
+    return Checks(chunk_pieces(contexts, against), tuple(judgments))
 
 
 @cache
@@ -126,6 +135,9 @@ class RefusalCheck:
     evidence: tuple[Evidence, ...]
 
 
+_GRADED = grade_of(REFUSAL)
+
+
 @cache
 def refusals(refusals: RefusalDetector = "rules") -> Need[RefusalCheck]:
     """Is the response a refusal? Nothing is asked unless a judge is to decide."""
@@ -133,9 +145,6 @@ def refusals(refusals: RefusalDetector = "rules") -> Need[RefusalCheck]:
     if refusals == "judge":
         return Need(name, _GRADED.reads, _GRADED.asks, _by_judge)
     return Need(name, ("response",), frozenset(), _by_trust_eval if refusals == "trust_eval" else _by_rules)
-
-
-_GRADED = grade_of(REFUSAL)
 
 
 def _by_judge(sample: Sample) -> QuestionFlow[RefusalCheck]:
@@ -149,7 +158,7 @@ def _by_trust_eval(sample: Sample) -> QuestionFlow[RefusalCheck]:
     text = response_of(sample)
     refused = trust_eval.is_refusal(text)
     bare = trust_eval.is_refusal(trust_eval.without_citations(text))
-    return RefusalCheck(refused, bare, _whole_response(text, refused))
+    return RefusalCheck(refused, bare, (_piece(text, "refusal", Label.YES if refused else Label.NO),))
 
 
 def _by_rules(sample: Sample) -> QuestionFlow[RefusalCheck]:
@@ -157,21 +166,16 @@ def _by_rules(sample: Sample) -> QuestionFlow[RefusalCheck]:
     text = response_of(sample)
     spans = refusal(text, instructed_refusal(sample))
     pieces = tuple(Evidence(text[start:end], "response", (start, end), "refusal", Label.YES) for start, end in spans)
-    return RefusalCheck(bool(spans), bool(spans), pieces or _whole_response(text, refused=False))
+    return RefusalCheck(bool(spans), bool(spans), pieces or (_piece(text, "refusal", Label.NO),))
 
 
-def _whole_response(text: str, refused: bool) -> tuple[Evidence, ...]:
-    return (Evidence(text, "response", (0, len(text)), "refusal", Label.YES if refused else Label.NO),)
+def _piece(text: str, against: str, label: Label | None = None, value: float | None = None) -> Evidence:
+    """The whole response."""
+    return Evidence(text, "response", (0, len(text)), against, label, value)
 
 
 def measured_by(name: str, reads: Sequence[str], function: Callable[[Sample], Any]) -> Need[Measured]:
-    """A need that calls a function of the sample and asks nothing.
-
-    Args:
-        name: of the need; what it shows is said to be against it.
-        reads: as of `Need`.
-        function: returns a bool or a number, or one with the reason.
-    """
+    """A need that calls a function of the sample, which returns a bool or a number, or one with the reason."""
 
     def flow(sample: Sample) -> QuestionFlow[Measured]:
         yield from ()
@@ -181,9 +185,8 @@ def measured_by(name: str, reads: Sequence[str], function: Callable[[Sample], An
         if not isinstance(value, Real):
             raise TypeError(f"it returned {result!r}; return a bool, a number, or one of them with a reason")
         label = (Label.YES if value else Label.NO) if isinstance(value, bool) else None
-        text = sample.response or ""
-        grade, why = None if label else float(value), None if reason is None else str(reason)
-        piece = Evidence(text, "response", (0, len(text)), name, label, grade, rationale=why)
+        piece = _piece(sample.response or "", name, label, None if label else float(value))
+        piece = msgspec.structs.replace(piece, rationale=None if reason is None else str(reason))
         return Measured({"": float(value)}, (piece,))
 
     return Need(name, tuple(reads), frozenset(), flow)
@@ -197,7 +200,7 @@ def similarity_to_references(sample: Sample) -> QuestionFlow[Measured]:
     values = similarity([text] * len(references), list(references.values()))
     best, name = max(zip(values, references, strict=True))
     best = min(max(best, -1.0), 1.0)
-    return Measured({"": best}, (Evidence(text, "response", (0, len(text)), name, value=best),))
+    return Measured({"": best}, (_piece(text, name, value=best),))
 
 
 @need(reads=["response", "references"])
@@ -207,15 +210,10 @@ def bertscore_to_references(sample: Sample) -> QuestionFlow[Measured]:
     references, text = references_of(sample), response_of(sample)
     scores = bertscore([text] * len(references), list(references.values()))
     f1, precision, recall, name = max(zip(scores.f1, scores.precision, scores.recall, references, strict=True))
-    piece = Evidence(text, "response", (0, len(text)), name, value=f1)
-    return Measured({"precision": precision, "recall": recall, "f1": f1}, (piece,))
+    return Measured({"precision": precision, "recall": recall, "f1": f1}, (_piece(text, name, value=f1),))
 
 
-_RETRIEVED = "contexts or metadata.retrieved_context_ids"
-_RELEVANT = "reference_contexts or metadata.reference_context_ids"
-
-
-@need(reads=[_RETRIEVED, _RELEVANT])
+@need(reads=["contexts or metadata.retrieved_context_ids", "reference_contexts or metadata.reference_context_ids"])
 def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
     """The grades of the retrieved chunks among the relevant ones, and of all relevant ones."""
     yield from ()
@@ -226,26 +224,22 @@ def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
         raise NothingToCount("the sample has no relevant context")
     ranks = tuple(0.0 if i is None else grades[i] for i in found)
     field = "contexts" if sample.contexts is not None else "retrieved_context_ids"
-    pieces = (Evidence(chunk.passage or chunk.id, f"{field}[{i}]") for i, chunk in enumerate(retrieved))
-    labels = [Label.YES if grade else Label.NO for grade in ranks]
-    evidence = tuple(
-        msgspec.structs.replace(piece, against="reference_contexts", label=label)
-        for piece, label in zip(pieces, labels, strict=True)
+    against, labels = "reference_contexts", [Label.YES if grade else Label.NO for grade in ranks]
+    evidence = (
+        Evidence(chunk.passage or chunk.id, f"{field}[{i}]", None, against, label)
+        for i, (chunk, label) in enumerate(zip(retrieved, labels, strict=True))
     )
-    return Ranks(ranks, ideal, evidence)
+    return Ranks(ranks, ideal, tuple(evidence))
 
 
 def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]:
     """The retrieved chunks, the relevant ones, and the position of each retrieved one among these, None if not there.
 
-    Chunks are the same if they share an id or a text. Positions in place of ids (see `Chunk`) are no ids. A second
-    chunk that is the same as a relevant one is not relevant.
+    Chunks are the same if they share an id or a text; the second of two is not relevant.
     """
     retrieved, known_by = _chunks_or_ids(sample.contexts, sample.metadata.get("retrieved_context_ids"))
     relevant, wanted_by = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
-    places: dict[str, int] = {}
-    for i, names in enumerate(wanted_by):
-        places |= {name: i for name in names if name not in places}
+    places = {name: i for i, names in reversed([*enumerate(wanted_by)]) for name in names}
     found: list[int | None] = []
     for names in known_by:
         place = next((places[name] for name in names if name in places), None)

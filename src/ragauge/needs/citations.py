@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, cast
 
 import msgspec
 
-from ragauge.needs.base import Need, QuestionFlow, gather
+from ragauge.needs.base import Need, QuestionFlow, gather, with_verdict
 from ragauge.needs.checks import instructed_refusal
-from ragauge.needs.entailment import citation_labels, response_of
-from ragauge.needs.evidence import with_verdict
+from ragauge.needs.entailment import response_of
 from ragauge.needs.gold import Variant, gold_labels
 from ragauge.questions import Entail, Judgment
 from ragauge.scores import Evidence
@@ -21,7 +20,7 @@ from ragauge.text.citations import Citation, CitationStyle, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import check_installed, punkt_sentences
-from ragauge.types import Chunk, ChunkVerdict, Label, Sample, Span, Verdict
+from ragauge.types import Label, Sample, Span, Verdict
 
 #: What must be supported: sentences, or the items of a list, each prefixed with the query.
 Units = Literal["sentences", "items"]
@@ -29,11 +28,7 @@ Units = Literal["sentences", "items"]
 
 @dataclass(frozen=True)
 class Pointer:
-    """One citation as written in the response.
-
-    chunk: the position of the cited chunk; None where there is no such chunk. counts: whether it counts towards
-    precision.
-    """
+    """One citation as written. chunk: the position of the cited chunk, if there is one. counts: towards precision."""
 
     text: str
     span: Span
@@ -61,26 +56,23 @@ def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[
     Every citation counts, once per chunk and sentence; refusing sentences need no support. A response without words is
     one empty sentence, which nothing supports.
     """
-    text = response_of(sample)
-    split = cited_items if units == "items" else cited_sentences
-    labels = citation_labels(sample)
-    pieces = split(text, labels, style)
+    text, chunks, instructed = response_of(sample), len(sample.contexts or ()), instructed_refusal(sample)
+    pieces = (cited_items if units == "items" else cited_sentences)(text, chunks, style)
     if not pieces:
-        empty = CitedPiece("", (0, len(text)), tuple(citations_in(text, labels, style)))
-        return [CitedSentence("", empty.span, tuple(_pointers(text, empty)))]
+        return [_cited_sentence(text, "", CitedPiece("", (0, len(text)), tuple(citations_in(text, chunks, style))))]
     return [
-        CitedSentence(_with_query(sample, piece.text, units), piece.span, tuple(_pointers(text, piece)))
+        _cited_sentence(text, _with_query(sample, piece.text, units), piece)
         for piece in pieces
-        if not is_refusal_sentence(piece.text, instructed_refusal(sample), cited=bool(piece.citations))
+        if not is_refusal_sentence(piece.text, instructed, cited=bool(piece.citations))
     ]
 
 
-def _pointers(text: str, piece: CitedPiece) -> Iterator[Pointer]:
+def _cited_sentence(text: str, bare: str, piece: CitedPiece) -> CitedSentence:
     first: dict[int | str, Citation] = {}
     for one in piece.citations:
         first.setdefault(one.written if one.chunk is None else one.chunk, one)
-    for one in first.values():
-        yield Pointer(text[slice(*one.span)], one.span, one.chunk)
+    pointers = tuple(Pointer(text[slice(*one.span)], one.span, one.chunk) for one in first.values())
+    return CitedSentence(bare, piece.span, pointers)
 
 
 def parse_citations_trust_eval(sample: Sample, variant: Variant, units: Units, at_most: int) -> list[CitedSentence]:
@@ -106,9 +98,9 @@ def parse_citations_trust_eval(sample: Sample, variant: Variant, units: Units, a
 def _numbered(text: str, span: Span, count: int, at_most: int) -> Iterator[Pointer]:
     """The citations of a sentence; a number beyond the last chunk invalidates all, and 0 is the last chunk."""
     sentence = text[slice(*span)]
-    numbers = trust_eval.citations(sentence)
-    invalid = not count or any(number > count for number in numbers)
-    for place, (number, (start, end)) in enumerate(zip(numbers, trust_eval.citation_spans(sentence), strict=True)):
+    found = trust_eval.citations(sentence)
+    invalid = not count or any(number > count for number, _ in found)
+    for place, (number, (start, end)) in enumerate(found):
         counts = not invalid and place < at_most
         chunk = (number - 1) % count if counts else None
         yield Pointer(sentence[start:end], (span[0] + start, span[0] + end), chunk, counts)
@@ -118,48 +110,20 @@ def _with_query(sample: Sample, text: str, units: Units) -> str:
     return f"{sample.query or ''} {text}".strip() if units == "items" else text
 
 
-def passages(chunks: Sequence[Chunk], variant: Variant) -> list[str]:
-    """The premise texts, as the variant presents chunks to a judge."""
-    if variant == "default":
-        return [chunk.passage for chunk in chunks]
-    return [f"Title: {chunk.title}\n{chunk.metadata.get('sent') or chunk.text}" for chunk in chunks]
-
-
-_NOTHING = "points at no document"
-_UNSUPPORTED = "the sentence is not supported"
-_ALONE = "supports the sentence by itself"
-_NEEDED = "needed in addition to the others"
-_REDUNDANT = "redundant: fails by itself, and the others suffice"
-_SHARED = "counted, since another document cited holds the same answer"
-_NOT_COUNTED = "not counted"
-
-
-@dataclass(frozen=True)
-class JudgedCitation:
-    """Whether a citation is needed, and why or why not. judgment: the key of the judgment that decided."""
-
-    pointer: Pointer
-    precise: bool
-    reason: str
-    judgment: str = ""
-
-
 @dataclass(frozen=True)
 class JudgedSentence:
-    """A sentence, whether its citations together support it, and whether each is needed."""
+    """Whether a sentence is supported by its citations together, and whether each that counts is needed."""
 
-    cited: CitedSentence
     supported: bool
-    judgment: Judgment | None
-    citations: tuple[JudgedCitation, ...]
+    precise: tuple[bool, ...]
+    evidence: tuple[Evidence, ...]
 
 
 @dataclass(frozen=True)
 class CitationSupport:
-    """The sentences of a response that need support, judged. chunks: the ids of the contexts."""
+    """The sentences of a response that need support, judged."""
 
     sentences: tuple[JudgedSentence, ...]
-    chunks: tuple[str, ...]
 
     @property
     def supported(self) -> tuple[bool, ...]:
@@ -169,36 +133,12 @@ class CitationSupport:
     @property
     def precise(self) -> tuple[bool, ...]:
         """Per citation that counts, whether it is needed."""
-        citations = (citation for one in self.sentences for citation in one.citations)
-        return tuple(citation.precise for citation in citations if citation.pointer.counts)
+        return tuple(flag for one in self.sentences for flag in one.precise)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """Each sentence, followed by its citations."""
-        return tuple(piece for one in self.sentences for piece in _evidence(one, self.chunks))
-
-
-def _evidence(one: JudgedSentence, ids: Sequence[str]) -> Iterator[Evidence]:
-    cited = one.cited
-    if one.judgment is None:
-        reason = "is empty" if not cited.text else "cites no document" if cited.pointers else "cites nothing"
-        yield Evidence(cited.text, "response", cited.span, "citations", Label.NEUTRAL, rationale=reason)
-    else:
-        verdict = cast(Verdict, one.judgment.answer)
-        labelled = [ids[i] for i in cited.chunks] if _chunk_verdicts(cited, verdict) else []
-        piece = Evidence(cited.text, "response", cited.span)
-        yield with_verdict(piece, "citations", verdict, labelled, one.judgment.key)
-    for citation in one.citations:
-        pointer = citation.pointer
-        against = "contexts" if pointer.chunk is None else f"contexts[{pointer.chunk}]"
-        label = Label.YES if citation.precise else Label.NO
-        piece = Evidence(pointer.text, "response", pointer.span, against, label, rationale=citation.reason)
-        yield msgspec.structs.replace(piece, judgment=citation.judgment)
-
-
-def _chunk_verdicts(cited: CitedSentence, verdict: Verdict) -> Sequence[ChunkVerdict]:
-    """The verdict on each chunk; none where the chunks were judged as one text, or people gave no labels."""
-    return verdict.chunks if len(verdict.chunks) == len(cited.chunks) else ()
+        return tuple(piece for one in self.sentences for piece in one.evidence)
 
 
 @cache
@@ -218,8 +158,7 @@ def citations(
         else:
             sentences = parse_citations_trust_eval(sample, variant, units, at_most)
         judging = _CitationJudging(sample, variant)
-        judged = yield from gather([judging.judged(cited) for cited in sentences])
-        return CitationSupport(judged, tuple(chunk.id for chunk in sample.contexts or ()))
+        return CitationSupport((yield from gather([judging.judged(cited) for cited in sentences])))
 
     name = f"citations({variant},{style},{units},{at_most})"
     return Need(name, ("response", "contexts"), frozenset({"entail:support"}), flow)
@@ -229,68 +168,90 @@ class _CitationJudging:
     """How the sentences of one sample are judged."""
 
     def __init__(self, sample: Sample, variant: Variant) -> None:
-        self._chunks: tuple[Chunk, ...] = sample.contexts or ()
-        self._passages = passages(self._chunks, variant)
+        self._chunks = sample.contexts or ()
+        self._variant = variant
         self._query = sample.query if variant == "default" else None
-        self._strict = variant == "default"
-        self._shared_answers_count = variant == "trust_eval"
+        self._passages = [
+            chunk.passage
+            if variant == "default"
+            else f"Title: {chunk.title}\n{chunk.metadata.get('sent') or chunk.text}"
+            for chunk in self._chunks
+        ]
 
     def judged(self, cited: CitedSentence) -> QuestionFlow[JudgedSentence]:
         """Whether the citations of a sentence support it together, and whether each is needed."""
-        if not any(map(str.isalnum, cited.text)) or not any(self._passages[i].strip() for i in cited.chunks):
-            return JudgedSentence(cited, False, None, tuple(map(_unneeded, cited.pointers)))
-        (joint,) = yield [self._question(cited, cited.chunks)]
+        piece, chunks = Evidence(cited.text, "response", cited.span, "citations", Label.NEUTRAL), cited.chunks
+        if not any(map(str.isalnum, cited.text)) or not any(self._passages[i].strip() for i in chunks):
+            reason = "is empty" if not cited.text else "cites no document" if cited.pointers else "cites nothing"
+            piece = msgspec.structs.replace(piece, rationale=reason)
+            return _judged_sentence(cited, False, piece, map(_unneeded, cited.pointers))
+        (joint,) = yield [self._question(cited, chunks)]
+        verdict = cast(Verdict, joint.answer)
+        # no label of each chunk where they were judged as one text, or by people
+        labels = [one.label for one in verdict.chunks] if len(verdict.chunks) == len(chunks) else []
+        ids = [self._chunks[i].id for i in chunks] if labels else []
+        piece = with_verdict(piece, "citations", verdict, ids, joint.key)
         if not self._supports(joint):
-            return JudgedSentence(cited, False, joint, tuple(_unneeded(one, joint.key) for one in cited.pointers))
-        alone = yield from self._alone(cited, joint)
+            return _judged_sentence(cited, False, piece, (_unneeded(one, joint.key) for one in cited.pointers))
+        alone: dict[int, Judgment]  # the judgments that a chunk supports the sentence by itself
+        if len(chunks) == 1:
+            alone = {chunks[0]: joint}
+        elif labels:
+            alone = {i: joint for i, label in zip(chunks, labels, strict=True) if label is Label.ENTAILED}
+        else:
+            judgments = yield [self._question(cited, [i]) for i in chunks]
+            alone = {i: one for i, one in zip(chunks, judgments, strict=True) if self._supports(one)}
         citations = yield from gather([self._judged_citation(cited, one, alone) for one in cited.pointers])
-        return JudgedSentence(cited, True, joint, citations)
-
-    def _alone(self, cited: CitedSentence, joint: Judgment) -> QuestionFlow[dict[int, Judgment | None]]:
-        """Per cited chunk, the judgment that it supports the sentence by itself; None where it does not."""
-        if len(cited.chunks) == 1:
-            return {cited.chunks[0]: joint}
-        labels = [chunk.label for chunk in _chunk_verdicts(cited, cast(Verdict, joint.answer))]
-        if labels:
-            labelled = zip(cited.chunks, labels, strict=True)
-            return {i: joint if label is Label.ENTAILED else None for i, label in labelled}
-        judgments = yield [self._question(cited, [i]) for i in cited.chunks]
-        return {i: one if self._supports(one) else None for i, one in zip(cited.chunks, judgments, strict=True)}
+        return _judged_sentence(cited, True, piece, citations)
 
     def _judged_citation(
-        self, cited: CitedSentence, pointer: Pointer, alone: dict[int, Judgment | None]
-    ) -> QuestionFlow[JudgedCitation]:
+        self, cited: CitedSentence, pointer: Pointer, alone: dict[int, Judgment]
+    ) -> QuestionFlow[Evidence]:
         if pointer.chunk is None:
             return _unneeded(pointer)
-        if (by_itself := alone[pointer.chunk]) is not None:
-            return JudgedCitation(pointer, True, _ALONE, by_itself.key)
+        if pointer.chunk in alone:
+            return _citation(pointer, True, "supports the sentence by itself", alone[pointer.chunk].key)
         rest = list(cited.chunks)
         rest.remove(pointer.chunk)
-        if self._shares_answer(pointer.chunk, rest):
-            return JudgedCitation(pointer, True, _SHARED)
+        if self._variant == "trust_eval" and self._shares_answer(pointer.chunk, rest):
+            return _citation(pointer, True, "counted, since another document cited holds the same answer")
         (without,) = yield [self._question(cited, rest)]
-        needed = not self._supports(without)
-        return JudgedCitation(pointer, needed, _NEEDED if needed else _REDUNDANT, without.key)
+        if self._supports(without):
+            return _citation(pointer, False, "redundant: fails by itself, and the others suffice", without.key)
+        return _citation(pointer, True, "needed in addition to the others", without.key)
 
     def _question(self, cited: CitedSentence, chunks: Sequence[int]) -> Entail:
         """Does each chunk, or for Trust-Eval and ALCE their lines joined into one text, entail the sentence?"""
         texts = tuple(self._passages[i] for i in chunks)
-        return Entail(texts if self._strict else ("\n".join(texts),), cited.text, self._query)
+        return Entail(texts if self._variant == "default" else ("\n".join(texts),), cited.text, self._query)
 
     def _supports(self, judgment: Judgment) -> bool:
         verdict = cast(Verdict, judgment.answer)
-        return verdict.entailed if self._strict else verdict.label is Label.ENTAILED
+        return verdict.entailed if self._variant == "default" else verdict.label is Label.ENTAILED
 
     def _shares_answer(self, chunk: int, rest: Sequence[int]) -> bool:
         """Whether a chunk and one of the rest are labelled with the same gold claim, which Trust-Eval counts."""
-        if not self._shared_answers_count:
-            return False
         others = [gold_labels(self._chunks[i]) for i in rest]
         own = gold_labels(self._chunks[chunk])
         return any(yes and any(other[at : at + 1] == (True,) for other in others) for at, yes in enumerate(own))
 
 
-def _unneeded(pointer: Pointer, judgment: str = "") -> JudgedCitation:
+def _judged_sentence(
+    cited: CitedSentence, supported: bool, piece: Evidence, citations: Iterable[Evidence]
+) -> JudgedSentence:
+    each = tuple(citations)
+    precise = (one.label is Label.YES for pointer, one in zip(cited.pointers, each, strict=True) if pointer.counts)
+    return JudgedSentence(supported, tuple(precise), (piece, *each))
+
+
+def _unneeded(pointer: Pointer, judgment: str = "") -> Evidence:
     """A citation that supports nothing."""
-    reason = _NOT_COUNTED if not pointer.counts else _NOTHING if pointer.chunk is None else _UNSUPPORTED
-    return JudgedCitation(pointer, False, reason, judgment)
+    missing = "points at no document" if pointer.chunk is None else "the sentence is not supported"
+    reason = missing if pointer.counts else "not counted"
+    return _citation(pointer, False, reason, judgment)
+
+
+def _citation(pointer: Pointer, needed: bool, reason: str, judgment: str = "") -> Evidence:
+    against = "contexts" if pointer.chunk is None else f"contexts[{pointer.chunk}]"
+    label = Label.YES if needed else Label.NO
+    return Evidence(pointer.text, "response", pointer.span, against, label, rationale=reason, judgment=judgment)

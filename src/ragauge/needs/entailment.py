@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import product
 from typing import Literal
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, gather, need
-from ragauge.needs.evidence import Statements, Support, Supports, Texts
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, Supports, Texts, gather, need
 from ragauge.questions import Decompose, Entail
 from ragauge.text.sentences import sentences
-from ragauge.types import Sample, Span, Statement
+from ragauge.types import Sample, Statement
 
 
 def response_of(sample: Sample) -> str:
     """The response; a need that reads "response" may rely on it."""
     assert sample.response is not None
     return sample.response
-
-
-def citation_labels(sample: Sample) -> list[str]:
-    """What a text may cite each chunk by: its id, its title, and its author and year where known."""
-    keys = ("author", "authors", "year", "date")
-    known = [(one, [str(one.metadata[key]) for key in keys if key in one.metadata]) for one in sample.contexts or ()]
-    return [" ".join([chunk.id, chunk.title, *metadata]) for chunk, metadata in known]
 
 
 def references_of(sample: Sample) -> dict[str, str]:
@@ -43,21 +36,17 @@ def response_statements(sample: Sample) -> QuestionFlow[Statements]:
     return Statements.of("response", judgment)
 
 
-def response_split_by(splitter: Callable[[str], Sequence[Span]]) -> Callable[[Sample], QuestionFlow[Statements]]:
-    """The response split by a rule, each piece a claim; no judge is asked."""
-
-    def flow(sample: Sample) -> QuestionFlow[Statements]:
-        yield from ()
-        text = response_of(sample)
-        return Statements("response", tuple(Statement(text[start:end], (start, end)) for start, end in splitter(text)))
-
-    return flow
-
-
 def response_claims(sample: Sample) -> QuestionFlow[Statements]:
     """The claims of the response."""
     statements = yield from response_statements(sample)
     return statements.claims
+
+
+def response_sentences(sample: Sample) -> QuestionFlow[Statements]:
+    """The sentences of the response, each a claim; no judge is asked."""
+    yield from ()
+    text = response_of(sample)
+    return Statements("response", tuple(Statement(text[slice(*span)], span) for span in sentences(text)))
 
 
 #: Whose claims are looked for: those of each reference, or of the text that was summarised.
@@ -84,15 +73,6 @@ def response_and_references(sample: Sample) -> QuestionFlow[Texts]:
     return Texts(response_of(sample), tuple(references_of(sample).values()))
 
 
-#: What a response is split into: claims, by the judge, or sentences, by rule.
-ClaimUnits = Literal["claims", "sentences"]
-
-_SPLITTERS: dict[ClaimUnits, Callable[[Sample], QuestionFlow[Statements]]] = {
-    "claims": response_claims,
-    "sentences": response_split_by(sentences),
-}
-
-
 def support(
     statements: Statements, against: str, chunks: Sequence[tuple[str, str]], query: str | None
 ) -> QuestionFlow[Support]:
@@ -104,108 +84,92 @@ def support(
     return Support(statements, against, ids, tuple(judgments))
 
 
-def _in_contexts(sample: Sample, statements: Statements) -> QuestionFlow[Support]:
-    chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
-    return support(statements, "contexts", chunks, sample.query)
+#: What statements are compared with, as the last arguments of `support`.
+_Premise = tuple[str, Sequence[tuple[str, str]], str | None]
 
 
-def _in_references(sample: Sample, statements: Statements) -> QuestionFlow[Supports]:
-    references = references_of(sample).items()
-    flows = [support(statements, name, [(name, text)], sample.query) for name, text in references]
-    return Supports((yield from gather(flows)))
+def _contexts(sample: Sample) -> list[_Premise]:
+    return [("contexts", [(chunk.id, chunk.passage) for chunk in sample.contexts or ()], sample.query)]
 
 
-def _in_response(sample: Sample, references: Sequence[Statements]) -> QuestionFlow[Supports]:
-    premise = [("response", response_of(sample))]
-    return Supports((yield from gather([support(one, "response", premise, sample.query) for one in references])))
+def _references(sample: Sample) -> list[_Premise]:
+    return [(name, [(name, text)], sample.query) for name, text in references_of(sample).items()]
 
 
-def _in_query(sample: Sample, statements: Statements) -> QuestionFlow[Support]:
-    """Are the statements presupposed by the query? Without a query none is."""
-    return support(statements, "query", [("query", sample.query or "")], None)
+def _response(sample: Sample) -> list[_Premise]:
+    return [("response", [("response", response_of(sample))], sample.query)]
+
+
+def _query(sample: Sample) -> list[_Premise]:
+    return [("query", [("query", sample.query or "")], None)]
+
+
+_ASKS = frozenset({"decompose", "entail:support"})
 
 
 @cache
 def response_in_contexts(
-    units: ClaimUnits = "claims", against: Literal["contexts", "source"] = "contexts"
+    units: Literal["claims", "sentences"] = "claims", against: Literal["contexts", "source"] = "contexts"
 ) -> Need[Support]:
-    """Are the claims (or sentences) of the response supported by the contexts, or by the source?"""
+    """Are the claims of the response, or its sentences split by rule, supported by the contexts, or by the source?"""
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
-        statements = yield from _SPLITTERS[units](sample)
+        statements = yield from (response_claims if units == "claims" else response_sentences)(sample)
         if against == "contexts":
-            return (yield from _in_contexts(sample, statements))
+            return (yield from support(statements, *_contexts(sample)[0]))
         return (yield from support(statements, "source", [("source", _source_of(sample))], sample.query))
 
-    asks = {"entail:support"} | ({"decompose"} if units == "claims" else set())
-    return Need(f"response_in_{against}({units})", ("response", against), frozenset(asks), flow)
+    asks = _ASKS if units == "claims" else _ASKS - {"decompose"}
+    return Need(f"response_in_{against}({units})", ("response", against), asks, flow)
 
 
-@need(reads=["response", "references"], asks=["decompose", "entail:support"])
-def response_in_references(sample: Sample) -> QuestionFlow[Supports]:
-    """Are the statements of the response supported by each reference?"""
-    statements = yield from response_statements(sample)
-    return (yield from _in_references(sample, statements))
-
-
-@need(reads=["response", "references"], asks=["decompose", "entail:support"])
-def response_claims_in_references(sample: Sample) -> QuestionFlow[Supports]:
-    """Are the claims of the response supported by each reference?"""
+@need(reads=["response"], asks=_ASKS)
+def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
+    """Which claims of the response does the query already presuppose?"""
     statements = yield from response_claims(sample)
-    return (yield from _in_references(sample, statements))
+    return (yield from support(statements, *_query(sample)[0]))
 
 
-@need(reads=["response", "references"], asks=["decompose", "entail:support"])
-def references_in_response(sample: Sample) -> QuestionFlow[Supports]:
-    """Are the statements of each reference supported by the response?"""
-    references = yield from reference_statements(sample)
-    return (yield from _in_response(sample, references))
+def _supports(
+    name: str,
+    reads: tuple[str, ...],
+    of: Literal["response", ClaimsOf],
+    premises: Callable[[Sample], list[_Premise]],
+    claims: bool = False,
+) -> Need[Supports]:
+    """Are the statements, or claims, of one text in each of several premises, or those of several texts in one?"""
+
+    def flow(sample: Sample) -> QuestionFlow[Supports]:
+        if of == "response":
+            texts: tuple[Statements, ...] = ((yield from response_statements(sample)),)
+        else:
+            texts = yield from reference_statements(sample, of)
+        each = [one.claims for one in texts] if claims else texts
+        return Supports((yield from gather([support(one, *with_) for one, with_ in product(each, premises(sample))])))
+
+    return Need(name, reads, _ASKS, flow)
+
+
+_BOTH, _RETRIEVED = ("response", "references"), ("references", "contexts")
+response_in_references = _supports("response_in_references", _BOTH, "response", _references)
+response_claims_in_references = _supports("response_claims_in_references", _BOTH, "response", _references, claims=True)
+references_in_response = _supports("references_in_response", _BOTH, "references", _response)
+references_in_contexts = _supports("references_in_contexts", _RETRIEVED, "references", _contexts)
+reference_claims_in_contexts = _supports(
+    "reference_claims_in_contexts", _RETRIEVED, "references", _contexts, claims=True
+)
 
 
 @cache
 def claims_in_response(of: ClaimsOf = "references") -> Need[Supports]:
     """Are the claims of each reference, or of the source, supported by the response?"""
-
-    def flow(sample: Sample) -> QuestionFlow[Supports]:
-        references = yield from reference_statements(sample, of)
-        return (yield from _in_response(sample, [one.claims for one in references]))
-
-    return Need(f"{_OWNERS[of]}_claims_in_response", ("response", of), frozenset({"decompose", "entail:support"}), flow)
+    return _supports(f"{of.removesuffix('s')}_claims_in_response", ("response", of), of, _response, claims=True)
 
 
 @cache
 def claims_in_query(of: ClaimsOf = "references") -> Need[Supports]:
     """Which claims of each reference, or of the source, does the query already presuppose?"""
-
-    def flow(sample: Sample) -> QuestionFlow[Supports]:
-        references = yield from reference_statements(sample, of)
-        return Supports((yield from gather([_in_query(sample, one.claims) for one in references])))
-
-    return Need(f"{_OWNERS[of]}_claims_in_query", (of,), frozenset({"decompose", "entail:support"}), flow)
+    return _supports(f"{of.removesuffix('s')}_claims_in_query", (of,), of, _query, claims=True)
 
 
-_OWNERS: dict[ClaimsOf, str] = {"references": "reference", "source": "source"}
-
-reference_claims_in_response = claims_in_response()
-reference_claims_in_query = claims_in_query()
-
-
-@need(reads=["references", "contexts"], asks=["decompose", "entail:support"])
-def references_in_contexts(sample: Sample) -> QuestionFlow[Supports]:
-    """Are the statements of each reference supported by the contexts?"""
-    references = yield from reference_statements(sample)
-    return Supports((yield from gather([_in_contexts(sample, one) for one in references])))
-
-
-@need(reads=["references", "contexts"], asks=["decompose", "entail:support"])
-def reference_claims_in_contexts(sample: Sample) -> QuestionFlow[Supports]:
-    """Are the claims of each reference supported by the contexts?"""
-    references = yield from reference_statements(sample)
-    return Supports((yield from gather([_in_contexts(sample, one.claims) for one in references])))
-
-
-@need(reads=["response"], asks=["decompose", "entail:support"])
-def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
-    """Which claims of the response does the query already presuppose?"""
-    statements = yield from response_claims(sample)
-    return (yield from _in_query(sample, statements))
+reference_claims_in_response, reference_claims_in_query = claims_in_response(), claims_in_query()

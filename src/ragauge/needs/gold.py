@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow
-from ragauge.needs.entailment import citation_labels, response_of, support
-from ragauge.needs.evidence import NotReported, Statements, Support
+from ragauge.needs.base import Need, NothingToCount, NotReported, QuestionFlow, Statements, Support
+from ragauge.needs.entailment import response_of, support
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.text import trust_eval
 from ragauge.text.citations import CitationStyle
@@ -27,6 +27,9 @@ Variant = Literal["default", "trust_eval", "alce"]
 
 #: Gold claims, each a tuple of wordings.
 GoldAnswers = tuple[tuple[str, ...], ...]
+
+#: Per gold claim, whether a document contains it.
+GoldRow = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,8 @@ def gold_answers(sample: Sample) -> GoldAnswers:
     return sample.answers
 
 
-def wordings_to_judge(answers: GoldAnswers, texts: Sequence[str]) -> list[tuple[int, str]]:
-    """The wordings that a judge is asked about, each with the index of its gold claim.
-
-    They are those that occur in some text as whole words; where none of a claim does, all of that claim.
-    """
+def _wordings_to_judge(answers: GoldAnswers, texts: Sequence[str]) -> list[tuple[int, str]]:
+    """The wordings of each gold claim, by its index, that occur in some text as whole words; all where none does."""
     normalised = [_padded(text) for text in texts] if any(len(wordings) > 1 for wordings in answers) else []
     asked = []
     for i, wordings in enumerate(answers):
@@ -62,7 +62,7 @@ def wordings_to_judge(answers: GoldAnswers, texts: Sequence[str]) -> list[tuple[
     return asked
 
 
-def any_by_claim(flags: Iterable[bool], claim_of: Sequence[int], n: int) -> tuple[bool, ...]:
+def _any_by_claim(flags: Iterable[bool], claim_of: Sequence[int], n: int) -> GoldRow:
     """For each of n claims, whether the flag of any of its wordings is set. claim_of: the claim of each flag."""
     matched = {claim for claim, flag in zip(claim_of, flags, strict=True) if flag}
     return tuple(claim in matched for claim in range(n))
@@ -83,30 +83,25 @@ def claims_in_response(
     return Need(name, ("response", "answers"), asks, lambda sample: flow(sample, variant, style))
 
 
-def claims_entailed(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[MatchedGold]:
-    """Which gold claims does the response entail?"""
-    return claims_in_response("cm", variant, style)
+def _claims_by(correctness: Correctness) -> Callable[..., Need[MatchedGold]]:
+    def matched(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[MatchedGold]:
+        return claims_in_response(correctness, variant, style)
+
+    return matched
 
 
-def claims_present(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[MatchedGold]:
-    """Of which gold claims does some wording occur in the response?"""
-    return claims_in_response("em", variant, style)
-
-
-def claims_listed(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[MatchedGold]:
-    """Which gold claims are among the items of the response, which is a list?"""
-    return claims_in_response("em5", variant, style)
+claims_entailed, claims_present, claims_listed = _claims_by("cm"), _claims_by("em"), _claims_by("em5")
 
 
 def _entailed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionFlow[MatchedGold]:
     """Does the response entail some wording of each claim? The other variants ask about the first wording only."""
     answers, text, default = gold_answers(sample), _without_citations(sample, variant, style), variant == "default"
-    asked = wordings_to_judge(answers, [text]) if default else [(i, wordings[0]) for i, wordings in enumerate(answers)]
+    asked = _wordings_to_judge(answers, [text]) if default else [(i, wordings[0]) for i, wordings in enumerate(answers)]
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
     query = sample.query if default else None
     found: Support = yield from support(statements, "response", [("response", text)], query)
     entailed = found.entailed if default else tuple(v.label is Label.ENTAILED for v in found.verdicts)
-    return MatchedGold(any_by_claim(entailed, [claim for claim, _ in asked], len(answers)), found.evidence)
+    return MatchedGold(_any_by_claim(entailed, [claim for claim, _ in asked], len(answers)), found.evidence)
 
 
 def _present(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionFlow[MatchedGold]:
@@ -126,7 +121,7 @@ def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionF
     yield from ()
     answers = gold_answers(sample)
     if variant == "default":
-        pieces = [one.text for one in cited_items(response_of(sample), citation_labels(sample), style)]
+        pieces = [one.text for one in cited_items(response_of(sample), len(sample.contexts or ()), style)]
     else:
         bare = _without_citations(sample, variant, style)
         pieces = [bare[slice(*span)] for span in trust_eval.list_items(bare)]
@@ -136,16 +131,12 @@ def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionF
     return MatchedGold(claims, _matches(answers, claims), items, gold)
 
 
-_FLOWS: dict[Correctness, Callable[[Sample, Variant, CitationStyle], QuestionFlow[MatchedGold]]] = {
-    "cm": _entailed,
-    "em": _present,
-    "em5": _listed,
-}
+_FLOWS = {"cm": _entailed, "em": _present, "em5": _listed}
 
 
 def _without_citations(sample: Sample, variant: Variant, style: CitationStyle) -> str:
     if variant == "default":
-        return without_citations(response_of(sample), citation_labels(sample), style)
+        return without_citations(response_of(sample), len(sample.contexts or ()), style)
     return trust_eval.without_citations(response_of(sample))
 
 
@@ -168,13 +159,12 @@ def _matches(answers: Sequence[Sequence[str]], claims: Sequence[bool]) -> tuple[
 #: Whether a judge is "asked" for labels that the data lacks, or only those "given" count.
 GoldLabels = Literal["asked", "given"]
 
+_ASKS: dict[GoldLabels, frozenset[str]] = {"asked": frozenset({"entail:support"}), "given": frozenset()}
+
 #: The key of a document's metadata for its gold labels; Trust-Eval's name.
 GOLD_LABELS_KEY = "answers_found"
 
 _LABELLED = "labelled in the data"
-
-#: The labels of a document: per gold claim, whether the document contains it.
-GoldRow = tuple[bool, ...]
 
 
 @dataclass(frozen=True)
@@ -189,6 +179,13 @@ class GoldInContexts:
     answerable: bool
     evidence: tuple[Evidence, ...] = ()
     documents: tuple[GoldRow, ...] | None = None
+
+
+def _need(
+    name: str, labels: GoldLabels, flow: Callable[[Sample], QuestionFlow[GoldInContexts]]
+) -> Need[GoldInContexts]:
+    asks = frozenset({"entail:support"} if labels == "asked" else ())
+    return Need(f"{name}({labels})", (), asks, flow)
 
 
 @cache
@@ -209,20 +206,13 @@ def answerability(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
         answerable = any(map(any, rows))
         return GoldInContexts((), answerable, _label(answerable))
 
-    return Need(f"answerability({labels})", (), _asks(labels), flow)
+    return Need(f"answerability({labels})", (), _ASKS[labels], flow)
 
 
 @cache
 def claims_in_documents(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
-    """Which gold claims does some document contain? By the labels `answers_found` of the documents, or by a judge.
-
-    None where the sample is labelled unanswerable.
-    """
-    return Need(f"claims_in_documents({labels})", (), _asks(labels), lambda sample: gold_in_contexts(sample, labels))
-
-
-def _asks(labels: GoldLabels) -> frozenset[str]:
-    return frozenset({"entail:support"} if labels == "asked" else ())
+    """Which gold claims does some document contain? By its label `answers_found`, or by a judge."""
+    return Need(f"claims_in_documents({labels})", (), _ASKS[labels], lambda sample: gold_in_contexts(sample, labels))
 
 
 def gold_in_contexts(sample: Sample, labels: GoldLabels = "asked") -> QuestionFlow[GoldInContexts]:
@@ -236,41 +226,26 @@ def gold_in_contexts(sample: Sample, labels: GoldLabels = "asked") -> QuestionFl
     unlabelled = [chunk for chunk, row in zip(sample.contexts, rows, strict=True) if row is None]
     if unlabelled and labels == "given":
         raise NothingToCount("a document has no 'answers_found'; labels=asked lets the judge decide")
-    support_table, claim_of = yield from _judged(answers, unlabelled, sample.query)
-    # by some document alone, or all together where only that was judged
-    each = (verdict.chunks or (verdict,) for verdict in support_table.verdicts)
-    judged = any_by_claim(
-        (any(one.label is Label.ENTAILED for one in labels) for labels in each), claim_of, len(answers)
-    )
-    claims = tuple(map(any, zip(judged, *filter(None, rows), strict=True)))
-    pieces = list(zip(claim_of, support_table.evidence, strict=True)) or _unasked(sample, answers)
-    evidence = tuple(_with_labels(piece, claim, sample.contexts, rows) for claim, piece in pieces)
-    documents = _documents(support_table, claim_of, rows, len(answers))
-    return GoldInContexts(claims, any(claims) or sample.answerable is True, evidence, documents)
-
-
-def _judged(
-    answers: GoldAnswers, documents: Sequence[Chunk], query: str | None
-) -> QuestionFlow[tuple[Support, list[int]]]:
-    """Which wordings of the gold claims do these documents entail? With the claim of each wording."""
-    asked = wordings_to_judge(answers, [chunk.passage for chunk in documents]) if documents else []
+    passages = [(chunk.id, chunk.passage) for chunk in unlabelled]
+    asked = _wordings_to_judge(answers, [passage for _, passage in passages]) if passages else []
+    claim_of = [claim for claim, _ in asked]
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
-    found = yield from support(statements, "contexts", [(chunk.id, chunk.passage) for chunk in documents], query)
-    return found, [claim for claim, _ in asked]
+    found = yield from support(statements, "contexts", passages, sample.query)
 
+    def by_claim(flags: Iterable[bool]) -> GoldRow:
+        return _any_by_claim(flags, claim_of, len(answers))
 
-def _documents(
-    found: Support, claim_of: Sequence[int], rows: Sequence[GoldRow | None], claims: int
-) -> tuple[GoldRow, ...] | None:
-    """A row per document, from its labels or the judge; None where documents were only judged together."""
-    try:
-        judged = iter(list(zip(*found.table, strict=True)))
-    except NotReported:
-        return None
-    return tuple(
-        any_by_claim([label is Label.ENTAILED for label in next(judged)], claim_of, claims) if row is None else row
-        for row in rows
-    )
+    # by some document alone, or all together where only that was judged
+    each = (verdict.chunks or (verdict,) for verdict in found.verdicts)
+    judged = by_claim(any(one.label is Label.ENTAILED for one in labels) for labels in each)
+    claims = tuple(map(any, zip(judged, *filter(None, rows), strict=True)))
+    pieces = list(zip(claim_of, found.evidence, strict=True)) or _unasked(sample, answers)
+    evidence = tuple(_with_labels(piece, claim, sample.contexts, rows) for claim, piece in pieces)
+    documents: tuple[GoldRow, ...] | None = None
+    with suppress(NotReported):  # raised where documents were only judged together
+        columns = iter(list(zip(*found.table, strict=True)))
+        documents = tuple(row or by_claim(label is Label.ENTAILED for label in next(columns)) for row in rows)
+    return GoldInContexts(claims, any(claims) or sample.answerable is True, evidence, documents)
 
 
 def gold_labels(chunk: Chunk) -> GoldRow:
@@ -299,9 +274,11 @@ def _label(answerable: bool) -> tuple[Evidence, ...]:
 
 def _unasked(sample: Sample, answers: GoldAnswers) -> list[tuple[int, Evidence]]:
     """The evidence on gold claims where no judge was asked."""
-    reason = _LABELLED if sample.contexts else "there is no document"
-    of = partial(Evidence, field="answers", against="contexts", label=Label.NO, rationale=reason)
-    return [(i, of(wordings[0])) for i, wordings in enumerate(answers)]
+    why = _LABELLED if sample.contexts else "there is no document"
+    return [
+        (i, Evidence(wordings[0], "answers", against="contexts", label=Label.NO, rationale=why))
+        for i, wordings in enumerate(answers)
+    ]
 
 
 def _with_labels(piece: Evidence, claim: int, contexts: Sequence[Chunk], rows: Sequence[GoldRow | None]) -> Evidence:

@@ -26,9 +26,8 @@ _ANYTHING = re.compile(r".*", re.DOTALL)
 def bibliography(text: str, layout: Sequence[Block]) -> Iterator[Block]:
     """The blocks of a text that list its sources.
 
-    After a line with only "Sources:" or "References" these are all blocks up to the next heading; after one that
-    continues with the first source ("Sources: [1] Bee Journal"), those that start with a mark. Elsewhere a block lists
-    a source if it gives the URL of a mark, "[1] https://...", or is a footnote, "[^1]: ...".
+    After "Sources:" alone these are all up to the next heading; after "Sources: [1] Bee Journal", those that start with
+    a mark. Elsewhere a block lists a source if it gives the URL of a mark, or is a footnote, "[^1]: ...".
     """
     expected = _ENTRY
     for block in layout:
@@ -56,30 +55,30 @@ class CitedPiece(NamedTuple):
     citations: tuple[Citation, ...]
 
 
-def cited_sentences(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> list[CitedPiece]:
-    """The sentences of a text with their citations; labels and style as in `citations_in`.
+def cited_sentences(text: str, chunks: int, style: CitationStyle = "brackets") -> list[CitedPiece]:
+    """The sentences of a text with their citations.
 
     A mark after the full stop belongs to the preceding sentence, even in a paragraph of its own; one that starts a line
     belongs to the text that follows on it. If every mark precedes a sentence, including the first of the text, each
     belongs to the sentence after it. Bracketed years are text; lists of sources are excluded.
     """
-    reading = _CitationReading(text, labels, style)
+    reading = _CitationReading(text, chunks, style)
     spans = map(reading.without_marker, sentences(text, reading.marks))
     return reading.pieces([reading.without_marks(span) for span in spans])
 
 
-def cited_items(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> list[CitedPiece]:
+def cited_items(text: str, chunks: int, style: CitationStyle = "brackets") -> list[CitedPiece]:
     """The items of a list, separated by commas, semicolons or line breaks outside marks, with their citations."""
-    reading = _CitationReading(text, labels, style)
-    unmarked_text = TextWithoutSpans(text, reading.excluded)
-    cuts = [unmarked_text.origin(found.start()) for found in _BETWEEN_ITEMS.finditer(unmarked_text.text)]
+    reading = _CitationReading(text, chunks, style)
+    bare = TextWithoutSpans(text, reading.excluded)
+    cuts = [bare.origin(found.start()) for found in _BETWEEN_ITEMS.finditer(bare.text)]
     spans = zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(text)], strict=True)
     return reading.pieces([reading.without_marker(_trimmed(text, span)) for span in spans])
 
 
-def without_citations(text: str, labels: Sequence[str], style: CitationStyle = "brackets") -> str:
-    """The text without citations and sources; names within the sentence stay, as do bracketed years."""
-    return unmarked(text, (0, len(text)), _CitationReading(text, labels, style).excluded)
+def without_citations(text: str, chunks: int, style: CitationStyle = "brackets") -> str:
+    """The text without citations and sources; bracketed years stay."""
+    return unmarked(text, (0, len(text)), _CitationReading(text, chunks, style).excluded)
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -88,31 +87,15 @@ def _trimmed(text: str, span: Span) -> Span:
     return start, max(start, span[0] + len(piece.rstrip(_EDGES)))
 
 
-class _CitationSite(NamedTuple):
-    """The position of a mark relative to the sentences.
-
-    Args:
-        preceding: the last sentence that starts before it, -1 for none.
-        inside: whether the mark lies in that sentence.
-        opens, closes: whether no sentence is on its line before it, and after it.
-    """
-
-    preceding: int
-    inside: bool
-    opens: bool
-    closes: bool
-
-
 class _CitationReading:
-    """A text with its citations. marks: citations outside the wording. excluded: the marks, and lists of sources."""
+    """A text with its citations. excluded: their marks, and lists of sources."""
 
-    def __init__(self, text: str, labels: Sequence[str], style: CitationStyle) -> None:
+    def __init__(self, text: str, chunks: int, style: CitationStyle) -> None:
         self._text = text
         layout = blocks(text)
         sources = [(block.start, block.end) for block in bibliography(text, layout)]
-        citations = [one for one in citations_in(text, labels, style) if one.reach != "year"]
-        self._citations = [one for one in citations if not _within(one.span[0], sources)]
-        self.marks = list(dict.fromkeys(one.span for one in self._citations if text[one.span[0]] in "[(【"))
+        self._citations = [one for one in citations_in(text, chunks, style) if not _within(one.span[0], sources)]
+        self.marks = list(dict.fromkeys(one.span for one in self._citations))
         self.excluded = sorted([*self.marks, *sources])
         self._bodies = {block.start: block.body for block in layout}
         self._ends, self._starts = dict(self.marks), {end: start for start, end in self.marks}
@@ -134,17 +117,15 @@ class _CitationReading:
 
     def pieces(self, spans: Sequence[Span]) -> list[CitedPiece]:
         """The spans with words, each extended by its citations."""
-        worded = [span for span in spans if self._has_words(span)]
-        sites = [self._site(mark, worded) for mark in self.marks]
-        leads = (
-            not site.inside and site.preceding + 1 < len(worded) and (site.opens or not site.closes) for site in sites
-        )
-        leading = bool(sites) and sites[0].preceding < 0 and all(leads)
+        worded = [span for span in spans if any(map(str.isalnum, unmarked(self._text, span, self.excluded)))]
+        if not worded:
+            return []
+        sites = {mark: self._site(mark, worded) for mark in self.marks}
+        leading = bool(sites) and sites[self.marks[0]][0] < 0 and all(may_lead for _, may_lead, _ in sites.values())
         citations: list[list[Citation]] = [[] for _ in worded]
-        for one in self._citations if worded else ():
-            site = self._site(one.span, worded)
-            of_next = site.preceding < 0 or (not site.inside and (leading or (site.opens and not site.closes)))
-            citations[site.preceding + of_next].append(one)
+        for one in self._citations:
+            preceding, _, leads = sites[one.span]
+            citations[preceding + (leading or leads)].append(one)
         return [self._piece(span, cited) for span, cited in zip(worded, citations, strict=True)]
 
     def _piece(self, span: Span, citations: Sequence[Citation]) -> CitedPiece:
@@ -152,15 +133,15 @@ class _CitationReading:
         span = min(ends), max(ends)
         return CitedPiece(unmarked(self._text, span, self.excluded).strip(), span, tuple(citations))
 
-    def _has_words(self, span: Span) -> bool:
-        return any(map(str.isalnum, unmarked(self._text, span, self.excluded)))
-
-    def _site(self, mark: Span, spans: Sequence[Span]) -> _CitationSite:
+    def _site(self, mark: Span, spans: Sequence[Span]) -> tuple[int, bool, bool]:
+        """The last span that starts before a mark (-1 for none), and whether the mark may, or must, lead the next."""
         preceding = bisect_right(spans, mark[0], key=lambda span: span[0]) - 1
-        inside = preceding >= 0 and mark[0] < spans[preceding][1]
+        if preceding >= 0 and mark[0] < spans[preceding][1]:
+            return preceding, False, False
+        last = preceding + 1 == len(spans)
         opens = preceding < 0 or self._line(spans[preceding][1]) < self._line(mark[0])
-        closes = preceding + 1 == len(spans) or self._line(mark[1]) < self._line(spans[preceding + 1][0])
-        return _CitationSite(preceding, inside, opens, closes)
+        closes = last or self._line(mark[1]) < self._line(spans[preceding + 1][0])
+        return preceding, not last and (opens or not closes), preceding < 0 or (opens and not closes)
 
     def _line(self, at: int) -> int:
         return bisect_left(self._breaks, at)

@@ -13,10 +13,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 #: At least one in twenty words of most English texts is one of these, which other languages do not write; the library,
 #: which takes a second and 100 MB to load, is asked about all other texts only.
 _ENGLISH = frozenset("the and with that this from which were been".split())
-_SHARE = 20
-
-#: The labels that English texts are given: English, and Nigerian Pidgin, whose words are English.
-_ENGLISH_LABELS = ("en", "pcm")
 
 
 @cache
@@ -40,16 +36,15 @@ def language_of(text: str) -> str:
 def foreign(text: str) -> str | None:
     """The language of a text that is evidently not English; None for English, and where the text is too short to tell.
 
-    English must have a probability below 0.05, and the most probable language one of 0.5, unless most letters are of
-    another script. It names a language for 7 of 12,719 English premises and claims, most of them lists of foreign
-    names, and for all but 6 of 72 short sentences in twelve languages; those have five words at most.
+    It names a language for 7 of 12,719 English premises and claims, most of them lists of foreign names, and for all
+    but 6 of 72 short sentences in twelve languages; those have five words at most.
     """
     words = _WORD.findall(text[:_READ].casefold())
-    if not words or sum(word in _ENGLISH for word in words) * _SHARE >= len(words):
+    if not words or sum(word in _ENGLISH for word in words) * 20 >= len(words):
         return None
     ranked = _identifier().rank(text[:_READ])
     code, probability = ranked[0]
-    english = sum(share for label, share in ranked if label in _ENGLISH_LABELS)
+    english = sum(share for label, share in ranked if label in ("en", "pcm"))  # Pidgin: its words are English
     letters = "".join(words)
     other_script = sum(letter > "\N{LATIN SMALL LETTER OPEN E}" for letter in letters) * 2 > len(letters)
     return str(code) if english < _UNLIKELY and (probability >= _SURE or other_script) else None

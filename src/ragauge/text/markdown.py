@@ -1,7 +1,7 @@
 """Markdown blocks, line by line: headings, list items, table rows, code and paragraphs.
 
-Models write Markdown whether asked or not. Its line breaks end a sentence in lists and tables, but not in a wrapped
-paragraph; `blocks` distinguishes the two. This is not a full parser: nesting, reference links and HTML stay text.
+Line breaks end a sentence in lists and tables, but not in a wrapped paragraph. This is not a full parser: nesting,
+reference links and HTML stay text.
 """
 
 from __future__ import annotations
@@ -13,17 +13,12 @@ from typing import Literal, NamedTuple
 from ragauge.text.citations import MARK
 from ragauge.text.patterns import GERMAN_MONTHS, any_of
 
+#: A "header" is the first row of a table, a "row" any other; a "ruler" is a line of dashes, "code" a fenced block.
 Kind = Literal["prose", "item", "heading", "header", "row", "ruler", "code"]
 
 
 class Block(NamedTuple):
-    """A Markdown block.
-
-    Args:
-        kind: "header" is the first row of a table, "row" any other; "ruler" a line of dashes; "code" a fenced block.
-        start, end: its characters.
-        body: where its text starts, after the marker ("- ", "## ", "> ").
-    """
+    """A Markdown block. body: where its text starts, after the marker ("- ", "## ", "> ")."""
 
     kind: Kind
     start: int
@@ -70,9 +65,11 @@ def blocks(text: str) -> list[Block]:
     for block in _line_blocks(text):
         if found and _continues_block(text, found[-1], block):
             found[-1] = found[-1]._replace(end=block.end)
-        else:
-            _mark_header(found, block)
-            found.append(block)
+            continue
+        above = [one.kind for one in found[-2:]]
+        if block.kind == "ruler" and above and above[-1] == "row" and not {*above[:-1]} & {"row", "ruler"}:
+            found[-1] = found[-1]._replace(kind="header")
+        found.append(block)
     return [part for block in found for part in _split_inline_list(text, block)]
 
 
@@ -114,19 +111,10 @@ def _line_block(text: str, start: int, end: int) -> Block:
 
 
 def _is_ruler(line: str) -> bool:
-    if line[0] not in _STROKES:
-        return False
-    strokes = "".join(line.split())
-    if len(strokes) < 3 or not _STROKES.issuperset(strokes):
-        return False
-    return len(set(strokes)) == 1 or (set(strokes) <= set("|+:-") and "-" in strokes)
-
-
-def _mark_header(found: list[Block], block: Block) -> None:
-    """Turn the row above the ruler of a table into its header, if it is the first row."""
-    if block.kind == "ruler" and found and found[-1].kind == "row":
-        first = len(found) == 1 or found[-2].kind not in ("row", "ruler")
-        found[-1] = found[-1]._replace(kind="header" if first else "row")
+    strokes = "".join(line.split()) if line[0] in _STROKES else ""
+    kinds = set(strokes)
+    table = "-" in kinds and kinds <= set("|+:-")
+    return len(strokes) >= 3 and kinds <= _STROKES and (len(kinds) == 1 or table)
 
 
 def _continues_block(text: str, last: Block, block: Block) -> bool:

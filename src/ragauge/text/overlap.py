@@ -1,23 +1,8 @@
 """Lexical overlap: ROUGE, BLEU, chrF, exact match and token F1, bit-identical to the reference implementations.
 
-ROUGE: Lin, "ROUGE: a package for automatic evaluation of summaries", 2004, as in Google's rouge-score 0.1.2, the
-library behind Hugging Face `evaluate` and Valor.
-
-BLEU: Papineni et al., "BLEU: a method for automatic evaluation of machine translation", 2002, as in NLTK 3.10's
-`sentence_bleu`, which Valor and the Dataworkz framework use.
-
-chrF: Popović, "chrF: character n-gram F-score for automatic MT evaluation", 2015, and "chrF++: words helping character
-n-grams", 2017, as in sacreBLEU 2.6's `sentence_chrf` with its defaults: case kept, whitespace removed, and averaged
-over the orders of which both texts have n-grams.
-
-Exact match and token F1: Rajpurkar et al., "SQuAD: 100,000+ questions for machine comprehension of text", 2016; empty
-texts are scored as in SQuAD 2.0 (Rajpurkar, Jia and Liang, "Know what you don't know", 2018).
-
-Longest common subsequences are computed on bit vectors: one bit per response token, a gap bit between lines, and one
-integer per row of the dynamic programming table, whose set bits are the columns at which the row does not grow. Each
-row follows from the previous one by one addition, for all response lines at once (Crochemore et al., "A fast and
-practical bit-vector algorithm for the longest common subsequence problem", 2001; Hyyrö, "Bit-parallel LCS-length
-computation revisited", 2004).
+ROUGE is that of Google's rouge-score 0.1.2 (Lin, 2004), BLEU that of NLTK 3.10's `sentence_bleu` (Papineni et al.,
+2002), chrF that of sacreBLEU 2.6's `sentence_chrf` with its defaults (Popović, 2015 and 2017): case kept, whitespace
+removed, and averaged over the orders of which both texts have n-grams.
 """
 
 from __future__ import annotations
@@ -26,25 +11,16 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from itertools import chain
 from operator import or_
-from typing import Final
+from typing import NamedTuple
 
-from ragauge.text.tokens import (
-    chrf_characters,
-    chrf_words,
-    squad_normalise,
-    squad_tokens,
-    stem_tokens,
-    tokenizer_named,
-)
+from ragauge.text.tokens import chrf_characters, chrf_words, squad_normalise, squad_tokens, stem_tokens, tokenizer_named
 
 
-@dataclass(frozen=True, slots=True)
-class BitColumns:
+class BitColumns(NamedTuple):
     """The lines of a response as bit masks: the positions of each token, all tokens, and the last of each line."""
 
     positions: dict[str, int]
@@ -79,9 +55,8 @@ def lcs_length(reference: Sequence[str], response: BitColumns) -> int:
 def union_lcs(reference: Sequence[str], response: BitColumns) -> list[str]:
     """The tokens of a reference line that are in its longest common subsequence with any line of the response.
 
-    Of several longest subsequences it takes the one that rouge-score 0.1.2 backtracks to: from the last cell, through a
-    match where there is one, else to the previous response token if that cell is strictly larger, else to the previous
-    reference token.
+    Of several it takes the one that rouge-score backtracks to: from the last cell, through a match where there is one,
+    else to the previous response token if that cell is strictly larger, else to the previous reference token.
     """
     columns = response.line_ends
     used = []
@@ -139,12 +114,7 @@ def clipped_matches(ngrams_found: Iterable[Hashable], limits: Counter[Hashable])
 
 
 def check_references(references: Sequence[str]) -> Sequence[str]:
-    """The references, checked.
-
-    Raises:
-        ValueError: there is none.
-        TypeError: a bare string, which would otherwise be read as one reference per character.
-    """
+    """The references. Raises ValueError where there is none, TypeError for a text, which would be one per character."""
     if isinstance(references, str):
         raise TypeError("references must be a sequence of texts, not one text; put it in a list: [text]")
     if not references:
@@ -182,26 +152,19 @@ def rouge(
     for name in types:
         if not re.fullmatch("rouge([1-9]|L|Lsum)", name):
             raise ValueError(f"unknown ROUGE type {name!r}; use rouge1 to rouge9, rougeL or rougeLsum")
-    tokenized = _RougeText.read(response, tokenizer, stemmer)
-    pairs = [_RougePair(tokenized, _RougeText.read(text, tokenizer, stemmer)) for text in check_references(references)]
+    read = _RougeText(response, tokenizer, stemmer)
+    pairs = [_RougePair(read, _RougeText(text, tokenizer, stemmer)) for text in check_references(references)]
     return {name: max(pair.f_measure(name) for pair in pairs) for name in types}
 
 
-@dataclass
 class _RougeText:
-    """A tokenized text, with what several ROUGE types share computed once."""
+    """The tokens of the lines of a text, with what several ROUGE types share computed once."""
 
-    lines: list[list[str]]
-
-    @classmethod
-    def read(cls, text: str, tokenizer: str, stemmer: bool) -> _RougeText:
+    def __init__(self, text: str, tokenizer: str, stemmer: bool) -> None:
         tokenize = tokenizer_named(tokenizer)
         lines = [tokens for line in text.split("\n") if (tokens := tokenize(line))]
-        return cls([stem_tokens(line) for line in lines] if stemmer else lines)
-
-    @cached_property
-    def tokens(self) -> list[str]:
-        return self.lines[0] if len(self.lines) == 1 else list(chain.from_iterable(self.lines))
+        self.lines = [stem_tokens(line) for line in lines] if stemmer else lines
+        self.tokens = list(chain.from_iterable(self.lines))
 
     @cached_property
     def as_one_line(self) -> BitColumns:
@@ -212,51 +175,46 @@ class _RougeText:
         return bit_columns(self.lines)
 
 
-@dataclass
 class _RougePair:
     """A response and one reference."""
 
-    response: _RougeText
-    reference: _RougeText
+    def __init__(self, response: _RougeText, reference: _RougeText) -> None:
+        self._response, self._reference = response, reference
 
     def f_measure(self, name: str) -> float:
         order = int(name[-1]) if name[-1].isdigit() else 1
-        hits = self._hits(name, order)
-        if not hits:
-            return 0.0
-        precision = hits / (len(self.response.tokens) - order + 1)
-        recall = hits / (len(self.reference.tokens) - order + 1)
-        return 2 * precision * recall / (precision + recall)
-
-    def _hits(self, name: str, order: int) -> int:
+        response, reference = self._response.tokens, self._reference.tokens
         if name == "rougeL":
-            return self._lcs_length
-        if name == "rougeLsum":
-            return self._union_lcs_length
-        return clipped_matches(ngrams(self.response.tokens, order), Counter(ngrams(self.reference.tokens, order)))
+            hits = self._lcs_length
+        elif name == "rougeLsum":
+            hits = self._union_lcs_length()
+        else:
+            hits = clipped_matches(ngrams(response, order), Counter(ngrams(reference, order)))
+        return _f1(hits, len(response) - order + 1, len(reference) - order + 1)
 
     @cached_property
     def _lcs_length(self) -> int:
-        return lcs_length(self.reference.tokens, self.response.as_one_line)
+        return lcs_length(self._reference.tokens, self._response.as_one_line)
 
-    @cached_property
     def _union_lcs_length(self) -> int:
         """Reference tokens in the union of common subsequences, clipped by their count in the response."""
-        if len(self.response.lines) <= 1 and len(self.reference.lines) <= 1:
+        if len(self._response.lines) <= 1 and len(self._reference.lines) <= 1:
             return self._lcs_length
-        used = chain.from_iterable(union_lcs(line, self.response.as_lines) for line in self.reference.lines)
-        return clipped_matches(used, Counter(self.response.tokens))
+        used = chain.from_iterable(union_lcs(line, self._response.as_lines) for line in self._reference.lines)
+        return clipped_matches(used, Counter(self._response.tokens))
 
 
-DEFAULT_WEIGHTS: Final = (0.25, 0.25, 0.25, 0.25)
-_NEGLIGIBLE: Final = 1e-9
-_EPSILON: Final = 0.1
+def _f1(hits: int, found: int, expected: int) -> float:
+    if not hits:
+        return 0.0
+    precision, recall = hits / found, hits / expected
+    return 2 * precision * recall / (precision + recall)
 
 
 def bleu(
     response: str,
     references: Sequence[str],
-    weights: Sequence[float] = DEFAULT_WEIGHTS,
+    weights: Sequence[float] = (0.25, 0.25, 0.25, 0.25),
     tokenizer: str = "valor",
     smoothing: str = "none",
 ) -> float:
@@ -289,14 +247,14 @@ def bleu(
     if not matches[0]:
         return 0.0
     totals = [max(1, len(tokens) - order) for order in range(len(weights))]
-    instead = [sys.float_info.min if smoothing == "none" else _EPSILON / total for total in totals]
+    instead = [sys.float_info.min if smoothing == "none" else 0.1 / total for total in totals]
     each = zip(matches, totals, instead, strict=True)
     logs = [math.log(hits / total if hits else replaced) for hits, total, replaced in each]
     mean = math.exp(math.fsum(weight * log for weight, log in zip(weights, logs, strict=True)))
     closest = min(map(len, reference_tokens), key=lambda length: (abs(length - len(tokens)), length))
     brevity_penalty = 1.0 if len(tokens) > closest else math.exp(1 - closest / len(tokens))
     value = brevity_penalty * mean
-    return 0.0 if smoothing == "none" and value < _NEGLIGIBLE else value
+    return 0.0 if smoothing == "none" and value < 1e-9 else value
 
 
 def _bleu_matches(response: Sequence[str], references: Sequence[Sequence[str]], orders: int) -> list[int]:
@@ -311,20 +269,10 @@ def _bleu_matches(response: Sequence[str], references: Sequence[Sequence[str]], 
 
 
 def chrf(response: str, references: Sequence[str], order: int = 6, beta: float = 2.0, words: int = 0) -> float:
-    """Character n-gram F-score (Popović, 2015); 100 times the value is sacreBLEU's score.
+    """Character n-gram F-score, the maximum over the references; 100 times the value is sacreBLEU's score.
 
-    Args:
-        response: the text to score; a text without characters scores 0.
-        references: reference texts; the maximum over them counts.
-        order: the highest order of the character n-grams.
-        beta: how many times more recall weighs than precision.
-        words: the highest order of the word n-grams; 2 gives chrF++ (Popović, 2017).
-
-    Returns:
-        The score, in 0..1.
-
-    Raises:
-        ValueError: no references, `order` below 1, `words` below 0, or `beta` not positive and finite.
+    order, words: the highest orders of character and word n-grams. beta: how many times more recall weighs. Raises
+    ValueError for other numbers than those, or without references.
     """
     if order < 1 or words < 0 or not 0 < beta < math.inf:
         raise ValueError(
@@ -334,7 +282,7 @@ def chrf(response: str, references: Sequence[str], order: int = 6, beta: float =
 
 
 def _chrf(response: str, reference: str, order: int, beta: float, words: int) -> float:
-    counts = _matches_by_order(chrf_characters(response), chrf_characters(reference), order)
+    counts = [*_matches_by_order(chrf_characters(response), chrf_characters(reference), order)]
     counts += _matches_by_order(chrf_words(response), chrf_words(reference), words)
     precision = recall = 0.0
     for matches, in_response, in_reference in counts:  # added one by one: since Python 3.12 sum() rounds differently
@@ -347,30 +295,21 @@ def _chrf(response: str, reference: str, order: int, beta: float, words: int) ->
     return (1 + factor) * precision * recall / (factor * precision + recall)
 
 
-def _matches_by_order(response: Sequence[str], reference: Sequence[str], order: int) -> list[tuple[int, int, int]]:
+def _matches_by_order(response: Sequence[str], reference: Sequence[str], order: int) -> Iterator[tuple[int, int, int]]:
     """Clipped matches, response n-grams and reference n-grams, for each order that both texts have."""
-    return [
-        (
-            clipped_matches(ngrams(response, n), Counter(ngrams(reference, n))),
-            len(response) - n + 1,
-            len(reference) - n + 1,
-        )
-        for n in range(1, min(order, len(response), len(reference)) + 1)
-    ]
+    for n in range(1, min(order, len(response), len(reference)) + 1):
+        matches = clipped_matches(ngrams(response, n), Counter(ngrams(reference, n)))
+        yield matches, len(response) - n + 1, len(reference) - n + 1
 
 
 def exact_match(response: str, references: Sequence[str]) -> bool:
-    """Whether the response equals any reference after SQuAD normalisation. Raises ValueError without references."""
+    """Whether the response equals any reference after SQuAD normalisation."""
     normalised = squad_normalise(response)
     return any(normalised == squad_normalise(reference) for reference in check_references(references))
 
 
 def token_f1(response: str, references: Sequence[str]) -> float:
-    """The F1, in 0..1, of the tokens shared with a reference after SQuAD normalisation; the maximum over references.
-
-    Where normalisation leaves nothing of a text, 1 if it leaves nothing of either and 0 otherwise. Raises ValueError
-    without references.
-    """
+    """The F1 of the tokens shared with a reference after SQuAD normalisation; 1 where both are empty."""
     tokens = squad_tokens(response)
     return max(_token_f1(tokens, squad_tokens(reference)) for reference in check_references(references))
 
@@ -378,8 +317,4 @@ def token_f1(response: str, references: Sequence[str]) -> float:
 def _token_f1(response: Sequence[str], reference: Sequence[str]) -> float:
     if not response or not reference:
         return float(response == reference)
-    matches = clipped_matches(response, Counter(reference))
-    if not matches:
-        return 0.0
-    precision, recall = matches / len(response), matches / len(reference)
-    return 2 * precision * recall / (precision + recall)
+    return _f1(clipped_matches(response, Counter(reference)), len(response), len(reference))

