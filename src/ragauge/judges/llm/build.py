@@ -104,8 +104,9 @@ def _price_of(transport: Transport, options: LLMOptions) -> Price | None:
     """What calls cost; unknown for a client of a server other than the provider's own."""
     if not isinstance(transport, InstructorTransport):
         return price_of(transport.name, options.price)
+    vendor, _, model = transport.name.partition("/")
     elsewhere = "base_url" in dict(transport.settings)
-    return None if elsewhere and not options.price else _vendor_price(*transport.name.split("/", 1), options.price)
+    return None if elsewhere and not options.price else _vendor_price(vendor, model, options.price)
 
 
 def _vendor_price(vendor: str, model: str, given: tuple[float, float, float] | None = None) -> Price | None:

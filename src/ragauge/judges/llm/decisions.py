@@ -213,6 +213,7 @@ def _ask(
     words: str,
     sources: Iterable[str],
     options: tuple[tuple[str, str], ...] = (),
+    /,
     **texts: object,
 ) -> TypedQuestion:
     """A typed question whose instructions are words, and below them the texts that they refer to, but for None."""
@@ -365,11 +366,10 @@ def _read_answer(ask: TypedQuestion, raw: msgspec.Raw | None) -> TypedAnswer | F
         match decoded(raw, _ANSWER):
             case _PredicateAnswer(number) | _NullAnswer(number):
                 type, found = "predicate", TypedAnswer(number)
-            case _ChoiceAnswer(choice, dict(shares)):
-                type, found = "choice", TypedAnswer(choice=str(choice), shares=shares)
             case _ChoiceAnswer(choice, shares):
-                listed = {str(share.value): share.probability for share in shares}
-                type, found = "choice", TypedAnswer(choice=str(choice), shares=listed)
+                if isinstance(shares, list):
+                    shares = {str(share.value): share.probability for share in shares}
+                type, found = "choice", TypedAnswer(choice=str(choice), shares=shares)
             case _ScoreAnswer(number):
                 type, found = "score", TypedAnswer(number)
             case _:

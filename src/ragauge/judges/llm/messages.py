@@ -52,8 +52,9 @@ class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def counted(value: object) -> int:
     """A count of tokens as a server reports it; 0 for anything that cannot be one."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number and 0 <= value < _MAX_TOKENS else 0
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0
+    return int(value) if 0 <= value < _MAX_TOKENS else 0
 
 
 def usage_of(report: object, prompt: str, completion: str, cached: str = "") -> TokenUsage | None:

@@ -156,9 +156,7 @@ PROVIDERS = {
             headers=(("anthropic-version", "2023-06-01"),),
             seed=None,
         ),
-        _provider(
-            "gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY GOOGLE_API_KEY"
-        ),
+        _provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY GOOGLE_API_KEY"),
         _provider(
             "bedrock",
             "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",

@@ -8,13 +8,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.judges.llm.deferred import batch_price, policy_of, read_deferred_reply
+from ragauge.judges.base import checked
+from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import Completion, TokenUsage
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.replies import parse_reply
 from ragauge.judges.llm.transport.batches import (
     Batches,
     BatchFailed,
@@ -27,7 +30,7 @@ from ragauge.judges.llm.transport.batches import (
 )
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
 from ragauge.judges.llm.transport.session import Fault
-from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.questions import Judgment, Question
 from ragauge.run.batch.folder import Folder, LedgerEntry, LedgerFile
 from ragauge.run.sync import blocking
 from ragauge.store import Store
@@ -111,13 +114,14 @@ class _Importing:
 
     def take(self, path: Path, progress: Callable[[int], None] | None) -> None:
         """Import a file, some lines at a time."""
-        for some in _batched(self._results(path), AT_ONCE):
+        results = self._results(path)
+        while some := list(islice(results, AT_ONCE)):
             self._keep(some)
             if progress:
                 progress(self._imported.lines)
 
     def _results(self, path: Path) -> Iterator[BatchResult]:
-        """The results of a file; what is none is noted."""
+        """The results of a file; lines that are none are noted."""
         try:
             with path.open("rb") as file:
                 for number, line in enumerate(_lines(file), 1):
@@ -148,9 +152,16 @@ class _Importing:
                 self._settle(one)
 
     def _read(self, entry: LedgerEntry, completion: Completion) -> _Taken:
-        member = self._folder.members[entry.spec]
-        answers, failures = read_deferred_reply(entry.questions, completion, policy_of(member.asked).style)
-        usage, price = completion.usage or TokenUsage(), batch_price(member.asked)
+        member, questions = self._folder.members[entry.spec], entry.questions
+        style = member.policy().style
+        reply = parse_reply(Pack(questions, style.shuffle), completion.text, style)
+        failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
+        answers: dict[Question, Answer] = {}
+        for position, found in reply.answers.items():
+            answer = checked(questions[position], found)
+            kept: dict[Question, Any] = failures if isinstance(answer, Failure) else answers
+            kept[questions[position]] = answer
+        usage, price = completion.usage or TokenUsage(), member.price()
         call = Call(
             id=f"{self._folder.token}-{entry.id}",
             asked=len(entry.questions),
@@ -168,26 +179,25 @@ class _Importing:
         failure = failure_of(fault)
         self._imported.refused[failure.reason] += 1
         self._imported.first.setdefault(failure.reason, failure.detail)
-        simpler = downgraded(msgspec.json.decode(entry.form, type=ServerFeatures), fault)
-        if simpler and self._folder.form(entry.spec) == msgspec.json.decode(entry.form, type=ServerFeatures):
+        form = msgspec.json.decode(entry.form, type=ServerFeatures)
+        simpler = downgraded(form, fault)
+        if simpler and self._folder.form(entry.spec) == form:
             self._folder.learn(entry.spec, simpler)
         if not entry.waiting:
             return
         if simpler or may_pass(fault):
             self._folder.ledger.release([entry.id])
         else:
-            keys = self._keys(entry, entry.questions)
+            keys = self._folder.members[entry.spec].keys(entry.questions)
             self._folder.ledger.settle(entry, (), dict.fromkeys(keys, failure))
 
     def _store_answers(self, taken: Iterable[_Taken]) -> None:
         fresh = [one for one in taken if one.call.id not in self._kept]
         judgments = []
         for one in fresh:
-            judge = self._folder.members[one.entry.spec].identity
-            judgments += [
-                Judgment(question, answer, judge, judgment_key(question, judge), one.call.id)
-                for question, answer in one.answers.items()
-            ]
+            member = self._folder.members[one.entry.spec]
+            rows = zip(one.answers.items(), member.keys(one.answers), strict=True)
+            judgments += [Judgment(*pair, member.identity, key, one.call.id) for pair, key in rows]
         self._store.keep(judgments, [one.call for one in fresh])
 
     def _settle(self, one: _Taken) -> None:
@@ -197,13 +207,10 @@ class _Importing:
         imported.spent.add(one.call)
         imported.answered += len(one.answers)
         imported.faults.update(failure.reason for failure in one.failures.values())
-        failed = dict(zip(self._keys(one.entry, one.failures), one.failures.values(), strict=True))
-        self._folder.ledger.settle(one.entry, self._keys(one.entry, one.answers), failed)
+        keys = self._folder.members[one.entry.spec].keys
+        failed = dict(zip(keys(one.failures), one.failures.values(), strict=True))
+        self._folder.ledger.settle(one.entry, keys(one.answers), failed)
         self._folder.ledger.replied(one.entry.id)
-
-    def _keys(self, entry: LedgerEntry, questions: Iterable[Question]) -> list[str]:
-        judge = self._folder.members[entry.spec].identity
-        return [judgment_key(question, judge) for question in questions]
 
 
 def give_back(folder: Folder, files: Iterable[str]) -> int:
@@ -220,11 +227,6 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
         yield line
         while len(line) == MOST_LINE and not line.endswith(b"\n"):
             line = file.readline(MOST_LINE)
-
-
-def _batched(results: Iterator[BatchResult], size: int) -> Iterator[list[BatchResult]]:
-    while some := list(islice(results, size)):
-        yield some
 
 
 class Sent(NamedTuple):

@@ -15,7 +15,6 @@ from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from itertools import chain
 from statistics import median
 from typing import NamedTuple, TypeVar
 
@@ -124,7 +123,8 @@ class RateLimiter:
     def book(self, tokens: int) -> float:
         """The seconds until a call of this many tokens may be sent; it counts as sent then."""
         now, needs = self._clock(), {"requests": 1, "tokens": tokens}
-        limits = [(limit, needs[unit]) for unit, limit in chain(self._own.items(), self._server.items())]
+        limits: list[tuple[_EvenRate | _TokenBucket, int]] = [(limit, needs[unit]) for unit, limit in self._own.items()]
+        limits += [(limit, needs[unit]) for unit, limit in self._server.items()]
         start = max([now, self._hold_until, *(limit.free_at(need) for limit, need in limits)])
         for limit, need in limits:
             limit.take(need, start)
@@ -246,7 +246,7 @@ class StallDetector:
         """Count the latency of a reply."""
         self._latencies.append(seconds)
         self._since_measured += 1
-        if MIN_LATENCIES < len(self._latencies) and self._since_measured < MIN_LATENCIES:
+        if len(self._latencies) > MIN_LATENCIES and self._since_measured < MIN_LATENCIES:
             return
         self._since_measured = 0
         ordered = sorted(self._latencies)
@@ -447,11 +447,11 @@ class RetryScheduler:
             if call is not None:
                 self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
             if result is not None:
-                error = result if isinstance(result, ReplyError) else None
-                self._replied |= error is None
-                if error is None or error.reason not in NO_REPLY:
+                failed = result if isinstance(result, ReplyError) else None
+                self._replied |= failed is None
+                if failed is None or failed.reason not in NO_REPLY:
                     self._without_reply = 0
-                self.concurrency.count_reply(throttled=error is not None and error.throttled)
+                self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
             self.concurrency.release()
         return result
 
