@@ -39,8 +39,8 @@ from ragauge.judges.llm.judge import ModelJudge
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Prompt, TokenUsage, Transport, usage_of
 from ragauge.judges.llm.pricing import Price, estimate, price_of, token_factor
 from ragauge.judges.llm.prompts import escaped
-from ragauge.judges.llm.providers import LLMOptions, Provider, parse_llm_spec
-from ragauge.judges.llm.transport.client import HttpTransport
+from ragauge.judges.llm.providers import LLMOptions, parse_llm_spec
+from ragauge.judges.llm.transport.client import HttpTransport, WireProtocol
 from ragauge.judges.windows import halves
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Entail, Question, Rate, Relevant, Rubric, kind
 from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
@@ -307,6 +307,12 @@ class _ChoiceAnswer(msgspec.Struct, tag="choice"):
     choice: str | bool
     probabilities: list[_ShareAnswer] | dict[str, float] = {}
 
+    @property
+    def shares(self) -> dict[str, float]:
+        if isinstance(self.probabilities, dict):
+            return self.probabilities
+        return {str(share.value): share.probability for share in self.probabilities}
+
 
 class _ScoreAnswer(msgspec.Struct, tag="score"):
     score: float
@@ -361,21 +367,20 @@ def _read_answer(ask: TypedQuestion, raw: msgspec.Raw | None) -> TypedAnswer | F
     if raw is None:
         return Failure("invalid_answer", "the reply leaves a question out")
     text = bytes(raw).decode()
-    type: AnswerType
     try:
-        match decoded(raw, _ANSWER):
-            case _PredicateAnswer(number) | _NullAnswer(number):
-                type, found = "predicate", TypedAnswer(number)
-            case _ChoiceAnswer(choice, shares):
-                if isinstance(shares, list):
-                    shares = {str(share.value): share.probability for share in shares}
-                type, found = "choice", TypedAnswer(choice=str(choice), shares=shares)
-            case _ScoreAnswer(number):
-                type, found = "score", TypedAnswer(number)
-            case _:
-                return Failure("refused", "the model declined to answer", text[:_MAX_RAW_CHARS])
+        answer = decoded(raw, _ANSWER)
     except ValueError as error:
         return _fault(f"an answer cannot be read: {error}", text)
+    type: AnswerType
+    match answer:
+        case _PredicateAnswer(number) | _NullAnswer(number):
+            type, found = "predicate", TypedAnswer(number)
+        case _ChoiceAnswer():
+            type, found = "choice", TypedAnswer(choice=str(answer.choice), shares=answer.shares)
+        case _ScoreAnswer(number):
+            type, found = "score", TypedAnswer(number)
+        case _:
+            return Failure("refused", "the model declined to answer", text[:_MAX_RAW_CHARS])
     values = [value for value, _ in ask.options]
     if type != ask.type:
         return _fault(f"a {type} does not answer a {ask.type}", text)
@@ -408,21 +413,6 @@ def digest(dialect: Dialect) -> str:
     sheet = QuestionSheet()
     asks = sheet.add(questions)
     return hashlib.sha256(decisions_request(dialect, "", sheet.sources, asks).encode()).hexdigest()[:8]
-
-
-class DecisionsTransport(HttpTransport):
-    """Its prompts are requests: the user's message is the whole body, the reply's text the whole reply."""
-
-    def __init__(self, provider: Provider, model: str, options: LLMOptions, path: str) -> None:
-        super().__init__(provider, model, options)
-        self._path = path
-
-    async def complete(self, prompt: Prompt) -> Completion:
-        """The reply to a request. Raises CallFailed."""
-        reply = await self.post(self._path, prompt.user.encode())
-        if reply.status != 200:
-            raise self.failed(reply)
-        return completion_of(reply.body)
 
 
 #: How often a typed question is asked before its answer counts as unusable.
@@ -587,5 +577,6 @@ def decisions_judge(spec: str, *, dialect: str | None = None, **options: object)
     for option in LLMOptions.__struct_fields__:
         if option not in _SUPPORTED and getattr(chosen, option) != getattr(LLMOptions(), option):
             raise BadParameter(f"{option}: a decisions endpoint takes none; leave it out")
-    transport = DecisionsTransport(provider, model, chosen, DIALECTS[name].path)
+    protocol = WireProtocol(DIALECTS[name].path, lambda prompt, *_: prompt.user.encode(), completion_of)
+    transport = HttpTransport(provider, model, chosen, protocol=protocol)
     return DecisionsJudge(transport, DIALECTS[name], model, price_of(transport.name, chosen.price))

@@ -40,18 +40,17 @@ class PackingPolicy(msgspec.Struct, frozen=True):
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """What of it can change an answer, for an identity."""
-        settings = [
+        style, limits = self.style, self.limits
+        chosen = ((name, getattr(style, name)) for name in ("sources", "conflicts", "shuffle"))
+        room = f"{limits.prompt_chars}/{limits.decompose_chars}"
+        return (
             ("pack", "alone" if self.alone else "together"),
-            ("prompts", prompts.digest(self.style)),
-            ("quotes", str(self.style.quotes).lower()),
-            ("rationales", str(self.style.rationales).lower()),
-        ]
-        for name in ("sources", "conflicts", "shuffle"):
-            if (value := getattr(self.style, name)) != getattr(PromptStyle(), name):
-                settings.append((name, str(value)))
-        if self.limits != PackLimits():
-            settings.append(("room", f"{self.limits.prompt_chars}/{self.limits.decompose_chars}"))
-        return tuple(settings)
+            ("prompts", prompts.digest(style)),
+            ("quotes", str(style.quotes).lower()),
+            ("rationales", str(style.rationales).lower()),
+            *((name, str(value)) for name, value in chosen if value != getattr(PromptStyle(), name)),
+            *((("room", room),) if limits != PackLimits() else ()),
+        )
 
     def packs(self, questions: Iterable[Question]) -> list[Pack]:
         """The calls that ask these questions."""

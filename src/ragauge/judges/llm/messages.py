@@ -60,8 +60,8 @@ def counted(value: object) -> int:
 def usage_of(report: object, prompt: str, completion: str, cached: str = "") -> TokenUsage | None:
     """The tokens that a server reports, in a mapping or an object; None where it names none of the prompt.
 
-    prompt, completion, cached: names separated by spaces; "a.b" is b within a. The counts of the first two are added up,
-    of the last the largest is taken.
+    prompt, completion, cached: names separated by spaces; "a.b" is b within a. Counts of the first two are added up, of
+    the last the largest is taken.
     """
     if _member(report, prompt.split()[0]) is None:
         return None

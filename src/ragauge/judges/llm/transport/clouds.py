@@ -27,10 +27,6 @@ from ragauge.judges.llm.transport.protocols import (
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of
 from ragauge.types import Failure
 
-BEDROCK_PATH = "/model/{model}/converse"
-VERTEX_PATH = "/publishers/google/models/{model}:generateContent"
-COHERE_PATH = "/chat"
-
 T = TypeVar("T")
 
 #: The headers that authenticate one request, of its method, address and body.

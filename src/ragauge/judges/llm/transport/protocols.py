@@ -182,8 +182,6 @@ def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
         raise ReplyError("server_error", f"the reply is {fault}: {error}") from error
 
 
-ANTHROPIC_PATH = "/messages"
-
 #: The protocol demands a limit; all models in use allow this one.
 MAX_TOKENS = 8192
 
