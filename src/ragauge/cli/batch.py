@@ -106,7 +106,7 @@ def status_command(folder: Path) -> None:
     """Show the progress of each file; the provider is asked about those that were sent."""
     with Folder.open(folder) as opened:
         for file, progress in status(opened):
-            if file.batch and not file.ended:
+            if file.under_way:
                 state = f"sent as {file.batch}"
             else:
                 state = f"not sent, {file.waiting} without a result" if file.waiting else "done"
@@ -131,7 +131,7 @@ def fetch_command(folder: Path) -> None:
             if again:
                 say(f"without a result, asked again: {counted(again, 'request')}")
         for file in opened.ledger.files():
-            if file.batch and not file.ended:
+            if file.under_way:
                 say(f"{file.name}: not ended yet")
         _export_round(opened)
 

@@ -44,13 +44,12 @@ MOST_LINE = 16_000_000
 
 
 class Imported(msgspec.Struct):
-    """What an import came to; every line is counted once.
+    """The outcome of an import; every line is counted once.
 
     replies: lines with a reply, good or bad. refused: lines with an error instead, by reason. first: the first error of
     each reason. repeated: lines of requests whose reply was imported before. foreign: lines that this folder did not
-    ask. unreadable: lines that are no results, each with where it stands and why. answered: questions with an answer;
-    faults: questions that a reply did not answer, by reason. lost: requests given back to be asked again, because no
-    result will come. spent: calls, tokens and price.
+    ask. unreadable: lines that are no results, each with its place and the reason. answered: questions with an answer;
+    faults: questions that a reply did not answer, by reason. spent: calls, tokens and price.
     """
 
     replies: int = 0
@@ -61,7 +60,6 @@ class Imported(msgspec.Struct):
     unreadable: list[str] = []
     answered: int = 0
     faults: Counter[str] = msgspec.field(default_factory=Counter)
-    lost: int = 0
     spent: TotalUsage = msgspec.field(default_factory=TotalUsage)
 
     @property
@@ -84,13 +82,13 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
     with Store.open(folder.settings.store) as store:
         importing = _Importing(folder, store, imported)
         for path in paths:
-            before = imported.lines, imported.strange
+            lines, strange = imported.lines, imported.strange
             importing.take(path, progress)
-            read_here, strange = imported.lines - before[0], imported.strange - before[1]
-            if read_here and read_here == strange:
+            found = imported.lines - lines
+            if found and found == imported.strange - strange:
                 first = f"; the first is {imported.unreadable[0]}" if imported.unreadable else ""
                 raise BadData(
-                    f"{path}: none of its {read_here} lines answers a request of {folder.path}; give files of results, "
+                    f"{path}: none of its {found} lines answers a request of {folder.path}; give files of results, "
                     f"as the provider returned them{first}"
                 )
     return imported
@@ -230,7 +228,7 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
 
 
 class Sent(NamedTuple):
-    """A file that is a batch now. found: it was one already, made by a command that did not live to see it."""
+    """A file that is a batch now. found: it was one already, made by a command that was killed."""
 
     file: LedgerFile
     batch: str
@@ -284,12 +282,11 @@ async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
 
 async def status_async(folder: Folder) -> list[tuple[LedgerFile, BatchProgress | None]]:
     """All files, with how far their batches are where they are sent and not fetched. Raises as `submit`."""
-    found = []
     async with _open(folder) as provider:
-        for file in folder.ledger.files():
-            under_way = bool(file.batch) and not file.ended
-            found.append((file, await (await provider(file)).progress(file.batch) if under_way else None))
-    return found
+        return [
+            (file, await (await provider(file)).progress(file.batch) if file.under_way else None)
+            for file in folder.ledger.files()
+        ]
 
 
 async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = None) -> list[Fetched]:
@@ -297,7 +294,7 @@ async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = N
     fetched = []
     async with _open(folder) as provider:
         for file in folder.ledger.files():
-            if file.batch and not file.ended:
+            if file.under_way:
                 batches = await provider(file)
                 how_far = await batches.progress(file.batch)
                 if how_far.ended:
@@ -332,7 +329,7 @@ fetch = blocking(fetch_async, "fetch")
 
 def lost(folder: Folder, files: Iterable[LedgerFile]) -> int:
     """Let what came back from nobody be asked again, unless a provider is at it; how many requests that is."""
-    return give_back(folder, [file.name for file in files if not file.batch or file.ended])
+    return give_back(folder, [file.name for file in files if not file.under_way])
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -64,10 +64,9 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
         return shlex.join(["ragauge", "run", _shown(self.data), *words])
 
     def difference(self, other: BatchSettings) -> str:
-        """The first setting that the other has otherwise, for people; "" where they are equal."""
-        mine, others = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
-        differing = (name for name in mine if mine[name] != others[name])
-        return next((f"{name} ({mine[name]!r}, not {others[name]!r})" for name in differing), "")
+        """The first setting that differs, for people; "" where all are equal."""
+        pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
+        return next((f"{name} ({mine!r}, not {others!r})" for name, mine, others in pairs if mine != others), "")
 
 
 def _shown(path: str) -> str:
@@ -202,6 +201,11 @@ class LedgerFile(NamedTuple):
     waiting: int
 
     @property
+    def under_way(self) -> bool:
+        """Whether its provider works on it, as far as is known."""
+        return bool(self.batch) and not self.ended
+
+    @property
     def untouched(self) -> bool:
         """Whether it may be sent: no result has come for any of it, and it was not sent before."""
         return not self.batch and not self.ended and self.waiting == self.requests
@@ -239,13 +243,8 @@ class Ledger:
         """Changes are made inside; nobody else makes any meanwhile."""
         with self._explained():
             self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self._db:
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -399,7 +398,8 @@ class Folder:
                 raise UsageError(f"{path} holds a batch with another {difference}; export into another folder")
             return folder
         identities = {kind: member.identity for kind, member in member_router(settings.judges)[1].items()}
-        if path.exists() and not _is_free(path):
+        names = [one.name for one in path.iterdir()] if path.is_dir() else [""] * path.exists()
+        if names and not any(name.startswith(LEDGER) for name in names):  # which an export that was killed leaves
             raise UsageError(f"{path} holds other things; name a folder that is empty or not there yet")
         path.mkdir(parents=True, exist_ok=True)
         part = path / f"{LEDGER}.part"
@@ -414,12 +414,11 @@ class Folder:
         """The batch in a folder. Raises UsageError where there is none."""
         if not (path / LEDGER).exists():
             raise UsageError(f"{path} holds no batch; make one with: ragauge batch export DATA -j JUDGE -o {path}")
-        ledger = Ledger(path / LEDGER)
-        try:
-            return cls(path, ledger, msgspec.json.decode(ledger.fact("manifest") or b"", type=Manifest))
-        except BaseException:
-            ledger.close()
-            raise
+        with ExitStack() as opened:
+            ledger = opened.enter_context(closing(Ledger(path / LEDGER)))
+            folder = cls(path, ledger, msgspec.json.decode(ledger.fact("manifest") or b"", type=Manifest))
+            opened.pop_all()
+            return folder
 
     def close(self) -> None:
         """Close the ledger."""
@@ -433,10 +432,8 @@ class Folder:
 
     def form(self, spec: str) -> ServerFeatures:
         """The form of requests that a model's server is known to understand."""
-        stated = self.ledger.fact(f"form {spec}")
-        if stated is not None:
-            with suppress(msgspec.MsgspecError):
-                return msgspec.json.decode(stated, type=ServerFeatures)
+        with suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(self.ledger.fact(f"form {spec}") or b"", type=ServerFeatures)
         return initial_features(*self.members[spec].asked)
 
     def learn(self, spec: str, form: ServerFeatures) -> None:
@@ -450,12 +447,6 @@ def _is_used(path: Path) -> bool:
         return False
     with closing(Ledger(path / LEDGER)) as ledger:
         return bool(ledger.files())
-
-
-def _is_free(path: Path) -> bool:
-    """Whether a folder is empty, or was left by an export that was killed."""
-    names = [one.name for one in path.iterdir()] if path.is_dir() else [""]
-    return not names or any(name.startswith(LEDGER) for name in names)
 
 
 def _check_same(member: BatchMember, identity: Identity, version: str) -> None:
