@@ -10,7 +10,7 @@ from secrets import token_hex
 from ragauge.errors import UsageError
 from ragauge.judges.base import NO_MONEY, RunContext
 from ragauge.judges.llm import pricing
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Stoppable, TokenUsage, Transport, credible
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Transport, credible
 from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.pricing import Price, token_factor
 from ragauge.judges.llm.providers import PROVIDERS
@@ -44,8 +44,7 @@ class ModelClient:
         self.transport = transport
         self.price = price
         self.ended: Failure | None = None
-        self.entered = 0
-        self.estimated = 0
+        self.entered = self.estimated = 0
         self.priced = False
         self._token_factor = token_factor(transport.name)
         self._reasoning = reasoning_tokens(transport.name, dict(transport.settings).get("reasoning_effort"))
@@ -119,8 +118,7 @@ class ModelClient:
                     f"none of {self._malformed} replies holds a JSON object with the answers that were asked for; the "
                     f"last begins {completion.text[:60]!r}; choose a model that can write JSON",
                 )
-                if isinstance(self.transport, Stoppable):
-                    self.transport.stop(self.ended)
+                getattr(self.transport, "stop", lambda _: None)(self.ended)
 
     def truncation_failure(self, prompt: Prompt, completion: Completion) -> Failure | None:
         """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.

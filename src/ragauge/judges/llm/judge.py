@@ -102,9 +102,9 @@ class ModelJudge(ContextJudge):
 
     def notes(self) -> Sequence[str]:
         """The transport's notes on how its calls went since it was opened, and of what day their prices are."""
-        notes = getattr(self._client.transport, "notes", list[str])()
+        notes = [*getattr(self._client.transport, "notes", list[str])()]
         if self._client.priced and self.price and self.price.dated:
-            notes = [*notes, f"{self._client.transport.name}: prices of {self.price.dated}."]
+            notes.append(f"{self._client.transport.name}: prices of {self.price.dated}.")
         return notes
 
     def share_tempo(self, processes: int) -> None:
@@ -156,7 +156,7 @@ class _CallResult(msgspec.Struct):
     """The outcome of a call.
 
     answered: questions it answered first. failures: of the questions without an answer. faults: what to report to the
-    model about its reply, by position in the pack.
+    model about its reply, by position in the pack. rest: texts that it did not get to the end of.
     """
 
     answered: Sequence[Question]
@@ -362,18 +362,12 @@ class LLMJudge(ModelJudge):
 
     Use it as an asynchronous context manager to keep connections open from one `answer` to the next; a run does.
 
-    Args:
-        transport: Carries prompts to the model.
-        price: What calls cost; None where it is not known.
-        style: What is asked for with each verdict, and the choices and texts of the prompts.
-        pack: "together" puts all questions of a sample's round into as few calls as they fit in, "alone" asks one
-            question a call.
-        context: Tokens of the model's window, where it is small; longer texts are judged in parts.
-        width: How many samples a run works on at once, so that calls are ready whenever the transport has capacity.
-        tempo: How fast calls may follow each other, for estimates.
+    price: what calls cost; None where it is not known. pack: "together" puts all questions of a sample's round into as
+    few calls as they fit in, "alone" asks one question a call. context: tokens of the model's window, where it is
+    small; longer texts are judged in parts. width: how many samples a run works on at once, so that calls are ready
+    whenever the transport has capacity. tempo: how fast calls may follow each other, for estimates.
 
-    Raises:
-        BadParameter: `pack` is neither, or `context` is too small.
+    Raises BadParameter for another `pack`, or a `context` that is too small.
     """
 
     answers = frozenset(KINDS)
@@ -413,14 +407,11 @@ class LLMJudge(ModelJudge):
 
     def notes(self) -> list[str]:
         """The transport's notes, and the number of calls whose tokens are estimated."""
-        notes = list(super().notes())
-        if self._client.estimated:
-            notes.append(
-                f"{self.identity.name}: tokens and price of {self._client.estimated} calls are estimates, since the "
-                "server counted none or too few; if it truncates long prompts to its window, set that window's size "
-                "with context="
-            )
-        return notes
+        note = (
+            f"{self.identity.name}: tokens and price of {self._client.estimated} calls are estimates, since the server "
+            "counted none or too few; if it truncates long prompts to its window, set that window's size with context="
+        )
+        return [*super().notes(), *([note] if self._client.estimated else [])]
 
     async def __aenter__(self) -> Self:
         """Open the client; what was learned about the model's window is forgotten."""

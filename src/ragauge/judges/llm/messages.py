@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -145,6 +145,8 @@ class Transport(Protocol):
     name: of the model, as in "openai/gpt-4o-mini". settings: what else can change a reply, such as
     ("temperature", "0").
     It is entered before the first call and left after the last; `complete` itself limits how many calls are in flight.
+    It may have `notes()` on how its calls went, `share_tempo(processes)`, to keep to a part of its limits, and
+    `stop(failure)`, after which calls that were not sent yet fail with this, until it is reopened.
     """
 
     @property
@@ -163,11 +165,3 @@ class Transport(Protocol):
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply to a prompt. Raises CallFailed."""
-
-
-@runtime_checkable
-class Stoppable(Protocol):
-    """A transport that queues calls, and can let them fail instead, until it is reopened."""
-
-    def stop(self, failure: Failure) -> None:
-        """Calls that were not sent yet fail with this."""

@@ -125,20 +125,17 @@ def price_of(name: str, given: tuple[float, float, float] | None = None) -> Pric
 
 def context_window(name: str) -> int | None:
     """The most tokens of a prompt to a model; None where that is not known."""
-    model = _model(name)
-    return model.window if model else None
+    return getattr(_model(name), "window", None)
 
 
 def token_factor(name: str) -> float:
     """The tokens of a model for one token of `estimate`, in English; 1 unless known to differ."""
-    model = _model(name)
-    return model.tokens if model else 1.0
+    return getattr(_model(name), "tokens", 1.0)
 
 
 def batch_factor(name: str) -> float | None:
     """What a batch costs as a share of the price; None where the provider of a model has none, or it is not known."""
-    provider_row = price_table().providers.get(name.partition("/")[0])
-    return provider_row.batch if provider_row else None
+    return getattr(price_table().providers.get(name.partition("/")[0]), "batch", None)
 
 
 def _model(name: str) -> PricedModel | None:
@@ -150,10 +147,9 @@ def _model(name: str) -> PricedModel | None:
         provider = vendors.get(vendor, "")
         if provider == "anthropic":
             model = model.replace(".", "-")  # routers write claude-haiku-4.5
-    provider_row = price_table().providers.get(provider)
-    if provider_row is None:
-        return None
-    return provider_row.models.get(model) or provider_row.models.get(_SNAPSHOT.sub("", model))
+    found = price_table().providers.get(provider)
+    models = found.models if found else {}
+    return models.get(model) or models.get(_SNAPSHOT.sub("", model))
 
 
 RELATIVE_ERROR: Final = 0.08

@@ -332,26 +332,22 @@ class Batches(ABC):
         raise AssertionError("the last attempt returns or raises")
 
 
-class OpenAIBatches(Batches):
+class _OpenAIBatches(Batches):
     """A file is uploaded, and a batch made of it."""
 
     async def upload(self, file: Path) -> str:
-        """Upload it, for the purpose "batch"."""
         found = await self._json(_Created, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
         return found.id
 
     async def create(self, file: Path, upload: str) -> str:
-        """Create a batch of an upload."""
         batch = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
         return (await self._json(_Created, "POST", "/batches", msgspec.json.encode(batch), once=True)).id
 
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
-        """Those of the latest hundred that have this upload as their input."""
         listed = await self._json(_Listed[_OpenAIBatch], "GET", "/batches?limit=100")
         return [one.id for one in listed.data or () if one.input_file_id == upload]
 
     async def progress(self, id: str) -> BatchProgress:
-        """Completed, failed, expired or cancelled batches have ended; the last two may have results as well."""
         batch = await self._json(_OpenAIBatch, "GET", f"/batches/{id}")
         counts, errors = batch.request_counts or _RequestCounts(), batch.errors or _Listed[_BatchError]()
         return BatchProgress(
@@ -366,27 +362,23 @@ class OpenAIBatches(Batches):
         )
 
 
-class AnthropicBatches(Batches):
+class _AnthropicBatches(Batches):
     """The requests go with the batch."""
 
     async def upload(self, file: Path) -> str:
-        """Nothing is uploaded."""
         return ""
 
     async def create(self, file: Path, upload: str) -> str:
-        """Create a batch of the lines of a file."""
         body = b'{"requests":[' + b",".join(file.read_bytes().splitlines()) + b"]}"
         return (await self._json(_Created, "POST", "/messages/batches", body, once=True)).id
 
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
-        """Those of the latest hundred that were made since then and have as many requests."""
         listed = await self._json(_Listed[_MessageBatch], "GET", "/messages/batches?limit=100")
         earliest = datetime.fromisoformat(since) - _MAX_CLOCK_SKEW
         since_then = (one for one in listed.data or () if one.created_at >= earliest)
         return [one.id for one in since_then if sum(one.request_counts.values()) == requests]
 
     async def progress(self, id: str) -> BatchProgress:
-        """Its results include expired and cancelled requests."""
         batch = await self._json(_MessageBatch, "GET", f"/messages/batches/{id}")
         counts, status = batch.request_counts, batch.processing_status
         done, total = counts.get("succeeded", 0), sum(counts.values())
@@ -397,7 +389,7 @@ class AnthropicBatches(Batches):
 
 def batches(spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:
     """The batch endpoints for a model."""
-    return (AnthropicBatches if spec.provider.protocol == "anthropic" else OpenAIBatches)(spec, environment)
+    return (_AnthropicBatches if spec.provider.protocol == "anthropic" else _OpenAIBatches)(spec, environment)
 
 
 #: Cannot occur in the parts: it follows two line ends, which files of JSON lines never contain.

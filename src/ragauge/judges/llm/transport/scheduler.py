@@ -200,12 +200,9 @@ STALL_TICK = 0.25
 class CallInFlight:
     """A call in flight: its task, when it was sent, and how often it stalled before."""
 
-    __slots__ = ("cancelling", "since", "stalled", "stalls", "task")
-
     def __init__(self, task: asyncio.Task[object], since: float, stalls: int) -> None:
         self.task, self.since, self.stalls = task, since, stalls
-        self.cancelling = task.cancelling()
-        self.stalled = False
+        self.cancelling, self.stalled = task.cancelling(), False
 
 
 class StallDetector:
@@ -337,18 +334,16 @@ class ConcurrencyLimiter:
             return
         self._replies += 1
         self._throttled += throttled
-        if self._replies >= self.limit:
-            self._adapt()
-            self._replies = self._throttled = 0
-            self._reached = bool(self._waiters)
-
-    def _adapt(self) -> None:
+        if self._replies < self.limit:
+            return
         if self._throttled > THROTTLED_SHARE * self._replies:
             self._doubles = False
             self.limit = max(1, int(self.limit * DECREASE))
         elif self._reached:
             increase = self.limit if self._doubles else max(1, self.limit // 16)
             self.limit = min(self._maximum, self.limit + increase)
+        self._replies = self._throttled = 0
+        self._reached = bool(self._waiters)
 
 
 T = TypeVar("T")
@@ -506,12 +501,10 @@ class RetryScheduler:
 
     def _given_up(self, error: ReplyError, counts: Counter[str]) -> CallFailed:
         """What to raise for a call whose attempts are used up; all further calls fail where the server seems down."""
-        detail = f"{error.detail} (tried {counts.total()} times)"
         self._without_reply += error.reason in NO_REPLY
         down = self._without_reply >= MAX_WITHOUT_REPLY
-        if down:
-            detail += "; it stopped answering: check that it runs, and run again, what is answered is kept"
-        failure = Failure(error.reason, detail)
+        fix = "; it stopped answering: check that it runs, and run again, what is answered is kept" if down else ""
+        failure = Failure(error.reason, f"{error.detail} (tried {counts.total()} times){fix}")
         fatal = down or (error.reason == "unreachable" and not self._replied)
         if fatal:
             self.stop(failure)
