@@ -21,7 +21,7 @@ import ragauge as rg
 from ragauge.errors import RagaugeError, UsageError
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.transport import batches as module
-from ragauge.judges.llm.transport.batches import AnthropicBatches, BatchFailed, BatchProgress, batches
+from ragauge.judges.llm.transport.batches import BatchFailed, BatchProgress, batches
 from ragauge.run.batch.collect import fetch, import_results, status, submit
 from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import Folder, Ledger
@@ -269,7 +269,7 @@ def test_batches_from_before_are_not_taken_for_ours(stub_server: StubFactory, tm
     (tmp_path / "file.jsonl").write_bytes(b'{"custom_id": "a", "params": {}}\n')
 
     async def find() -> list[list[str]]:
-        async with AnthropicBatches(parse_llm_spec(f"anthropic/m?base_url={server.url}")) as endpoints:
+        async with batches(parse_llm_spec(f"anthropic/m?base_url={server.url}")) as endpoints:
             id = await endpoints.create(tmp_path / "file.jsonl", "")
             now = datetime.now(UTC)
             later = (now + timedelta(hours=1)).isoformat()

@@ -106,13 +106,10 @@ def status_command(folder: Path) -> None:
     """Show the progress of each file; the provider is asked about those that were sent."""
     with Folder.open(folder) as opened:
         for file, progress in status(opened):
-            if file.batch and not file.ended:
-                state = f"sent as {file.batch}"
-            else:
-                state = f"not sent, {file.waiting} without a result" if file.waiting else "done"
+            state = f"not sent, {file.waiting} without a result" if file.waiting else "done"
             if progress:
-                state += f": {progress.status}, {progress.done} of {progress.total} done, {progress.failed} failed"
-                state += f" ({progress.fault})" if progress.fault else ""
+                state = f"sent as {file.batch}: {progress.status}, {progress.done} of {progress.total} done, "
+                state += f"{progress.failed} failed" + (f" ({progress.fault})" if progress.fault else "")
             say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {state}")
         if not opened.ledger.files():
             say(_finished(opened))
@@ -131,7 +128,7 @@ def fetch_command(folder: Path) -> None:
             if again:
                 say(f"without a result, asked again: {counted(again, 'request')}")
         for file in opened.ledger.files():
-            if file.batch and not file.ended:
+            if file.under_way:
                 say(f"{file.name}: not ended yet")
         _export_round(opened)
 
@@ -164,10 +161,8 @@ def _finished(folder: Folder) -> str:
 
 def _show_imported(imported: Imported) -> None:
     again = imported.faults.total()
-    say(
-        f"{counted(imported.lines, 'line')} of results: {counted(imported.answered, 'answer')}"
-        + (f", {counted(again, 'question')} without a usable one" if again else "")
-    )
+    unusable = f", {counted(again, 'question')} without a usable one" if again else ""
+    say(f"{counted(imported.lines, 'line')} of results: {counted(imported.answered, 'answer')}{unusable}")
     for reason, number in imported.refused.items():
         say(f"errors: {number} {reason}, the first because {imported.first[reason]}")
     if imported.repeated:

@@ -17,8 +17,9 @@ import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.judges.function import Fingerprint, fingerprint
-from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
+from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, usage_of
 from ragauge.judges.llm.providers import PROVIDERS
+from ragauge.judges.llm.transport.protocols import anthropic_usage
 from ragauge.judges.llm.transport.session import call_failed, fault_of, is_transient
 from ragauge.types import Failure
 
@@ -29,11 +30,15 @@ CONCURRENCY = 8
 PAUSE = 0.5
 
 
-class Caller:
-    """Calls `function`, at most `concurrency` times concurrently; to be entered before.
+class _TransientFailure(CallFailed):
+    """A call that failed, and may succeed when it is repeated."""
+
+
+class _CallerTransport:
+    """Calls `function`, at most `concurrency` times concurrently.
 
     A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after PAUSE
-    seconds, then twice as many, and so on; CallFailed is a failure at once.
+    seconds, then twice as many, and so on; CallFailed is a failure at once, unless it is a _TransientFailure.
     """
 
     def __init__(self, function: Callable[..., Any], concurrency: int, retries: int) -> None:
@@ -45,7 +50,7 @@ class Caller:
         self._slots = asyncio.Semaphore(concurrency)
         self._stopped: Failure | None = None
 
-    async def __aenter__(self) -> Caller:
+    async def __aenter__(self) -> Self:
         self._slots = asyncio.Semaphore(self._concurrency)
         self._stopped = None
         return self
@@ -57,54 +62,37 @@ class Caller:
         """Calls that were not made yet fail with this, until it is reopened."""
         self._stopped = failure
 
-    async def call(self, *args: object) -> Any:
+    async def _called(self, argument: object) -> Any:
         """What the function returns. Raises what it raised last."""
         for attempt in range(self._retries):
             try:
-                return await self._call(*args)
-            except CallFailed:
-                raise
-            except Exception:
+                return await self._call_once(argument)
+            except Exception as error:
+                if isinstance(error, CallFailed) and not isinstance(error, _TransientFailure):
+                    raise
                 await asyncio.sleep(PAUSE * 2**attempt * uniform(0.5, 1.5))
-        return await self._call(*args)
+        return await self._call_once(argument)
 
-    async def _call(self, *args: object) -> Any:
+    async def _call_once(self, argument: object) -> Any:
         async with self._slots:
             if self._stopped is not None:
                 raise CallFailed(self._stopped, fatal=True, sent=False)
             if self._is_async:
-                return await self._function(*args)
+                return await self._function(argument)
             done: Future[Any] = Future()
-            Thread(target=_run, args=(done, self._function, args), name="ragauge-judge", daemon=True).start()
+            Thread(target=_run, args=(done, self._function, argument), name="ragauge-judge", daemon=True).start()
             reply = await asyncio.wrap_future(done)
             return await reply if isinstance(reply, Awaitable) else reply
 
 
-def _run(done: Future[Any], function: Callable[..., Any], args: tuple[object, ...]) -> None:
+def _run(done: Future[Any], function: Callable[..., Any], argument: object) -> None:
     """Call a function in this thread, unless the call was cancelled."""
     if not done.set_running_or_notify_cancel():
         return
     try:
-        done.set_result(function(*args))
+        done.set_result(function(argument))
     except BaseException as error:
         done.set_exception(error)
-
-
-class _CallerTransport:
-    """What transports over a `Caller` share."""
-
-    _caller: Caller
-
-    async def __aenter__(self) -> Self:
-        await self._caller.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._caller.__aexit__(*exc)
-
-    def stop(self, failure: Failure) -> None:
-        """Calls that were not made yet fail with this."""
-        self._caller.stop(failure)
 
 
 class FunctionTransport(_CallerTransport):
@@ -122,11 +110,11 @@ class FunctionTransport(_CallerTransport):
     def __init__(
         self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = CONCURRENCY, retries: int = 2
     ) -> None:
+        super().__init__(function, concurrency, retries)
         name = name or getattr(function, "model_name", None)
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
         found = Fingerprint((), ()) if name else fingerprint({"function": function})
         self.settings, self._notes = found.settings, found.notes
-        self._caller = Caller(function, concurrency, retries)
 
     def notes(self) -> Sequence[str]:
         """That the function needs a name for its answers to be reused, where it does."""
@@ -135,20 +123,18 @@ class FunctionTransport(_CallerTransport):
     async def complete(self, prompt: Prompt) -> Completion:
         """The function's reply. Raises CallFailed."""
         try:
-            reply = await self._caller.call(prompt.messages)
+            reply = await self._called(prompt.messages)
         except CallFailed:
             raise
         except Exception as error:
-            raise _function_failure(f"{self.name}() raised {type(error).__name__}: {error}") from error
+            detail = f"{self.name}() raised {type(error).__name__}: {error}"
+            raise CallFailed(Failure("judge_error", detail)) from error
         if isinstance(reply, Completion):
             return reply
         if not isinstance(reply, str):
-            raise _function_failure(f"{self.name}() must return the text of the reply, not {reply!r:.200}")
+            detail = f"{self.name}() must return the text of the reply, not {reply!r:.200}"
+            raise CallFailed(Failure("judge_error", detail))
         return Completion(reply)
-
-
-def _function_failure(detail: str) -> CallFailed:
-    return CallFailed(Failure("judge_error", detail))
 
 
 #: How often a call is tried again after a transient error, in addition to the client's own retries.
@@ -186,6 +172,8 @@ class InstructorTransport(_CallerTransport):
     def __init__(
         self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
     ) -> None:
+        is_async = isinstance(client, sys.modules["instructor"].AsyncInstructor)
+        super().__init__(self._waited if is_async else self._asked, concurrency, RETRIES)
         model = model or client.kwargs.get("model") or _model_of(client)
         if model is None:
             raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
@@ -193,38 +181,27 @@ class InstructorTransport(_CallerTransport):
         self._options = {**options, "model": model}
         self.name = f"{client.provider.value}/{model}"
         self.settings = _settings(client, options)
-        asynchronous = isinstance(client, sys.modules["instructor"].AsyncInstructor)
-        self._caller = Caller(self._waited if asynchronous else self._asked, concurrency, RETRIES)
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
-        try:
-            reply: Completion = await self._caller.call(prompt)
-        except _TransientFailure as passing:
-            raise passing.failed from passing
+        reply: Completion = await self._called(prompt)
         return reply
 
     def _asked(self, prompt: Prompt) -> Completion:
         try:
-            parsed, raw = self._client.create_with_completion(**self._call(prompt))
+            return _completion(*self._client.create_with_completion(**self._arguments(prompt)))
         except Exception as error:
             return _rejected(error)
-        return _completion(_text(raw) or parsed.model_dump_json(), raw)
 
     async def _waited(self, prompt: Prompt) -> Completion:
         try:
-            parsed, raw = await self._client.create_with_completion(**self._call(prompt))
+            return _completion(*await self._client.create_with_completion(**self._arguments(prompt)))
         except Exception as error:
             return _rejected(error)
-        return _completion(_text(raw) or parsed.model_dump_json(), raw)
 
-    def _call(self, prompt: Prompt) -> dict[str, Any]:
-        return {
-            "messages": prompt.messages,
-            "response_model": _response_model(prompt.schema),
-            "max_retries": 0,
-            **self._options,
-        }
+    def _arguments(self, prompt: Prompt) -> dict[str, Any]:
+        model = _response_model(prompt.schema)
+        return {"messages": prompt.messages, "response_model": model, "max_retries": 0, **self._options}
 
 
 def _model_of(client: Any) -> str | None:
@@ -258,45 +235,34 @@ def _settings(client: Any, options: dict[str, str | float | bool]) -> tuple[tupl
 
 def _response_model(schema: dict[str, Any]) -> type:
     """A response model with `schema` that accepts any object: the judge checks replies."""
-    pydantic = import_module("pydantic")
     shown = {"title": "Answers", **schema}
     members = {
         "__module__": __name__,
         "model_config": {"extra": "allow"},
         "model_json_schema": classmethod(lambda *_args, **_kwargs: dict(shown)),
     }
-    return type("Answers", (pydantic.BaseModel,), members)
-
-
-class _TransientFailure(Exception):
-    """A transient fault. failed: what to raise when the retries are used up."""
-
-    def __init__(self, failed: CallFailed) -> None:
-        super().__init__(str(failed))
-        self.failed = failed
+    return type("Answers", (import_module("pydantic").BaseModel,), members)
 
 
 def _rejected(error: Exception) -> Completion:
-    """The reply that instructor rejected. Raises CallFailed, or _TransientFailure, where there is none."""
+    """The reply that instructor rejected. Raises CallFailed where there is none."""
     raw = getattr(error, "last_completion", None)
     if raw is not None:
-        return _completion(_text(raw), raw)
+        return _completion(None, raw)
     cause = error.__cause__ or error
     if isinstance(cause, AssertionError):  # instructor's way of reporting a refusal
         return Completion(str(cause), "refusal")
-    raise _instructor_failed(cause) from error
-
-
-def _instructor_failed(error: BaseException) -> CallFailed | _TransientFailure:
-    status, message = getattr(error, "status_code", None), f"{type(error).__name__}: {error!s:.500}"
+    status, message = getattr(cause, "status_code", None), f"{type(cause).__name__}: {cause!s:.500}"
     if not isinstance(status, int):
-        return CallFailed(Failure("judge_error", f"the instructor client raised {message}"))
-    fault = fault_of(status, getattr(error, "body", None) or message)
+        raise CallFailed(Failure("judge_error", f"the instructor client raised {message}")) from error
+    fault = fault_of(status, getattr(cause, "body", None) or message)
     failed = call_failed(fault, "the instructor client's server", "the key of the client")
-    return _TransientFailure(failed) if is_transient(fault) else failed
+    raise (_TransientFailure(failed.failure, fatal=failed.fatal) if is_transient(fault) else failed) from error
 
 
-def _completion(text: str, raw: Any) -> Completion:
+def _completion(parsed: Any, raw: Any) -> Completion:
+    """The reply of a client, as it was written or, where that form is not known, as instructor parsed it."""
+    text = _text(raw) or (parsed.model_dump_json() if parsed is not None else "")
     choice = next(iter(getattr(raw, "choices", None) or ()), None)
     finish = getattr(choice, "finish_reason", None) or getattr(raw, "stop_reason", None)
     return Completion(text, _FINISHES.get(finish or "", "stop"), _usage(raw), getattr(raw, "model", None) or "")
@@ -317,24 +283,11 @@ def _text(raw: Any) -> str:
 
 
 def _usage(raw: Any) -> TokenUsage | None:
-    """The tokens of a reply in the form of OpenAI, of Anthropic or of Google; None where it has none of these."""
-    if usage := getattr(raw, "usage_metadata", None):
-        prompt, reply, reasoning, cached = _counts(
-            usage, "prompt_token_count", "candidates_token_count", "thoughts_token_count", "cached_content_token_count"
-        )
-        return TokenUsage(prompt, reply + reasoning, cached)
-    usage = getattr(raw, "usage", None)
-    if hasattr(usage, "prompt_tokens"):
-        (cached,) = _counts(getattr(usage, "prompt_tokens_details", None), "cached_tokens")
-        prompt, reply = _counts(usage, "prompt_tokens", "completion_tokens")
-        return TokenUsage(prompt, reply, cached)
-    if hasattr(usage, "input_tokens"):
-        prompt, reply, read, written = _counts(
-            usage, "input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"
-        )
-        return TokenUsage(prompt + read + written, reply, read)
-    return None
-
-
-def _counts(usage: object, *names: str) -> list[int]:
-    return [counted(getattr(usage, name, None)) for name in names]
+    """The tokens of a reply in the form of Google, of OpenAI or of Anthropic; None where it has none of these."""
+    google, usage = getattr(raw, "usage_metadata", None), getattr(raw, "usage", None)
+    written = "candidates_token_count thoughts_token_count"
+    return (
+        usage_of(google, "prompt_token_count", written, "cached_content_token_count")
+        or usage_of(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details.cached_tokens")
+        or anthropic_usage(usage)
+    )

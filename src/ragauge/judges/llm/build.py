@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 from inspect import signature
 from typing import Any
 
@@ -11,9 +11,9 @@ from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.llm.adapters import CONCURRENCY, FunctionTransport, InstructorTransport, is_instructor
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import LLMJudge, prompt_style
-from ragauge.judges.llm.messages import CallTempo, Completion, TokenUsage, Transport, counted
+from ragauge.judges.llm.messages import CallTempo, Completion, Transport, usage_of
 from ragauge.judges.llm.pricing import Price, context_window, price_of
-from ragauge.judges.llm.providers import LLMOptions, Provider, options_of, parse_llm_spec, provider
+from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec, provider
 
 #: The options of the judge itself, not of its transport.
 _JUDGE_OPTIONS = frozenset(
@@ -21,8 +21,11 @@ _JUDGE_OPTIONS = frozenset(
 )
 _FUNCTION_OPTIONS = frozenset({"name", "concurrency", "retries"})
 
-#: Providers to which instructor gives other names.
-_VENDORS = {"genai": "gemini", "google": "gemini", "generative-ai": "gemini"}
+#: Providers to which instructor and LangChain's packages give other names.
+_VENDORS = {
+    **dict.fromkeys(("genai", "google", "generative-ai", "google_genai"), "gemini"),
+    "mistralai": "mistral",
+}
 
 
 def llm(model: Any, /, **options: Any) -> LLMJudge:
@@ -93,21 +96,29 @@ def is_model(thing: object) -> bool:
     except TypeError:
         return False
     except ValueError:  # some built-in functions have no signature
-        return True
+        pass
     return True
 
 
 def _price_of(transport: Transport, options: LLMOptions) -> Price | None:
     """What calls cost; unknown for a client of a server other than the provider's own."""
-    elsewhere = isinstance(transport, InstructorTransport) and "base_url" in dict(transport.settings)
-    name = transport.name
-    if isinstance(transport, InstructorTransport):
-        provider, _, model = name.partition("/")
-        name = f"{_VENDORS.get(provider, provider)}/{model.removeprefix('models/')}"
-    return None if elsewhere and not options.price else price_of(name, options.price)
+    if not isinstance(transport, InstructorTransport):
+        return price_of(transport.name, options.price)
+    vendor, _, model = transport.name.partition("/")
+    elsewhere = "base_url" in dict(transport.settings)
+    return None if elsewhere and not options.price else _vendor_price(vendor, model, options.price)
+
+
+def _vendor_price(vendor: str, model: str, given: tuple[float, float, float] | None = None) -> Price | None:
+    """The price of a model of a vendor, as another library names them."""
+    return price_of(f"{_VENDORS.get(vendor, vendor)}/{model.removeprefix('models/')}", given)
 
 
 def _judge(transport: Transport, options: LLMOptions) -> LLMJudge:
+    """The judge over a transport; without `concurrency` it takes as many calls at once as an estimate assumes."""
+    hosted = not isinstance(transport, FunctionTransport | InstructorTransport)
+    maximum = provider(transport.name.partition("/")[0]).max_concurrency if hosted else CONCURRENCY
+    concurrency = options.concurrency or min(maximum, CallTempo().concurrency)
     return LLMJudge(
         transport,
         price=_price_of(transport, options),
@@ -115,25 +126,11 @@ def _judge(transport: Transport, options: LLMOptions) -> LLMJudge:
         pack=options.pack,
         context=options.context or context_window(transport.name),
         width=2 * options.concurrency if options.concurrency else 256,
-        tempo=_tempo(transport, options),
+        tempo=CallTempo(concurrency, options.rpm, options.tpm),
     )
 
 
-def _tempo(transport: Transport, options: LLMOptions) -> CallTempo:
-    """How fast calls follow each other; without `concurrency`, at most as many at once as an estimate assumes."""
-    hosted = not isinstance(transport, FunctionTransport | InstructorTransport)
-    maximum = _provider_of(transport).max_concurrency if hosted else CONCURRENCY
-    return CallTempo(options.concurrency or min(maximum, CallTempo().concurrency), options.rpm, options.tpm)
-
-
-def _provider_of(transport: Transport) -> Provider:
-    return provider(transport.name.partition("/")[0])
-
-
 Messages = list[dict[str, str]]
-
-#: Providers to which LangChain's packages give other names.
-_LANGCHAIN_PROVIDERS = {"google_genai": "gemini", "mistralai": "mistral"}
 
 #: Where a model of LangChain keeps the address of a server other than the provider's own.
 _ADDRESS_FIELDS = ("openai_api_base", "azure_endpoint", "base_url")
@@ -148,38 +145,29 @@ def is_langchain(thing: object) -> bool:
 
 
 def langchain_judge(model: Any) -> LLMJudge:
-    """A judge that asks a model of LangChain, which retries by itself; see `_langchain_price` for what calls cost.
+    """A judge that asks a model of LangChain, which retries by itself.
 
-    Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`.
+    Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`. What
+    calls cost is known of models from LangChain's packages for providers whose prices are known, unless the model says
+    that its server is another one.
     """
-    settings = {name: value for name in _IDENTITY_FIELDS if (value := getattr(model, name, None)) is not None}
-    listed = ", ".join(f"{name}={value}" for name, value in settings.items())
-    price = _langchain_price(model)
-    known = {"price": (price.prompt, price.cached, price.completion)} if price else {}
-    return llm(_langchain_function(model), name=f"langchain/{type(model).__name__}({listed})", retries=0, **known)
 
-
-def _langchain_price(model: Any) -> Price | None:
-    """The price of a model from one of LangChain's packages for a provider whose prices are known; else None.
-
-    So it is where the model's server is not the provider's own, as far as the model says.
-    """
-    package = type(model).__module__.partition(".")[0].removeprefix("langchain_")
-    elsewhere = any(getattr(model, name, None) for name in _ADDRESS_FIELDS)
-    name = getattr(model, "model_name", None) or getattr(model, "model", None)
-    known = isinstance(name, str) and not elsewhere
-    return (
-        price_of(f"{_LANGCHAIN_PROVIDERS.get(package, package)}/{str(name).removeprefix('models/')}") if known else None
-    )
-
-
-def _langchain_function(model: Any) -> Callable[[Messages], Any]:
-    """A function from messages to the reply."""
-
-    async def invoke(messages: Messages) -> Completion:
+    async def ask(messages: Messages) -> Completion:
         return _langchain_completion(await model.ainvoke(messages))
 
-    return invoke if hasattr(model, "ainvoke") else lambda messages: _langchain_completion(model.invoke(messages))
+    function = ask if hasattr(model, "ainvoke") else lambda messages: _langchain_completion(model.invoke(messages))
+    package = type(model).__module__.partition(".")[0].removeprefix("langchain_")
+    name = getattr(model, "model_name", None) or getattr(model, "model", None)
+    elsewhere = any(getattr(model, field, None) for field in _ADDRESS_FIELDS)
+    price = _vendor_price(package, name) if isinstance(name, str) and not elsewhere else None
+    known = {"price": (price.prompt, price.cached, price.completion)} if price else {}
+    settings = {name: getattr(model, name, None) for name in _IDENTITY_FIELDS}
+    return llm(function, name=_named("langchain", model, settings), retries=0, **known)
+
+
+def _named(library: str, model: object, settings: Mapping[str, object]) -> str:
+    listed = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
+    return f"{library}/{type(model).__name__}({listed})"
 
 
 def _langchain_completion(reply: Any) -> Completion:
@@ -187,15 +175,8 @@ def _langchain_completion(reply: Any) -> Completion:
     content = getattr(reply, "content", reply)
     blocks = [content] if isinstance(content, str) else content
     text = "".join(block if isinstance(block, str) else block.get("text", "") for block in blocks)
-    return Completion(text, usage=_langchain_usage(getattr(reply, "usage_metadata", None)))
-
-
-def _langchain_usage(usage: Any) -> TokenUsage | None:
-    if not isinstance(usage, dict):
-        return None
-    details = usage.get("input_token_details")
-    cached = counted(details.get("cache_read")) if isinstance(details, dict) else 0
-    return TokenUsage(counted(usage.get("input_tokens")), counted(usage.get("output_tokens")), cached)
+    report = getattr(reply, "usage_metadata", None)
+    return Completion(text, usage=usage_of(report, "input_tokens", "output_tokens", "input_token_details.cache_read"))
 
 
 def is_llama_index(thing: object) -> bool:
@@ -209,14 +190,12 @@ def llama_index_judge(model: Any) -> LLMJudge:
     Its identity holds the class of the model, its name, and its temperature where it has one.
     """
 
-    async def ask(messages: list[dict[str, str]]) -> Completion:
+    async def ask(messages: Messages) -> Completion:
         from llama_index.core.llms import ChatMessage
 
         reply = await model.achat([ChatMessage(role=one["role"], content=one["content"]) for one in messages])
-        known = reply.additional_kwargs  # where models of LlamaIndex put the tokens of a call
-        usage = TokenUsage(counted(known.get("prompt_tokens")), counted(known.get("completion_tokens")))
-        return Completion(reply.message.content or "", usage=usage if any(known) else None)
+        usage = usage_of(reply.additional_kwargs, "prompt_tokens", "completion_tokens")
+        return Completion(reply.message.content or "", usage=usage)
 
     settings = {"model": model.metadata.model_name, "temperature": getattr(model, "temperature", None)}
-    listed = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
-    return llm(ask, name=f"llama_index/{type(model).__name__}({listed})", retries=0)
+    return llm(ask, name=_named("llama_index", model, settings), retries=0)

@@ -8,8 +8,9 @@ from itertools import count
 from secrets import token_hex
 
 from ragauge.errors import UsageError
+from ragauge.judges.base import NO_MONEY, RunContext
 from ragauge.judges.llm import pricing
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Stoppable, TokenUsage, Transport, credible
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Transport, credible
 from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.pricing import Price, token_factor
 from ragauge.judges.llm.providers import PROVIDERS
@@ -28,27 +29,22 @@ MAX_MALFORMED = 24
 #: Failures of calls that may have been billed although they have no reply.
 _MAYBE_BILLED = frozenset({"timeout", "cancelled"})
 
+CANCELLED = Failure("cancelled")
+
 
 class ModelClient:
-    """Makes calls. It may be entered several times, and is open until it has been left as often.
+    """Makes calls. It may be entered several times, and is open until it has been left as often, in one event loop.
 
-    It serves one event loop at a time.
-
-    Attributes:
-        transport: Carries the prompts.
-        price: Of the model's tokens; None where it is not known.
-        ended: Why no further call can succeed, once that is so.
-        entered: How many times it was entered and not left yet.
-        priced: Whether a call had a price.
-        estimated: The number of calls whose tokens are estimated, since the server counted none, or too few.
+    ended: why no further call can succeed, once that is so. entered: how many times it was entered and not left yet.
+    priced: whether a call had a price. estimated: how many calls have estimated tokens, since the server counted none,
+    or too few.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
         self.transport = transport
         self.price = price
         self.ended: Failure | None = None
-        self.entered = 0
-        self.estimated = 0
+        self.entered = self.estimated = 0
         self.priced = False
         self._token_factor = token_factor(transport.name)
         self._reasoning = reasoning_tokens(transport.name, dict(transport.settings).get("reasoning_effort"))
@@ -98,6 +94,15 @@ class ModelClient:
             detail = f"{self.transport.name}: the call raised {type(error).__name__}: {error}"
             raise CallFailed(Failure("judge_error", detail)) from error
 
+    async def reserve(self, context: RunContext, dollars: float) -> Failure | None:
+        """Set the money for a call aside; why the call may not be made, where it may not."""
+        if self.ended is None:
+            if not await context.reserve(dollars):
+                return self.ended or NO_MONEY
+            if self.ended is not None:  # meanwhile
+                context.release(dollars)
+        return self.ended
+
     def count_malformed(self, completion: Completion, *, well_formed: bool) -> None:
         """Count malformed replies until the first well-formed one; a model that only sends malformed ones is given up.
 
@@ -113,8 +118,7 @@ class ModelClient:
                     f"none of {self._malformed} replies holds a JSON object with the answers that were asked for; the "
                     f"last begins {completion.text[:60]!r}; choose a model that can write JSON",
                 )
-                if isinstance(self.transport, Stoppable):
-                    self.transport.stop(self.ended)
+                getattr(self.transport, "stop", lambda _: None)(self.ended)
 
     def truncation_failure(self, prompt: Prompt, completion: Completion) -> Failure | None:
         """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.
@@ -128,7 +132,7 @@ class ModelClient:
         texts = (prompt.system, prompt.user)
         n_chars = sum(map(len, texts))
         max_chars = n_tokens * MAX_CHARS_PER_TOKEN
-        if not 0 < max_chars < n_chars or max_chars >= sum(map(_len_without_runs, texts)):
+        if not 0 < max_chars < n_chars or max_chars >= sum(len(_RUN.sub(r"\1", text)) for text in texts):
             return None
         return Failure(
             "too_long",
@@ -177,8 +181,3 @@ class ModelClient:
         return Call(
             name, n_questions, outcome.model, usage.prompt, usage.cached, usage.completion, cost, seconds, fault
         )
-
-
-def _len_without_runs(text: str) -> int:
-    """The number of characters, runs of one character counted once."""
-    return len(_RUN.sub(r"\1", text))

@@ -23,24 +23,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from time import perf_counter
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.host import decoded
-from ragauge.judges.base import NO_MONEY, ExpectedCall, RunContext
-from ragauge.judges.llm.client import ModelClient
+from ragauge.judges.base import ExpectedCall, RunContext
+from ragauge.judges.llm.client import CANCELLED, ModelClient
 from ragauge.judges.llm.judge import ModelJudge
-from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Prompt, TokenUsage, Transport
+from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Prompt, TokenUsage, Transport, usage_of
 from ragauge.judges.llm.pricing import Price, estimate, price_of, token_factor
 from ragauge.judges.llm.prompts import escaped
-from ragauge.judges.llm.providers import LLMOptions, Provider, parse_llm_spec
-from ragauge.judges.llm.transport.client import HttpTransport
+from ragauge.judges.llm.providers import LLMOptions, parse_llm_spec
+from ragauge.judges.llm.transport.client import HttpTransport, WireProtocol
 from ragauge.judges.windows import halves
 from ragauge.questions import COHERENCE, TOPICAL_MATCH, Classify, Entail, Question, Rate, Relevant, Rubric, kind
 from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
@@ -94,7 +94,6 @@ TOO_LONG_MESSAGE = (
     "judge={{{!r}: 'PROVIDER/MODEL', '*': 'decisions:...'}}"
 )
 
-
 #: Hosts of System One models accept no more levels than this.
 MAX_LEVELS = 10
 
@@ -104,6 +103,11 @@ LEVELS = 6
 #: The probability from which the answer is yes.
 YES_THRESHOLD = 0.5
 
+#: Characters of a reply that a failure keeps.
+_MAX_RAW_CHARS = 2000
+
+#: How far rounding may carry a number out of its range.
+_ROUNDING = 1e-3
 
 AnswerType = Literal["predicate", "choice", "score"]
 
@@ -128,17 +132,13 @@ class TypedAnswer(msgspec.Struct, frozen=True):
     shares: the probability of each option; empty where the server reports none.
     """
 
-    type: AnswerType
     number: float = 0.0
     choice: str = ""
     shares: dict[str, float] = {}
 
 
 class QuestionSheet:
-    """The typed questions for questions, and the texts that they share.
-
-    sources: id -> text, each text once.
-    """
+    """The typed questions for questions, and the texts that they share. sources: id -> text, each text once."""
 
     def __init__(self) -> None:
         self.sources: dict[str, str] = {}
@@ -153,11 +153,29 @@ class QuestionSheet:
         return [ask for ask in dict.fromkeys(chain.from_iterable(fresh.values())) if ask not in before]
 
     def _typed(self, question: Question) -> list[TypedQuestion]:
-        make = _MAKERS.get(type(question))
-        return make(question, self._source_id) if make else []
+        match question:
+            case Entail():
+                sources = [self._source_id(text) for text in question.premise]
+                groups = [list(dict.fromkeys(sources)), *([each] for each in sources if len(sources) > 1)]
+                words = ENTAIL if question.query is None else ENTAIL_WITH_QUERY
+                texts = {"query": question.query, "claim": question.hypothesis}
+                return [_ask("choice", words, group, ENTAILMENT, sources=group, **texts) for group in groups]
+            case Relevant():
+                found = [self._source_id(text) for text in (question.text, question.reference) if text is not None]
+                source, reference = (*found, None)[:2]
+                words = RELEVANT if reference is None else RELEVANT_TO_REFERENCE
+                return [_ask("predicate", words, found, source=source, query=question.query, reference=reference)]
+            case Classify(trait=trait):
+                words = TRAITS.get(trait, OTHER_TRAIT)
+                return [_ask("predicate", words, (), trait=trait, opinion=question.text)]
+            case Rate(rubric=rubric):
+                fields = {field: self._source_id(text) for field, text in question.texts}
+                scale = tuple((f"{level:.6g}", "") for level in levels(rubric))
+                words = f"{RATE}\n{rubric.wording}"
+                return [_ask("score", words, fields.values(), scale, rubric=rubric.name, texts=fields)]
+        return []
 
     def _source_id(self, text: str) -> str:
-        """The id of a text."""
         id = self._ids.setdefault(text, f"S{len(self._ids) + 1}")
         self.sources[id] = text
         return id
@@ -169,63 +187,39 @@ class QuestionSheet:
 
     def answer(self, question: Question, answers: Mapping[TypedQuestion, TypedAnswer | Failure]) -> Answer | Failure:
         """The answer to a question of the sheet; a Failure where one of its typed questions has none."""
-        return _answer(question, [answers.get(ask, _UNANSWERED) for ask in self._asks[question]])
+        found: list[TypedAnswer] = []
+        for ask in self._asks[question]:
+            answer = answers.get(ask, _UNANSWERED)
+            if isinstance(answer, Failure):
+                return answer
+            found.append(answer)
+        match question:
+            case Entail():
+                each = [ChunkVerdict(Label(one.choice), _share(one.shares.get(Label.ENTAILED))) for one in found]
+                return Verdict(each[0].label, each[0].probability, tuple(each[1:] or each))
+            case Relevant() | Classify():
+                probability = min(max(found[0].number, 0.0), 1.0)
+                return Verdict(Label.YES if probability >= YES_THRESHOLD else Label.NO, probability)
+            case Rate():
+                return Grade(_value(question.rubric, found[0].number))
+        return Failure("no_judge", CANNOT.format(kind(question)))
 
 
 _UNANSWERED = Failure("unanswered", "it has not been asked yet")
 
-SourceId = Callable[[str], str]
 
-
-def _instructions(words: str, **texts: object) -> str:
-    """Instructions, and below them the texts that they refer to; those that are None are omitted."""
+def _ask(
+    type: AnswerType,
+    words: str,
+    sources: Iterable[str],
+    options: tuple[tuple[str, str], ...] = (),
+    /,
+    **texts: object,
+) -> TypedQuestion:
+    """A typed question whose instructions are words, and below them the texts that they refer to, but for None."""
     given = {name: text for name, text in texts.items() if text is not None}
-    return f"{words}\n{escaped(msgspec.json.encode(given).decode())}"
-
-
-def _entailment(question: Entail, named: SourceId) -> list[TypedQuestion]:
-    sources = [named(text) for text in question.premise]
-    together = list(dict.fromkeys(sources))
-    groups = [together, *([each] for each in sources)] if len(sources) > 1 else [together]
-    words = ENTAIL if question.query is None else ENTAIL_WITH_QUERY
-    return [
-        TypedQuestion(
-            "choice",
-            _instructions(words, sources=group, query=question.query, claim=question.hypothesis),
-            tuple(group),
-            ENTAILMENT,
-        )
-        for group in groups
-    ]
-
-
-def _relevance(question: Relevant, named: SourceId) -> list[TypedQuestion]:
-    source, reference = named(question.text), question.reference
-    if reference is None:
-        return [TypedQuestion("predicate", _instructions(RELEVANT, source=source, query=question.query), (source,))]
-    known = named(reference)
-    instructions = _instructions(RELEVANT_TO_REFERENCE, source=source, query=question.query, reference=known)
-    return [TypedQuestion("predicate", instructions, (source, known))]
-
-
-def _trait(question: Classify, _: SourceId) -> list[TypedQuestion]:
-    words = TRAITS.get(question.trait, OTHER_TRAIT)
-    return [TypedQuestion("predicate", _instructions(words, trait=question.trait, opinion=question.text))]
-
-
-def _grade(question: Rate, named: SourceId) -> list[TypedQuestion]:
-    texts = {field: named(text) for field, text in question.texts}
-    instructions = _instructions(f"{RATE}\n{question.rubric.wording}", rubric=question.rubric.name, texts=texts)
-    options = tuple((f"{level:.6g}", "") for level in levels(question.rubric))
-    return [TypedQuestion("score", instructions, tuple(dict.fromkeys(texts.values())), options)]
-
-
-_MAKERS: dict[type, Callable[[Any, SourceId], list[TypedQuestion]]] = {
-    Entail: _entailment,
-    Relevant: _relevance,
-    Classify: _trait,
-    Rate: _grade,
-}
+    instructions = f"{words}\n{escaped(msgspec.json.encode(given).decode())}"
+    return TypedQuestion(type, instructions, tuple(dict.fromkeys(sources)), options)
 
 
 def levels(rubric: Rubric) -> list[float]:
@@ -236,54 +230,8 @@ def levels(rubric: Rubric) -> list[float]:
     return [low + (high - low) * step / (LEVELS - 1) for step in range(LEVELS)]
 
 
-#: How far rounding may carry a number out of its range.
-_ROUNDING = 1e-3
-
-
-def checked(ask: TypedQuestion, answer: TypedAnswer) -> TypedAnswer | Failure:
-    """The answer, where it fits the typed question."""
-    values = [value for value, _ in ask.options]
-    if answer.type != ask.type:
-        return Failure("invalid_answer", f"a {answer.type} does not answer a {ask.type}")
-    if ask.type == "choice" and answer.choice not in values:
-        return Failure("invalid_answer", f"{answer.choice!r} is none of {', '.join(values)}")
-    top = len(values) - 1.0 if ask.type == "score" else 1.0
-    for number in (answer.number, *answer.shares.values()):
-        if not -_ROUNDING <= number <= top + _ROUNDING:
-            return Failure("invalid_answer", f"{number:g} lies outside 0 to {top:g}")
-    return answer
-
-
-def _answer(question: Question, answers: Iterable[TypedAnswer | Failure]) -> Answer | Failure:
-    found: list[TypedAnswer] = []
-    for each in answers:
-        if isinstance(each, Failure):
-            return each
-        found.append(each)
-    match question:
-        case Entail():
-            return _verdict(found)
-        case Relevant() | Classify():
-            probability = _share(found[0].number)
-            return Verdict(Label.YES if probability >= YES_THRESHOLD else Label.NO, probability)
-        case Rate():
-            return Grade(_value(question.rubric, found[0].number))
-        case _:
-            return Failure("no_judge", CANNOT.format(kind(question)))
-
-
-def _verdict(answers: Sequence[TypedAnswer]) -> Verdict:
-    each = [ChunkVerdict(Label(answer.choice), _entailed(answer)) for answer in answers]
-    return Verdict(each[0].label, each[0].probability, tuple(each[1:] or each))
-
-
-def _entailed(answer: TypedAnswer) -> float | None:
-    probability = answer.shares.get(Label.ENTAILED)
-    return None if probability is None else _share(probability)
-
-
-def _share(number: float) -> float:
-    return min(max(number, 0.0), 1.0)
+def _share(number: float | None) -> float | None:
+    return None if number is None else min(max(number, 0.0), 1.0)
 
 
 def _value(rubric: Rubric, position: float) -> float:
@@ -294,28 +242,39 @@ def _value(rubric: Rubric, position: float) -> float:
     return float(math.floor(value + 0.5)) if rubric.whole else value
 
 
-class Dialect(msgspec.Struct, frozen=True):
-    """One dialect.
+class Dialect(NamedTuple):
+    """A protocol: its path below the base URL, and how many questions a request may hold."""
 
-    path: below the base URL. max_questions: in one request. body: makes a request from the model's name, the shared
-    evidence, and typed questions by name.
-    """
-
-    name: str
+    name: Literal["decisions", "systemone"]
     path: str
     max_questions: int
-    body: Callable[[str, str, Mapping[str, TypedQuestion]], dict[str, Any]]
 
 
-REFUSED = Failure("refused", "the model declined to answer")
+DIALECTS = {
+    "decisions": Dialect("decisions", "/decisions", 400),
+    "systemone": Dialect("systemone", "/systemone", 64),
+}
 
 
-def _decisions_body(model: str, evidence: str, asks: Mapping[str, TypedQuestion]) -> dict[str, Any]:
-    questions = [{"name": name, **_decisions_question(ask)} for name, ask in asks.items()]
-    return {"model": model, "input": evidence, "questions": questions}
+def decisions_request(dialect: Dialect, model: str, sources: Mapping[str, str], asks: Sequence[TypedQuestion]) -> str:
+    """The body of a request.
+
+    The shared evidence is one JSON text with the sources that the typed questions name; these are named "1", "2" and
+    so on.
+    """
+    used = dict.fromkeys(id for ask in asks for id in ask.sources)
+    found = msgspec.json.encode({"note": NOTE, "sources": {id: sources[id] for id in used}})
+    evidence = escaped(found.decode())
+    named = {str(number): ask for number, ask in enumerate(asks, start=1)}
+    request: dict[str, Any]
+    if dialect.name == "decisions":
+        request = {"input": evidence, "questions": [{"name": name, **_decision(ask)} for name, ask in named.items()]}
+    else:
+        request = {"state": evidence, "questions": {name: _systemone(ask) for name, ask in named.items()}}
+    return msgspec.json.encode({"model": model, **request}).decode()
 
 
-def _decisions_question(ask: TypedQuestion) -> dict[str, Any]:
+def _decision(ask: TypedQuestion) -> dict[str, Any]:
     question: dict[str, Any] = {"type": ask.type, "instructions": ask.instructions}
     if ask.type == "choice":
         question["choices"] = [{"value": value, "description": meaning} for value, meaning in ask.options]
@@ -324,19 +283,16 @@ def _decisions_question(ask: TypedQuestion) -> dict[str, Any]:
     return question
 
 
-def _systemone_body(model: str, evidence: str, asks: Mapping[str, TypedQuestion]) -> dict[str, Any]:
-    return {
-        "model": model,
-        "state": evidence,
-        "questions": {name: _systemone_question(ask) for name, ask in asks.items()},
-    }
-
-
-def _systemone_question(ask: TypedQuestion) -> dict[str, Any]:
+def _systemone(ask: TypedQuestion) -> dict[str, Any]:
     if ask.type == "predicate":
         return {"type": "noul", "instructions": ask.instructions}
     criteria = dict(ask.options) if ask.type == "choice" else [value for value, _ in ask.options]
     return {"type": ask.type, "instructions": ask.instructions, "criteria": criteria}
+
+
+class _ShareAnswer(msgspec.Struct):
+    value: str | bool
+    probability: float
 
 
 class _PredicateAnswer(msgspec.Struct, tag="predicate"):
@@ -344,12 +300,7 @@ class _PredicateAnswer(msgspec.Struct, tag="predicate"):
 
 
 class _NullAnswer(msgspec.Struct, tag="noul"):
-    probability: float = msgspec.field(name="noul")
-
-
-class _ShareAnswer(msgspec.Struct):
-    value: str | bool
-    probability: float
+    noul: float
 
 
 class _ChoiceAnswer(msgspec.Struct, tag="choice"):
@@ -371,42 +322,23 @@ class _Refusal(msgspec.Struct, tag="refusal"):
     pass
 
 
+class _ReplyInfo(msgspec.Struct):
+    usage: Any = None
+    model: str = ""
+
+
+class _Envelope(msgspec.Struct):
+    answers: list[msgspec.Raw] | dict[str, msgspec.Raw]
+
+
+class _NamedAnswer(msgspec.Struct):
+    name: str | None = None
+
+
 _ANSWER = msgspec.json.Decoder(_PredicateAnswer | _NullAnswer | _ChoiceAnswer | _ScoreAnswer | _Refusal)
-
-
-def typed_answer(answer: msgspec.Raw) -> TypedAnswer | Failure:
-    """One answer of a reply, in either dialect. Raises ValueError where it has another form."""
-    match decoded(answer, _ANSWER):
-        case _PredicateAnswer(probability=number) | _NullAnswer(probability=number):
-            return TypedAnswer("predicate", number)
-        case _ChoiceAnswer() as one:
-            return TypedAnswer("choice", choice=str(one.choice), shares=one.shares)
-        case _ScoreAnswer(score=number):
-            return TypedAnswer("score", number)
-        case _:
-            return REFUSED
-
-
-DIALECTS = {
-    "decisions": Dialect("decisions", "/decisions", 400, _decisions_body),
-    "systemone": Dialect("systemone", "/systemone", 64, _systemone_body),
-}
-
-
-#: Characters of a reply that a failure keeps.
-_MAX_RAW_CHARS = 2000
-
-
-def decisions_request(dialect: Dialect, model: str, sources: Mapping[str, str], asks: Sequence[TypedQuestion]) -> str:
-    """The body of a request.
-
-    The shared evidence is one JSON text with the sources that the typed questions name; these are named "1", "2" and
-    so on.
-    """
-    used = dict.fromkeys(id for ask in asks for id in ask.sources)
-    evidence = {"note": NOTE, "sources": {id: sources[id] for id in used}}
-    named = {str(number): ask for number, ask in enumerate(asks, start=1)}
-    return msgspec.json.encode(dialect.body(model, escaped(msgspec.json.encode(evidence).decode()), named)).decode()
+_REPLY_INFO = msgspec.json.Decoder(_ReplyInfo)
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_NAMED = msgspec.json.Decoder(_NamedAnswer)
 
 
 def completion_of(body: bytes) -> Completion:
@@ -416,76 +348,53 @@ def completion_of(body: bytes) -> Completion:
         info = decoded(text, _REPLY_INFO)
     except ValueError:
         return Completion(text)
-    return Completion(text, usage=info.usage.counted if info.usage else None, model=info.model)
+    usage = usage_of(info.usage, "input_tokens", "output_tokens", "input_tokens_details.cached_tokens")
+    return Completion(text, usage=usage, model=info.model)
 
 
 def read_answers(text: str, asks: Sequence[TypedQuestion]) -> list[TypedAnswer | Failure]:
     """The answer to each typed question of a request; a Failure where it is unusable."""
     try:
-        answers = _by_name(decoded(text, _ENVELOPE).answers)
+        answers = decoded(text, _ENVELOPE).answers
+        if isinstance(answers, list):
+            answers = {decoded(answer, _NAMED).name or "": answer for answer in answers}
     except ValueError as error:
         return [_fault(f"the reply cannot be read: {error}", text)] * len(asks)
     return [_read_answer(ask, answers.get(str(number))) for number, ask in enumerate(asks, start=1)]
 
 
-def _read_answer(ask: TypedQuestion, answer: msgspec.Raw | None) -> TypedAnswer | Failure:
-    if answer is None:
+def _read_answer(ask: TypedQuestion, raw: msgspec.Raw | None) -> TypedAnswer | Failure:
+    if raw is None:
         return Failure("invalid_answer", "the reply leaves a question out")
-    raw = bytes(answer).decode()
+    text = bytes(raw).decode()
     try:
-        typed = typed_answer(answer)
+        answer = decoded(raw, _ANSWER)
     except ValueError as error:
-        return _fault(f"an answer cannot be read: {error}", raw)
-    found = typed if isinstance(typed, Failure) else checked(ask, typed)
-    return msgspec.structs.replace(found, raw=raw[:_MAX_RAW_CHARS]) if isinstance(found, Failure) else found
+        return _fault(f"an answer cannot be read: {error}", text)
+    type: AnswerType
+    match answer:
+        case _PredicateAnswer(number) | _NullAnswer(number):
+            type, found = "predicate", TypedAnswer(number)
+        case _ChoiceAnswer():
+            type, found = "choice", TypedAnswer(choice=str(answer.choice), shares=answer.shares)
+        case _ScoreAnswer(number):
+            type, found = "score", TypedAnswer(number)
+        case _:
+            return Failure("refused", "the model declined to answer", text[:_MAX_RAW_CHARS])
+    values = [value for value, _ in ask.options]
+    if type != ask.type:
+        return _fault(f"a {type} does not answer a {ask.type}", text)
+    if type == "choice" and found.choice not in values:
+        return _fault(f"{found.choice!r} is none of {', '.join(values)}", text)
+    top = len(values) - 1.0 if type == "score" else 1.0
+    for number in (found.number, *found.shares.values()):
+        if not -_ROUNDING <= number <= top + _ROUNDING:
+            return _fault(f"{number:g} lies outside 0 to {top:g}", text)
+    return found
 
 
 def _fault(detail: str, raw: str) -> Failure:
     return Failure("invalid_answer", detail, raw=raw[:_MAX_RAW_CHARS])
-
-
-class _Details(msgspec.Struct):
-    cached_tokens: int = 0
-
-
-class _TokenCounts(msgspec.Struct):
-    input_tokens: int = 0
-    output_tokens: int = 0
-    input_tokens_details: _Details | None = None
-
-    @property
-    def counted(self) -> TokenUsage:
-        details = self.input_tokens_details
-        return TokenUsage(self.input_tokens, self.output_tokens, details.cached_tokens if details else 0)
-
-
-class _ReplyInfo(msgspec.Struct):
-    """What the replies of both protocols hold in addition to the answers."""
-
-    usage: _TokenCounts | None = None
-    model: str = ""
-
-
-class _Envelope(msgspec.Struct):
-    """The answers in the replies of both protocols."""
-
-    answers: list[msgspec.Raw] | dict[str, msgspec.Raw]
-
-
-class _NamedFields(msgspec.Struct):
-    name: str | None = None
-
-
-_REPLY_INFO = msgspec.json.Decoder(_ReplyInfo)
-_ENVELOPE = msgspec.json.Decoder(_Envelope)
-_NAMED = msgspec.json.Decoder(_NamedFields)
-
-
-def _by_name(answers: list[msgspec.Raw] | dict[str, msgspec.Raw]) -> dict[str, msgspec.Raw]:
-    """Answers by their questions' names, which are fields of answers in a list."""
-    if isinstance(answers, dict):
-        return answers
-    return {decoded(answer, _NAMED).name or "": answer for answer in answers}
 
 
 @cache
@@ -506,24 +415,6 @@ def digest(dialect: Dialect) -> str:
     return hashlib.sha256(decisions_request(dialect, "", sheet.sources, asks).encode()).hexdigest()[:8]
 
 
-class DecisionsTransport(HttpTransport):
-    """Its prompts are requests: the user's message is the whole body, the reply's text the whole reply.
-
-    path: of the endpoint, below the base URL.
-    """
-
-    def __init__(self, provider: Provider, model: str, options: LLMOptions, path: str) -> None:
-        super().__init__(provider, model, options)
-        self._path = path
-
-    async def complete(self, prompt: Prompt) -> Completion:
-        """The reply to a request. Raises CallFailed."""
-        reply = await self.post(self._path, prompt.user.encode())
-        if reply.status != 200:
-            raise self.failed(reply)
-        return completion_of(reply.body)
-
-
 #: How often a typed question is asked before its answer counts as unusable.
 MAX_ATTEMPTS = 3
 
@@ -531,8 +422,6 @@ TOO_LONG = "too_long"
 
 #: Failures of a request that one of its questions may cause, and halves may avoid.
 _DIVISIBLE = frozenset({TOO_LONG, "bad_request"})
-
-_CANCELLED = Failure("cancelled")
 
 RoundResult = dict[Question, Answer | Failure]
 
@@ -552,32 +441,31 @@ class DecisionsRound:
         self._originals: dict[Question, Question] = {}
 
     async def ask(self, questions: Sequence[Question]) -> RoundResult:
-        """The answer to each question; those that the server finds too long are asked in parts."""
+        """The answer to each question; those that the server finds too long are asked in halves.
+
+        The first half of each is asked first, to see whether it fits.
+        """
         asks, size = self._sheet.add(questions), self._dialect.max_questions
         packs = [asks[start : start + size] for start in range(0, len(asks), size)]
         await asyncio.gather(*(self._ask_pack(pack) for pack in packs))
         answers = {question: self._sheet.answer(question, self._answers) for question in questions}
-        return answers | await self._ask_parts(
-            [question for question, answer in answers.items() if is_too_long(answer)]
-        )
-
-    async def _ask_parts(self, questions: Iterable[Question]) -> RoundResult:
-        """The answers to questions in halves; the first half of each is asked first, to see whether it fits."""
-        splits = {question: split for question in questions if (split := halves(question))}
+        too_long = [question for question, answer in answers.items() if is_too_long(answer)]
+        splits = {question: split for question in too_long if (split := halves(question))}
         if not splits:
-            return {}
+            return answers
         for question, split in splits.items():
             self._originals.update(dict.fromkeys(split.parts, self._originals.get(question, question)))
-        answers = await self.ask([split.parts[0] for split in splits.values()])
-        fitting = [split for split in splits.values() if not isinstance(answers[split.parts[0]], Failure)]
-        answers |= await self.ask([part for split in fitting for part in split.parts[1:]])
-        return {question: split.answer(answers) for question, split in splits.items()}
+        parts = await self.ask([split.parts[0] for split in splits.values()])
+        fitting = [split for split in splits.values() if not isinstance(parts[split.parts[0]], Failure)]
+        parts |= await self.ask([part for split in fitting for part in split.parts[1:]])
+        return answers | {question: split.answer(parts) for question, split in splits.items()}
 
     async def _ask_pack(self, asks: Sequence[TypedQuestion], attempts: int = MAX_ATTEMPTS) -> None:
         """Have each typed question answered or failed; unusable answers are asked again, refused requests halved."""
         failure = await self._request(asks)
         if failure is None:
-            unusable = [ask for ask in asks if _is_unusable(self._answers[ask])]
+            answers = ((ask, self._answers[ask]) for ask in asks)
+            unusable = [ask for ask, one in answers if isinstance(one, Failure) and one.reason != "refused"]
             if unusable and attempts > 1:
                 await self._ask_pack(unusable, attempts - 1)
         elif failure.reason in _DIVISIBLE and len(asks) > 1:
@@ -592,9 +480,9 @@ class DecisionsRound:
         body = decisions_request(self._dialect, self._model, self._sheet.sources, asks)
         expected = expected_usage(client, body)
         reserved = client.price.of(expected) if client.price else 0.0
-        if client.ended is not None or not await context.reserve(reserved):
-            return client.ended or NO_MONEY
-        outcome: Completion | Failure = _CANCELLED
+        if refusal := await client.reserve(context, reserved):
+            return refusal
+        outcome: Completion | Failure = CANCELLED
         sent, start = True, perf_counter()
         try:
             outcome = await client.send(Prompt("", body, {}))
@@ -630,15 +518,10 @@ def is_too_long(answer: Answer | Failure) -> bool:
     return isinstance(answer, Failure) and answer.reason == TOO_LONG
 
 
-def _is_unusable(answer: TypedAnswer | Failure) -> bool:
-    return isinstance(answer, Failure) and answer.reason != "refused"
-
-
 class DecisionsJudge(ModelJudge):
     """A judge whose answers are the probabilities of a decisions endpoint; it cannot decompose texts.
 
-    transport: to the endpoint, as `DecisionsTransport`. dialect: the protocol that the server speaks. model: as the
-    server knows it. price: for what requests cost; None where it is not known.
+    transport: to the endpoint. model: as the server knows it. price: None where it is not known.
     """
 
     answers = frozenset({"entail", "relevant", "classify", "rate"})
@@ -651,28 +534,23 @@ class DecisionsJudge(ModelJudge):
         self.identity = Identity(f"decisions:{transport.name}", settings)
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
-        """Answers with probabilities, in as few requests as the protocol allows."""
+        """Answers with probabilities, in as few requests as the protocol allows; it is said what fits no window."""
         answers = await DecisionsRound(self._client, self._dialect, self._model, context).ask(questions)
-        return [_with_fix(question, answers[question]) for question in questions]
+        for question, answer in answers.items():
+            if isinstance(answer, Failure) and is_too_long(answer):
+                detail = f"{answer.detail}; {TOO_LONG_MESSAGE.format(kind(question))}"
+                answers[question] = msgspec.structs.replace(answer, detail=detail)
+        return [answers[question] for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The requests that would ask these questions, if every reply were good; nothing is sent."""
-        sheet = QuestionSheet()
+        sheet, calls = QuestionSheet(), []
         asks, size = sheet.add(questions), self._dialect.max_questions
-        return [self._expected_call(sheet, asks[start : start + size]) for start in range(0, len(asks), size)]
-
-    def _expected_call(self, sheet: QuestionSheet, asks: Sequence[TypedQuestion]) -> ExpectedCall:
-        tokens = expected_usage(self._client, decisions_request(self._dialect, self._model, sheet.sources, asks))
-        cost = self.price.of(tokens) if self.price else None
-        seconds = CallTempo().seconds(tokens.prompt, tokens.completion)
-        return ExpectedCall(sheet.questions_of(asks), tokens.prompt, tokens.completion, cost, seconds)
-
-
-def _with_fix(question: Question, answer: Answer | Failure) -> Answer | Failure:
-    """The answer; a failure for length says how to fix it."""
-    if not (isinstance(answer, Failure) and is_too_long(answer)):
-        return answer
-    return msgspec.structs.replace(answer, detail=f"{answer.detail}; {TOO_LONG_MESSAGE.format(kind(question))}")
+        for start in range(0, len(asks), size):
+            pack = asks[start : start + size]
+            body = decisions_request(self._dialect, self._model, sheet.sources, pack)
+            calls.append(self._expected_call(sheet.questions_of(pack), expected_usage(self._client, body), CallTempo()))
+        return calls
 
 
 #: The options that apply to an endpoint that writes no text.
@@ -687,25 +565,18 @@ def decisions_judge(spec: str, *, dialect: str | None = None, **options: object)
 
     Raises UnknownName for a provider, option or dialect that there is not, BadParameter for a value that cannot be.
     """
-    spec, own_dialect = _split(spec)
-    provider, model, chosen = parse_llm_spec(spec, **options)
-    name = dialect or own_dialect or ("decisions" if provider.name == "openai" else "systemone")
+    spec, _, tail = spec.partition("?")
+    pairs = tail.split("&") if tail else []
+    dialects = [pair.removeprefix("dialect=") for pair in pairs if pair.startswith("dialect=")]
+    rest = [pair for pair in pairs if not pair.startswith("dialect=")]
+    provider, model, chosen = parse_llm_spec("?".join([spec, *filter(None, ["&".join(rest)])]), **options)
+    default = "decisions" if provider.name == "openai" else "systemone"
+    name = dialect or next(reversed(dialects), default)
     if name not in DIALECTS:
         raise UnknownName("dialect", name, DIALECTS)
     for option in LLMOptions.__struct_fields__:
-        if option not in _SUPPORTED and getattr(chosen, option) != getattr(_DEFAULTS, option):
+        if option not in _SUPPORTED and getattr(chosen, option) != getattr(LLMOptions(), option):
             raise BadParameter(f"{option}: a decisions endpoint takes none; leave it out")
-    transport = DecisionsTransport(provider, model, chosen, DIALECTS[name].path)
+    protocol = WireProtocol(DIALECTS[name].path, lambda prompt, *_: prompt.user.encode(), completion_of)
+    transport = HttpTransport(provider, model, chosen, protocol=protocol)
     return DecisionsJudge(transport, DIALECTS[name], model, price_of(transport.name, chosen.price))
-
-
-_DEFAULTS = LLMOptions()
-
-
-def _split(spec: str) -> tuple[str, str | None]:
-    """A spec without its dialect, and the dialect."""
-    name, _, tail = spec.partition("?")
-    pairs = tail.split("&")
-    dialects = [pair.removeprefix("dialect=") for pair in pairs if pair.startswith("dialect=")]
-    rest = "&".join(pair for pair in pairs if not pair.startswith("dialect="))
-    return f"{name}?{rest}" if rest else name, dialects[-1] if dialects else None

@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
+from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, Self
@@ -17,16 +18,16 @@ from typing import Any, Literal, Self
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
-from ragauge.judges.base import NO_MONEY, ContextJudge, ExpectedCall, RunContext
+from ragauge.judges.base import ContextJudge, ExpectedCall, RunContext
 from ragauge.judges.llm import prompts, replies
-from ragauge.judges.llm.client import ModelClient
+from ragauge.judges.llm.client import CANCELLED, ModelClient
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
 from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, pack_limits, packs
 from ragauge.judges.llm.pricing import Price
 from ragauge.judges.llm.providers import LLMOptions
 from ragauge.judges.windows import MIN_SPLIT_CHARS, SplitQuestion, halves, split, split_at
 from ragauge.questions import KINDS, Question
-from ragauge.types import Answer, Decomposition, Failure, Identity
+from ragauge.types import Answer, Failure, Identity
 
 
 class PackingPolicy(msgspec.Struct, frozen=True):
@@ -39,19 +40,17 @@ class PackingPolicy(msgspec.Struct, frozen=True):
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """What of it can change an answer, for an identity."""
-        chosen = {"sources": self.style.sources, "conflicts": self.style.conflicts}
-        settings = [
+        style, limits = self.style, self.limits
+        chosen = ((name, getattr(style, name)) for name in ("sources", "conflicts", "shuffle"))
+        room = f"{limits.prompt_chars}/{limits.decompose_chars}"
+        return (
             ("pack", "alone" if self.alone else "together"),
-            ("prompts", prompts.digest(self.style)),
-            ("quotes", str(self.style.quotes).lower()),
-            ("rationales", str(self.style.rationales).lower()),
-            *((name, value) for name, value in chosen.items() if value != getattr(PromptStyle(), name)),
-        ]
-        if self.style.shuffle is not None:
-            settings.append(("shuffle", str(self.style.shuffle)))
-        if self.limits != PackLimits():
-            settings.append(("room", f"{self.limits.prompt_chars}/{self.limits.decompose_chars}"))
-        return tuple(settings)
+            ("prompts", prompts.digest(style)),
+            ("quotes", str(style.quotes).lower()),
+            ("rationales", str(style.rationales).lower()),
+            *((name, str(value)) for name, value in chosen if value != getattr(PromptStyle(), name)),
+            *((("room", room),) if limits != PackLimits() else ()),
+        )
 
     def packs(self, questions: Iterable[Question]) -> list[Pack]:
         """The calls that ask these questions."""
@@ -62,7 +61,8 @@ class PackingPolicy(msgspec.Struct, frozen=True):
         calls, limit = self.packs(questions), self.limits.limit
         alone = [pack.questions[0] for pack in calls if len(pack.questions) == 1]  # as are those that are too long
         splits = {question: found for question in alone if (found := split(question, limit(question)))}
-        return self.packs(_with_parts(questions, splits)) if splits else calls, splits
+        parts = [splits[question].parts if question in splits else (question,) for question in questions]
+        return self.packs(chain.from_iterable(parts)) if splits else calls, splits
 
 
 class LearnedLimits:
@@ -74,11 +74,7 @@ class LearnedLimits:
     """
 
     def __init__(self, policy: PackingPolicy) -> None:
-        self.policy = self._initial = policy
-
-    def reset(self) -> None:
-        """Return to the initial policy."""
-        self.policy = self._initial
+        self.policy = self.initial = policy
 
     def reduce(self, pack: Pack, chars: int) -> None:
         """A call for this pack, with this many characters of texts, was too long."""
@@ -86,11 +82,6 @@ class LearnedLimits:
         fitting = min(getattr(self.policy.limits, name), max(MIN_SPLIT_CHARS, chars // 2))
         reduced = msgspec.structs.replace(self.policy.limits, **{name: fitting})
         self.policy = msgspec.structs.replace(self.policy, limits=reduced)
-
-
-def _with_parts(questions: Sequence[Question], splits: Mapping[Question, SplitQuestion]) -> list[Question]:
-    """The questions, with the parts of those that are split in their place."""
-    return [part for question in questions for part in (splits[question].parts if question in splits else (question,))]
 
 
 class ModelJudge(ContextJudge):
@@ -111,16 +102,19 @@ class ModelJudge(ContextJudge):
 
     def notes(self) -> Sequence[str]:
         """The transport's notes on how its calls went since it was opened, and of what day their prices are."""
-        notes = getattr(self._client.transport, "notes", list[str])()
+        notes = [*getattr(self._client.transport, "notes", list[str])()]
         if self._client.priced and self.price and self.price.dated:
-            notes = [*notes, f"{self._client.transport.name}: prices of {self.price.dated}."]
+            notes.append(f"{self._client.transport.name}: prices of {self.price.dated}.")
         return notes
 
     def share_tempo(self, processes: int) -> None:
         """Keep to one part of the requests and tokens per minute, for as many processes."""
-        share = getattr(self._client.transport, "share_tempo", None)
-        if share:
-            share(processes)
+        getattr(self._client.transport, "share_tempo", lambda _: None)(processes)
+
+    def _expected_call(self, questions: Sequence[Question], usage: TokenUsage, tempo: CallTempo) -> ExpectedCall:
+        cost = self.price.of(usage) if self.price else None
+        seconds = tempo.seconds(usage.prompt, usage.completion)
+        return ExpectedCall(questions, usage.prompt, usage.completion, cost, seconds)
 
     async def __aenter__(self) -> Self:
         """Open the client, unless it is open. Raises UsageError where something is missing, such as a key."""
@@ -162,7 +156,7 @@ class _CallResult(msgspec.Struct):
     """The outcome of a call.
 
     answered: questions it answered first. failures: of the questions without an answer. faults: what to report to the
-    model about its reply, by position in the pack.
+    model about its reply, by position in the pack. rest: texts that it did not get to the end of.
     """
 
     answered: Sequence[Question]
@@ -171,10 +165,6 @@ class _CallResult(msgspec.Struct):
     reply: str = ""
     fault: str = ""
     rest: Mapping[Question, SplitQuestion] = {}
-
-
-_CANCELLED = Failure("cancelled")
-_CANCELLED_RESULT = _CallResult((), {}, fault="cancelled")
 
 
 class CallRound:
@@ -192,10 +182,8 @@ class CallRound:
     ) -> None:
         """Ask the packs side by side, so that each of their questions is in `answers`.
 
-        Args:
-            packs: One call each.
-            splits: Questions that the packs ask in parts; they are in `answers` too.
-            asked: How many calls have asked these questions before.
+        packs: one call each. splits: questions that the packs ask in parts; they are in `answers` too. asked: how many
+        calls have asked these questions before.
         """
         for question, parted in (splits or {}).items():
             self._add_parts(question, parted)
@@ -214,21 +202,12 @@ class CallRound:
         """Have each question of a pack answered or failed; a reply that can be corrected is asked for once more."""
         prompt = prompts.prompt_of(pack, self._style)
         result = await self._call(pack, prompt)
-        asked += 1
-        if result.rest:
-            await self._ask_rest(result.rest)
-        last = len(pack.questions) == 1 and asked == _MAX_CALLS
+        last = len(pack.questions) == 1 and asked + 1 == _MAX_CALLS
         if result.failures and not last and _is_correctable(result.failures, pack):
             result = await self._call(pack, prompts.repeat_prompt(prompt, result.reply, result.faults))
             asked += 1
-            if result.rest:
-                await self._ask_rest(result.rest)
         if result.failures:
-            await self._ask_again(pack, result.failures, asked)
-
-    async def _ask_rest(self, rest: Mapping[Question, SplitQuestion]) -> None:
-        """Ask for the parts of texts that a reply did not get to."""
-        await self.ask(self._limits.policy.packs([split.parts[1] for split in rest.values()]), rest)
+            await self._ask_again(pack, result.failures, asked + 1)
 
     async def _ask_again(self, pack: Pack, failures: dict[Question, Failure], asked: int) -> None:
         """Ask what failed in halves, or in parts where it is too long; what cannot be asked again is a failure."""
@@ -257,11 +236,10 @@ class CallRound:
         client, context = self._client, self._context
         expected = client.expected(pack, prompt, self._style) if client.price else TokenUsage()
         reserved = client.cost_bound(expected)
-        if refusal := client.ended or await self._reserve(reserved):
+        if refusal := await client.reserve(context, reserved):
             return self._failed(pack, refusal)
-        outcome: Completion | Failure = _CANCELLED
-        result, sent = _CANCELLED_RESULT, True
-        start = perf_counter()
+        outcome: Completion | Failure = CANCELLED
+        result, sent, start = _CallResult((), {}, fault="cancelled"), True, perf_counter()
         try:
             outcome = await client.send(prompt)
             result = self._read(pack, prompt, outcome)
@@ -273,25 +251,14 @@ class CallRound:
                 seconds, n_asked = perf_counter() - start, len(prompt.schema["properties"])
                 usage = client.estimate(outcome, expected.prompt) if client.price else expected
                 call = client.call_record(outcome, usage, n_asked, seconds, result.fault)
-                context.record(call, self._original(result.answered), reserved)
+                context.record(call, [self._originals.get(one, one) for one in result.answered], reserved)
             else:
                 context.release(reserved)
         if result.failures and next(iter(result.failures.values())).reason == "too_long":
             self._limits.reduce(pack, len(prompt.user))
+        if result.rest:  # the parts of texts that the reply did not get to
+            await self.ask(self._limits.policy.packs([split.parts[1] for split in result.rest.values()]), result.rest)
         return result
-
-    async def _reserve(self, dollars: float) -> Failure | None:
-        """Set the money for a call aside; why the call may not be made, where it may not."""
-        if not await self._context.reserve(dollars):
-            return self._client.ended or NO_MONEY
-        if self._client.ended is not None:
-            self._context.release(dollars)
-        return self._client.ended
-
-    def _original(self, answered: Sequence[Question]) -> Sequence[Question]:
-        """The questions that were asked, in place of the parts of them that were answered."""
-        originals = self._originals
-        return [originals.get(one, one) for one in answered] if originals else answered
 
     def _failed(self, pack: Pack, failure: Failure) -> _CallResult:
         failures = {question: failure for question in pack.questions if question not in self.answers}
@@ -319,19 +286,15 @@ class CallRound:
                 continue
             failure = unanswered(completion, fault)
             first = first or str(failure)
-            if position in reply.partial:
-                rest[question] = self._rest(question, *reply.partial[position])
+            if position in reply.partial:  # its first part has its answer
+                decomposed, end = reply.partial[position]
+                rest[question] = split_at(question, end)
+                self._add_parts(question, rest[question])
+                self.answers[rest[question].parts[0]] = decomposed
             else:
                 failures[question] = failure
                 faults[position] = failure.detail
         return _CallResult(answered, failures, faults, completion.text, first, rest)
-
-    def _rest(self, question: Question, decomposed: Decomposition, end: int) -> SplitQuestion:
-        """A text split where its decomposition was cut off; the first part has its answer."""
-        split = split_at(question, end)
-        self._add_parts(question, split)
-        self.answers[split.parts[0]] = decomposed
-        return split
 
 
 def unanswered(completion: Completion, fault: str) -> Failure:
@@ -399,18 +362,12 @@ class LLMJudge(ModelJudge):
 
     Use it as an asynchronous context manager to keep connections open from one `answer` to the next; a run does.
 
-    Args:
-        transport: Carries prompts to the model.
-        price: What calls cost; None where it is not known.
-        style: What is asked for with each verdict, and the choices and texts of the prompts.
-        pack: "together" puts all questions of a sample's round into as few calls as they fit in, "alone" asks one
-            question a call.
-        context: Tokens of the model's window, where it is small; longer texts are judged in parts.
-        width: How many samples a run works on at once, so that calls are ready whenever the transport has capacity.
-        tempo: How fast calls may follow each other, for estimates.
+    price: what calls cost; None where it is not known. pack: "together" puts all questions of a sample's round into as
+    few calls as they fit in, "alone" asks one question a call. context: tokens of the model's window, where it is
+    small; longer texts are judged in parts. width: how many samples a run works on at once, so that calls are ready
+    whenever the transport has capacity. tempo: how fast calls may follow each other, for estimates.
 
-    Raises:
-        BadParameter: `pack` is neither, or `context` is too small.
+    Raises BadParameter for another `pack`, or a `context` that is too small.
     """
 
     answers = frozenset(KINDS)
@@ -429,40 +386,38 @@ class LLMJudge(ModelJudge):
         if pack not in ("together", "alone"):
             raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
         super().__init__(transport, price)
-        self._policy = PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle())
-        self._limits = LearnedLimits(self._policy)
         self.tempo = tempo or CallTempo()
         self.by_sample = width
-        self.identity = Identity(transport.name, (*transport.settings, *self._policy.settings))
+        self._set(PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle()))
+
+    def _set(self, policy: PackingPolicy) -> None:
+        transport = self._client.transport
+        self._limits = LearnedLimits(policy)
+        self.identity = Identity(transport.name, (*transport.settings, *policy.settings))
 
     def shuffled(self, seed: int) -> LLMJudge:
         """A judge of its own over the same connections, given claims and sources in another order.
 
         seed: of the order; counted from the judge's own, where it has one.
         """
-        made = copy(self)
-        style = msgspec.structs.replace(self._policy.style, shuffle=seed + (self._policy.style.shuffle or 0))
-        made._policy = msgspec.structs.replace(self._policy, style=style)
-        made._limits = LearnedLimits(made._policy)
-        made.identity = Identity(self.identity.name, (*self._client.transport.settings, *made._policy.settings))
+        made, policy = copy(self), self._limits.initial
+        style = msgspec.structs.replace(policy.style, shuffle=seed + (policy.style.shuffle or 0))
+        made._set(msgspec.structs.replace(policy, style=style))
         return made
 
     def notes(self) -> list[str]:
         """The transport's notes, and the number of calls whose tokens are estimated."""
-        notes = list(super().notes())
-        if self._client.estimated:
-            notes.append(
-                f"{self.identity.name}: tokens and price of {self._client.estimated} calls are estimates, since the "
-                "server counted none or too few; if it truncates long prompts to its window, set that window's size "
-                "with context="
-            )
-        return notes
+        note = (
+            f"{self.identity.name}: tokens and price of {self._client.estimated} calls are estimates, since the server "
+            "counted none or too few; if it truncates long prompts to its window, set that window's size with context="
+        )
+        return [*super().notes(), *([note] if self._client.estimated else [])]
 
     async def __aenter__(self) -> Self:
         """Open the client; what was learned about the model's window is forgotten."""
         await super().__aenter__()
         if self._client.entered == 1:
-            self._limits.reset()
+            self._limits.policy = self._limits.initial
         return self
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
@@ -473,13 +428,11 @@ class LLMJudge(ModelJudge):
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls that would ask these questions, if every reply were good; nothing is sent."""
-        packs, splits = self._policy.calls(questions)
+        policy, calls = self._limits.initial, []
+        packs, splits = policy.calls(questions)
         originals = {part: question for question, split in splits.items() for part in split.parts}
-        return [self._expected_call(pack, originals) for pack in packs]
-
-    def _expected_call(self, pack: Pack, originals: Mapping[Question, Question]) -> ExpectedCall:
-        usage = self._client.expected(pack, prompts.prompt_of(pack, self._policy.style), self._policy.style)
-        cost = self.price.of(usage) if self.price else None
-        questions = list(dict.fromkeys(originals.get(question, question) for question in pack.questions))
-        seconds = self.tempo.seconds(usage.prompt, usage.completion)
-        return ExpectedCall(questions, usage.prompt, usage.completion, cost, seconds)
+        for pack in packs:
+            usage = self._client.expected(pack, prompts.prompt_of(pack, policy.style), policy.style)
+            asked = list(dict.fromkeys(originals.get(question, question) for question in pack.questions))
+            calls.append(self._expected_call(asked, usage, self.tempo))
+        return calls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -43,7 +43,7 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens of one call as the server counted them. cached: those of the prompt that were read from its cache."""
+    """Tokens of one call. cached: those of the prompt that were read from the server's cache."""
 
     prompt: int = 0
     completion: int = 0
@@ -55,6 +55,24 @@ def counted(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return 0
     return int(value) if 0 <= value < _MAX_TOKENS else 0
+
+
+def usage_of(report: object, prompt: str, completion: str, cached: str = "") -> TokenUsage | None:
+    """The tokens that a server reports, in a mapping or an object; None where it names none of the prompt.
+
+    prompt, completion, cached: names separated by spaces; "a.b" is b within a. Counts of the first two are added up, of
+    the last the largest is taken.
+    """
+    if _member(report, prompt.split()[0]) is None:
+        return None
+    counts = [[counted(_member(report, name)) for name in names.split()] for names in (prompt, completion, cached)]
+    return TokenUsage(sum(counts[0]), sum(counts[1]), max(counts[2], default=0))
+
+
+def _member(report: Any, name: str) -> Any:
+    for part in name.split("."):
+        report = report.get(part) if isinstance(report, dict) else getattr(report, part, None)
+    return report
 
 
 def credible(reported: TokenUsage | None, estimate: TokenUsage) -> TokenUsage:
@@ -126,8 +144,9 @@ class Transport(Protocol):
 
     name: of the model, as in "openai/gpt-4o-mini". settings: what else can change a reply, such as
     ("temperature", "0").
-    It is entered before the first call and left after the last; `complete` may be called many times concurrently, and
-    itself limits how many calls are in flight.
+    It is entered before the first call and left after the last; `complete` itself limits how many calls are in flight.
+    It may have `notes()` on how its calls went, `share_tempo(processes)`, to keep to a part of its limits, and
+    `stop(failure)`, after which calls that were not sent yet fail with this, until it is reopened.
     """
 
     @property
@@ -146,11 +165,3 @@ class Transport(Protocol):
 
     async def complete(self, prompt: Prompt) -> Completion:
         """The reply to a prompt. Raises CallFailed."""
-
-
-@runtime_checkable
-class Stoppable(Protocol):
-    """A transport that queues calls, and can let them fail instead, until it is reopened."""
-
-    def stop(self, failure: Failure) -> None:
-        """Calls that were not sent yet fail with this."""

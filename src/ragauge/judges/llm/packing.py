@@ -140,10 +140,7 @@ def packs(
     decomposed = [group for group in groups.values() if isinstance(group[0], Decompose)]
     others = (shuffled(group, shuffle) for group in groups.values() if not isinstance(group[0], Decompose))
     judged = sorted(others, key=_rank)
-    calls = chain(
-        chain.from_iterable(_decompositions(group, limits.decompose_chars) for group in decomposed),
-        _verdicts(chain.from_iterable(judged), limits),
-    )
+    calls = chain.from_iterable(_calls(some, limits) for some in (*decomposed, chain.from_iterable(judged)))
     return [Pack(tuple(call), shuffle) for call in calls]
 
 
@@ -164,28 +161,16 @@ def _rank(group: Sequence[Question]) -> tuple[int, int]:
     return KINDS.index(kind(first)), -len(first.premise) if isinstance(first, Entail) else 0
 
 
-def _decompositions(questions: Iterable[Question], max_chars: int) -> Iterator[list[Question]]:
-    call: list[Question] = []
-    chars = 0
-    for question in questions:
-        size = len(question.text) if isinstance(question, Decompose) else 0
-        if call and chars + size > max_chars:
-            yield call
-            call, chars = [], 0
-        call.append(question)
-        chars += size
-    yield call
-
-
-def _verdicts(questions: Iterable[Question], limits: PackLimits) -> Iterator[list[Question]]:
-    """Calls for verdicts; a text or query that several questions of a call share is counted once."""
+def _calls(questions: Iterable[Question], limits: PackLimits) -> Iterator[list[Question]]:
+    """The calls for questions to decompose, or for others; a text or query that several of a call share counts once."""
     call: list[Question] = []
     chars, texts, queries = 0, set[str](), set[str]()
     for question in questions:
         shared, query, own_chars = _packing_parts(question)
         size = own_chars + sum([len(text) for text in shared if text not in texts])
         size += 0 if query in queries else len(query)
-        if call and (len(call) >= limits.verdicts or chars + size > limits.prompt_chars):
+        full = len(call) >= limits.verdicts and not isinstance(question, Decompose)
+        if call and (full or chars + size > limits.limit(question)):
             yield call
             call, chars, texts, queries = [], 0, set(), set()
             size = own_chars + sum(map(len, shared)) + len(query)
@@ -199,13 +184,16 @@ def _verdicts(questions: Iterable[Question], limits: PackLimits) -> Iterator[lis
 
 def _packing_parts(question: Question) -> tuple[Sequence[str], str, int]:
     """The texts and the query that others of its call may share with a question, and the characters of its own."""
-    if isinstance(question, Entail):
-        return question.premise, question.query or "", len(question.hypothesis) + QUESTION_OVERHEAD
-    if isinstance(question, Relevant):
-        return (question.text, question.reference or ""), question.query, QUESTION_OVERHEAD
-    if isinstance(question, Rate):
-        texts = dict(question.texts)
-        return [text for field, text in question.texts if field != "query"], texts.get("query", ""), QUESTION_OVERHEAD
+    match question:
+        case Decompose():
+            return (), "", len(question.text)
+        case Entail():
+            return question.premise, question.query or "", len(question.hypothesis) + QUESTION_OVERHEAD
+        case Relevant():
+            return (question.text, question.reference or ""), question.query, QUESTION_OVERHEAD
+        case Rate():
+            texts = [text for field, text in question.texts if field != "query"]
+            return texts, dict(question.texts).get("query", ""), QUESTION_OVERHEAD
     return (), "", len(question.text) + QUESTION_OVERHEAD
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
 from datetime import date
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -33,8 +32,7 @@ import msgspec
 from ragauge.judges.llm.messages import Prompt, TokenUsage
 from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.providers import PROVIDERS
-from ragauge.questions import Decompose, Entail, Question, Relevant
-from ragauge.types import Span
+from ragauge.questions import Decompose, Entail, Relevant
 
 if TYPE_CHECKING:
     import numpy as np
@@ -117,7 +115,8 @@ def price_of(name: str, given: tuple[float, float, float] | None = None) -> Pric
     """
     if given:
         return Price(*given)
-    if _local(name):
+    provider = PROVIDERS.get(name.partition("/")[0])
+    if provider and provider.local:
         return Price(0.0, 0.0, 0.0)
     model = _model(name)
     price = model.price if model else None
@@ -126,25 +125,17 @@ def price_of(name: str, given: tuple[float, float, float] | None = None) -> Pric
 
 def context_window(name: str) -> int | None:
     """The most tokens of a prompt to a model; None where that is not known."""
-    model = _model(name)
-    return model.window if model else None
+    return getattr(_model(name), "window", None)
 
 
 def token_factor(name: str) -> float:
     """The tokens of a model for one token of `estimate`, in English; 1 unless known to differ."""
-    model = _model(name)
-    return model.tokens if model else 1.0
+    return getattr(_model(name), "tokens", 1.0)
 
 
 def batch_factor(name: str) -> float | None:
     """What a batch costs as a share of the price; None where the provider of a model has none, or it is not known."""
-    provider_row = price_table().providers.get(name.partition("/")[0])
-    return provider_row.batch if provider_row else None
-
-
-def _local(name: str) -> bool:
-    provider = PROVIDERS.get(name.partition("/")[0])
-    return provider is not None and provider.local
+    return getattr(price_table().providers.get(name.partition("/")[0]), "batch", None)
 
 
 def _model(name: str) -> PricedModel | None:
@@ -156,10 +147,9 @@ def _model(name: str) -> PricedModel | None:
         provider = vendors.get(vendor, "")
         if provider == "anthropic":
             model = model.replace(".", "-")  # routers write claude-haiku-4.5
-    provider_row = price_table().providers.get(provider)
-    if provider_row is None:
-        return None
-    return provider_row.models.get(model) or provider_row.models.get(_SNAPSHOT.sub("", model))
+    found = price_table().providers.get(provider)
+    models = found.models if found else {}
+    return models.get(model) or models.get(_SNAPSHOT.sub("", model))
 
 
 RELATIVE_ERROR: Final = 0.08
@@ -193,9 +183,8 @@ def estimate(text: str) -> float:
 
 def prompt_tokens(prompt: Prompt) -> int:
     """About the tokens of a call's messages. The schema is not counted: servers differ in what they do with it."""
-    turns = (text for turn in prompt.turns for text in (turn.reply, turn.fault))
-    texts = (estimate(text) for text in (prompt.user, *turns))
-    return round(_REPLY + sum((_MESSAGE + tokens for tokens in texts), _MESSAGE + _system_tokens(prompt.system)))
+    texts = [prompt.user, *(text for turn in prompt.turns for text in (turn.reply, turn.fault))]
+    return round(_REPLY + _MESSAGE + _system_tokens(prompt.system) + sum(_MESSAGE + estimate(text) for text in texts))
 
 
 @lru_cache(maxsize=256)
@@ -209,26 +198,16 @@ def completion_tokens(pack: Pack, style: PromptStyle) -> int:
 
     Reasoning is not counted; see `reasoning_tokens`.
     """
-    if pack.decomposes:
-        return round(sum(_statement_tokens(question.text, len(spans)) for question, spans in _decompositions(pack)))
-    return _REPLY + sum(_verdict_tokens(question, style) for question in pack.questions)
-
-
-def _decompositions(pack: Pack) -> Iterator[tuple[Decompose, tuple[Span, ...]]]:
-    for question, spans in zip(pack.questions, pack.sentences, strict=True):
-        assert isinstance(question, Decompose)
-        yield question, spans
-
-
-def _statement_tokens(text: str, sentences: int) -> float:
-    return _REPLY + _EXPANSION * estimate(text) + _STATEMENTS * _STATEMENT * sentences
-
-
-def _verdict_tokens(question: Question, style: PromptStyle) -> int:
-    tokens = _VERDICT + (_WHY if style.rationales else 0)
-    if style.quotes and isinstance(question, Entail | Relevant):
-        tokens += _QUOTE
-    return tokens + (_LISTS if isinstance(question, Entail) and len(question.premise) > 1 else 0)
+    tokens: float = 0 if pack.decomposes else _REPLY
+    for place, question in enumerate(pack.questions):
+        if isinstance(question, Decompose):
+            statements = _STATEMENTS * len(pack.sentences[place])
+            tokens += _REPLY + _EXPANSION * estimate(question.text) + _STATEMENT * statements
+        else:
+            tokens += _VERDICT + _WHY * style.rationales
+            tokens += _QUOTE * (style.quotes and isinstance(question, Entail | Relevant))
+            tokens += _LISTS * (isinstance(question, Entail) and len(question.premise) > 1)
+    return round(tokens)
 
 
 @cache

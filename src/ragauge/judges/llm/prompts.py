@@ -81,11 +81,6 @@ class Example(NamedTuple):
     item: Any
 
 
-def examples(style: PromptStyle) -> list[Example]:
-    """The worked examples of a style."""
-    return examples_of(section("examples", style), "examples")
-
-
 def examples_of(text: str, where: str) -> list[Example]:
     """The examples of JSON lines. where: the file, for messages. Raises BadData for a line that is none."""
     found = []
@@ -104,7 +99,8 @@ def examples_of(text: str, where: str) -> list[Example]:
 
 def example_calls(style: PromptStyle, kinds: frozenset[str] = frozenset(KINDS)) -> Iterator[tuple[Pack, Json]]:
     """The calls that ask the examples of these kinds, and their replies."""
-    items = {question: item for question, item in examples(style) if kind(question) in kinds}
+    found = examples_of(section("examples", style), "examples")
+    items = {question: item for question, item in found if kind(question) in kinds}
     for pack in packs(items, PackLimits(verdicts=len(items))):
         pairs = zip(pack.keys, pack.questions, strict=True)
         yield pack, {key: example_item(pack, question, items[question], style) for key, question in pairs}
@@ -143,10 +139,8 @@ Schema = dict[str, Any]
 STATEMENT_KINDS = ("claim", "opinion", "both", "neither")
 
 _LABELS: dict[str, tuple[str, ...]] = {
-    "entail": ("entailed", "neutral", "contradicted"),
-    "joint": ("entailed", "neutral", "contradicted"),
-    "passage": ("yes", "no"),
-    "remark": ("yes", "no"),
+    **dict.fromkeys(("entail", "joint"), ("entailed", "neutral", "contradicted")),
+    **dict.fromkeys(("passage", "remark"), ("yes", "no")),
 }
 _STRING: Schema = {"type": "string"}
 
@@ -185,22 +179,15 @@ def texts_schema(keys: tuple[str, ...], sentences: tuple[int, ...]) -> Schema:
     names = {count: f"statement{place}" for place, count in enumerate(dict.fromkeys(sentences), 1)}
     lists = ({"type": "array", "items": _reference(names[count])} for count in sentences)
     whole = _object(dict(zip(keys, lists, strict=True)))
-    whole["$defs"] = {name: _statement(count) for count, name in names.items()}
+    for count, name in names.items():
+        number = {"type": "integer", "enum": list(range(1, count + 1))}
+        fields = {"s": number, "text": _STRING, "kind": _enum(STATEMENT_KINDS)}
+        whole.setdefault("$defs", {})[name] = _object(fields)
     return whole
 
 
-def subschema(schema: Schema, keys: tuple[str, ...]) -> Schema:
-    """The schema with these keys only."""
-    return {**_object({key: schema["properties"][key] for key in keys}), "$defs": schema["$defs"]}
-
-
 def _object(properties: Schema) -> Schema:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def _reference(name: str) -> Schema:
@@ -211,15 +198,13 @@ def _enum(values: tuple[str, ...]) -> Schema:
     return {"type": "string", "enum": list(values)}
 
 
-def _statement(sentences: int) -> Schema:
-    number = {"type": "integer", "enum": list(range(1, sentences + 1))}
-    return _object({"s": number, "text": _STRING, "kind": _enum(STATEMENT_KINDS)})
-
-
 def _verdict(form: VerdictForm, style: PromptStyle) -> Schema:
     fields: Schema = {"why": _STRING} if style.rationales else {}
+    if form.kind == "grade" and form.whole:
+        grade = {"type": "integer", "minimum": ceil(form.low), "maximum": floor(form.high)}
+        return _object({**fields, "grade": grade})
     if form.kind == "grade":
-        return _object({**fields, "grade": _grade(form)})
+        return _object({**fields, "grade": {"type": "number", "minimum": form.low, "maximum": form.high}})
     if style.quotes and form.kind != "remark":
         fields["quote"] = _STRING
     fields["label"] = _enum(_LABELS[form.kind])
@@ -227,12 +212,6 @@ def _verdict(form: VerdictForm, style: PromptStyle) -> Schema:
         listed = {"type": "array", "items": _enum(form.sources)}
         fields |= {"supports": listed, "contradicts": listed}
     return _object(fields)
-
-
-def _grade(form: VerdictForm) -> Schema:
-    if form.whole:
-        return {"type": "integer", "minimum": ceil(form.low), "maximum": floor(form.high)}
-    return {"type": "number", "minimum": form.low, "maximum": form.high}
 
 
 #: Special tokens of one word; those of several words are recognised by their form.
@@ -270,7 +249,9 @@ def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prom
         f"This cannot be used:{listed}\n"
         f"Reply with one JSON object in the form described and exactly these keys: {keys}.",
     )
-    return Prompt(prompt.system, prompt.user, subschema(prompt.schema, tuple(by_key)), (*prompt.turns, turn))
+    properties, definitions = prompt.schema["properties"], prompt.schema["$defs"]
+    schema = {**_object({key: properties[key] for key in by_key}), "$defs": definitions}
+    return Prompt(prompt.system, prompt.user, schema, (*prompt.turns, turn))
 
 
 def escaped(document: str) -> str:
@@ -295,21 +276,16 @@ def _decomposition(pack: Pack) -> tuple[Json, Schema]:
 
 
 def _verdicts(pack: Pack, style: PromptStyle) -> tuple[Json, Schema]:
-    document = _Document(pack.sources, shuffled=pack.shuffle is not None)
-    forms = [
-        _ADD[type(question)](document, key, question) for key, question in zip(pack.keys, pack.questions, strict=True)
-    ]
-    return document.content(), verdicts_schema(pack.keys, tuple(forms), style)
+    document = _Document(pack)
+    forms = tuple(document.add(*asked) for asked in zip(pack.keys, pack.questions, strict=True))
+    return document.content(), verdicts_schema(pack.keys, forms, style)
 
 
 class _Document:
-    """The document of a call, filled question by question; questions that share texts are grouped.
+    """The document of a call, filled question by question; questions that share texts are grouped."""
 
-    The methods of the kinds add a question under its key, and return the form of its verdict.
-    """
-
-    def __init__(self, sources: dict[str, str], shuffled: bool) -> None:
-        self._sources, self._shuffled = sources, shuffled
+    def __init__(self, pack: Pack) -> None:
+        self._sources, self._shuffled = pack.sources, pack.shuffle is not None
         self._queries: dict[str, str] = {}
         self._groups: dict[str, dict[object, Json]] = {"entail": {}, "relevant": {}, "classify": {}, "rate": {}}
         self._forms: dict[tuple[str, ...], VerdictForm] = {}
@@ -324,7 +300,28 @@ class _Document:
         found.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
         return found
 
-    def entail(self, key: str, question: Entail) -> VerdictForm:
+    def add(self, key: str, question: Question) -> VerdictForm:
+        """Add a question under its key; the form of its verdict."""
+        match question:
+            case Entail():
+                return self._entail(key, question)
+            case Relevant():
+                return self._relevant(key, question)
+            case Classify(trait=trait):
+                group = self._groups["classify"].setdefault(trait, {"trait": trait, "opinions": {}})
+                group["opinions"][key] = question.text
+                return _REMARK
+            case Rate(rubric=rubric):
+                described = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
+                group = self._groups["rate"].setdefault(rubric, {"rubric": described, "items": {}})
+                group["items"][key] = {
+                    field: self._query_id(text) if field == "query" else self._sources[text]
+                    for field, text in question.texts
+                }
+                return VerdictForm("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
+        raise AssertionError(f"{question} asks for no verdict")
+
+    def _entail(self, key: str, question: Entail) -> VerdictForm:
         premise = question.premise
         groups = self._groups["entail"]
         group = groups.get((premise, question.query))
@@ -338,7 +335,7 @@ class _Document:
         group["claims"][key] = question.hypothesis
         return self._forms.get(premise, _ENTAIL)
 
-    def relevant(self, key: str, question: Relevant) -> VerdictForm:
+    def _relevant(self, key: str, question: Relevant) -> VerdictForm:
         groups = self._groups["relevant"]
         group = groups.get((question.query, question.reference))
         if group is None:
@@ -352,32 +349,8 @@ class _Document:
         group.setdefault("sources", {})[key] = source
         return _PASSAGE
 
-    def classify(self, key: str, question: Classify) -> VerdictForm:
-        group = self._groups["classify"].setdefault(question.trait, {"trait": question.trait, "opinions": {}})
-        group["opinions"][key] = question.text
-        return _REMARK
-
-    def rate(self, key: str, question: Rate) -> VerdictForm:
-        rubric = question.rubric
-        groups = self._groups["rate"]
-        if rubric not in groups:
-            description = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
-            groups[rubric] = {"rubric": description, "items": {}}
-        groups[rubric]["items"][key] = {
-            field: self._query_id(text) if field == "query" else self._sources[text] for field, text in question.texts
-        }
-        return VerdictForm("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
-
     def _query(self, query: str | None) -> Json:
         return {} if query is None else {"query": self._query_id(query)}
 
     def _query_id(self, query: str) -> str:
         return self._queries.setdefault(query, f"Q{len(self._queries) + 1}")
-
-
-_ADD: dict[type[Question], Any] = {
-    Entail: _Document.entail,
-    Relevant: _Document.relevant,
-    Classify: _Document.classify,
-    Rate: _Document.rate,
-}

@@ -28,20 +28,12 @@ _NAME = re.compile(r"[\w.:-]+", re.ASCII)
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
     """A service, or a local server, that hosts models.
 
-    Attributes:
-        name: As in specs, such as "openai".
-        base_url: None where it must be given; "{NAME|OTHER}" stands for the first of these variables that is set.
-        keys: Environment variables that may hold the key; the first that is set counts.
-        bases: Environment variables that may hold the base URL; the first that is set counts.
-        protocol: What its endpoint understands.
-        structured: The strictest way of requesting JSON that it supports.
-        local: Whether it usually runs on the user's machine; it then needs no key, and has longer timeouts.
-        max_concurrency: The most concurrent calls unless the user sets it.
-        key_header: The header in which the key is sent, after `key_prefix`.
-        headers: Sent with each call.
-        variable_headers: Sent where the environment variable is set.
-        seed: The name of that field; None where there is none.
-        truncates: Whether it truncates prompts that exceed its window without an error, and counts what is left.
+    base_url: None where it must be given; "{NAME|OTHER}" stands for the first of these variables that is set. keys,
+    bases: variables of the environment that may hold the key and the base URL; the first that is set counts.
+    structured: the strictest way of requesting JSON that it supports. local: whether it usually runs on the user's
+    machine; it then needs no key, and has longer timeouts. max_concurrency: unless the user sets it. headers: sent with
+    each call; variable_headers: where the variable is set. seed: the name of that field; None where there is none.
+    truncates: whether it truncates prompts that exceed its window without an error, and counts what is left.
     """
 
     name: str
@@ -133,11 +125,11 @@ def _ollama(host: str) -> str:
     return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/').removesuffix('/v1')}/v1"
 
 
-def _hosted(name: str, base_url: str, structured: Structured = "schema", seed: str = "seed") -> Provider:
-    upper = name.upper()
-    bases = (f"{upper}_BASE_URL", f"{upper}_API_BASE")
-    keys = (f"{upper}_API_KEY",)
-    return Provider(name=name, base_url=base_url, keys=keys, bases=bases, structured=structured, seed=seed)
+def _provider(name: str, base_url: str | None, keys: str = "", bases: str = "", **fields: Any) -> Provider:
+    """keys, bases: variables, separated by spaces; by default NAME_API_KEY, and NAME_BASE_URL and NAME_API_BASE."""
+    variables = keys or "{0}_API_KEY", bases or "{0}_BASE_URL {0}_API_BASE"
+    found = [tuple(names.format(name.upper()).split()) for names in variables]
+    return Provider(name=name, base_url=base_url, keys=found[0], bases=found[1], **fields)
 
 
 _OPENAI_HEADERS = (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID"))
@@ -145,97 +137,73 @@ _OPENAI_HEADERS = (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", 
 PROVIDERS = {
     provider.name: provider
     for provider in (
-        Provider(
-            name="openai",
-            base_url="https://api.openai.com/v1",
-            keys=("OPENAI_API_KEY",),
-            bases=("OPENAI_BASE_URL", "OPENAI_API_BASE"),
-            variable_headers=_OPENAI_HEADERS,
-        ),
-        Provider(
-            name="azure",
-            base_url=None,
-            keys=("AZURE_OPENAI_API_KEY", "AZURE_API_KEY"),
-            bases=("AZURE_OPENAI_ENDPOINT", "AZURE_API_BASE"),
+        _provider("openai", "https://api.openai.com/v1", variable_headers=_OPENAI_HEADERS),
+        _provider(
+            "azure",
+            None,
+            "AZURE_OPENAI_API_KEY AZURE_API_KEY",
+            "AZURE_OPENAI_ENDPOINT AZURE_API_BASE",
             key_header="api-key",
             key_prefix="",
         ),
-        Provider(
-            name="anthropic",
-            base_url="https://api.anthropic.com/v1",
-            keys=("ANTHROPIC_API_KEY",),
-            bases=("ANTHROPIC_BASE_URL",),
+        _provider(
+            "anthropic",
+            "https://api.anthropic.com/v1",
+            bases="ANTHROPIC_BASE_URL",
             protocol="anthropic",
             key_header="x-api-key",
             key_prefix="",
             headers=(("anthropic-version", "2023-06-01"),),
             seed=None,
         ),
-        Provider(
-            name="gemini",
-            base_url="https://generativelanguage.googleapis.com/v1beta/openai",
-            keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-            bases=("GEMINI_BASE_URL", "GEMINI_API_BASE"),
-        ),
-        Provider(
-            name="bedrock",
-            base_url="https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
-            keys=("AWS_BEARER_TOKEN_BEDROCK",),
-            bases=("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",),
+        _provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY GOOGLE_API_KEY"),
+        _provider(
+            "bedrock",
+            "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
+            "AWS_BEARER_TOKEN_BEDROCK",
+            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
             protocol="bedrock",
             seed=None,
         ),
-        Provider(
-            name="vertex",
-            base_url="https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT}"
+        _provider(
+            "vertex",
+            "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT}"
             "/locations/{GOOGLE_CLOUD_LOCATION}",
-            keys=("GOOGLE_OAUTH_ACCESS_TOKEN",),
-            bases=("VERTEX_BASE_URL",),
+            "GOOGLE_OAUTH_ACCESS_TOKEN",
+            "VERTEX_BASE_URL",
             protocol="vertex",
         ),
-        Provider(
-            name="cohere",
-            base_url="https://api.cohere.com/v2",
-            keys=("CO_API_KEY", "COHERE_API_KEY"),
-            bases=("CO_API_URL",),
-            protocol="cohere",
+        _provider("cohere", "https://api.cohere.com/v2", "CO_API_KEY COHERE_API_KEY", "CO_API_URL", protocol="cohere"),
+        _provider("mistral", "https://api.mistral.ai/v1", seed="random_seed"),
+        _provider("groq", "https://api.groq.com/openai/v1"),
+        _provider("deepseek", "https://api.deepseek.com/v1", structured="json"),
+        _provider("openrouter", "https://openrouter.ai/api/v1"),
+        _provider("together", "https://api.together.xyz/v1"),
+        _provider("fireworks", "https://api.fireworks.ai/inference/v1"),
+        _provider("xai", "https://api.x.ai/v1"),
+        _provider(
+            "ollama", "http://127.0.0.1:11434/v1", bases="OLLAMA_HOST", local=True, max_concurrency=4, truncates=True
         ),
-        _hosted("mistral", "https://api.mistral.ai/v1", seed="random_seed"),
-        _hosted("groq", "https://api.groq.com/openai/v1"),
-        _hosted("deepseek", "https://api.deepseek.com/v1", structured="json"),
-        _hosted("openrouter", "https://openrouter.ai/api/v1"),
-        _hosted("together", "https://api.together.xyz/v1"),
-        _hosted("fireworks", "https://api.fireworks.ai/inference/v1"),
-        _hosted("xai", "https://api.x.ai/v1"),
-        Provider(
-            name="ollama",
-            base_url="http://127.0.0.1:11434/v1",
-            keys=("OLLAMA_API_KEY",),
-            bases=("OLLAMA_HOST",),
-            local=True,
-            max_concurrency=4,
-            truncates=True,
-        ),
-        Provider(
-            name="vllm",
-            base_url="http://127.0.0.1:8000/v1",
-            keys=("VLLM_API_KEY", "HOSTED_VLLM_API_KEY"),
-            bases=("VLLM_BASE_URL", "HOSTED_VLLM_API_BASE"),
+        _provider(
+            "vllm",
+            "http://127.0.0.1:8000/v1",
+            "VLLM_API_KEY HOSTED_VLLM_API_KEY",
+            "VLLM_BASE_URL HOSTED_VLLM_API_BASE",
             local=True,
         ),
-        Provider(
-            name="lmstudio",
-            base_url="http://127.0.0.1:1234/v1",
-            keys=("LM_STUDIO_API_KEY",),
-            bases=("LMSTUDIO_BASE_URL", "LM_STUDIO_API_BASE"),
+        _provider(
+            "lmstudio",
+            "http://127.0.0.1:1234/v1",
+            "LM_STUDIO_API_KEY",
+            "LMSTUDIO_BASE_URL LM_STUDIO_API_BASE",
             local=True,
             max_concurrency=4,
         ),
-        Provider(
-            name="llamacpp",
-            base_url="http://127.0.0.1:8080/v1",
-            keys=("LLAMA_API_KEY",),
-            bases=("LLAMACPP_BASE_URL",),
+        _provider(
+            "llamacpp",
+            "http://127.0.0.1:8080/v1",
+            "LLAMA_API_KEY",
+            "LLAMACPP_BASE_URL",
             local=True,
             max_concurrency=4,
         ),
@@ -354,13 +322,9 @@ class LLMSpec(NamedTuple):
 def parse_llm_spec(spec: str, **given: object) -> LLMSpec:
     """Read a spec such as `openrouter/meta-llama/llama-3:free?temperature=0&rpm=60`.
 
-    Args:
-        spec: The model and, behind a question mark, its options.
-        given: Options as keywords, which override those of the spec; None for one that is not given.
+    given: options as keywords, which override those of the spec; None for one that is not given.
 
-    Raises:
-        UnknownName: There is no such provider or option.
-        BadParameter: A value is not what its option must be.
+    Raises UnknownName for a provider or option that there is not, BadParameter for a value that cannot be.
     """
     name, options = _PARSER.split(spec)
     provider_name, _, model = name.partition("/")

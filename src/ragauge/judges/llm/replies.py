@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from operator import itemgetter
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
@@ -107,6 +107,9 @@ _decoder = json.JSONDecoder(object_pairs_hook=_marking_repeats, strict=False)
 
 ReplyItem = dict[str, Any]
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _ENTAILMENT = {label.value: label for label in (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)}
 _YES_NO = {label.value: label for label in (Label.YES, Label.NO)}
 _CHUNK_VERDICTS = {label: ChunkVerdict(label) for label in _ENTAILMENT.values()}
@@ -121,9 +124,9 @@ _NAME = re.compile(r"\w*[^\W\d_a-z]\w*|\d[\d.,]*")
 class ParsedReply(msgspec.Struct, frozen=True):
     """A reply, parsed. Answers and faults are keyed by position in the pack; each position is in one of them.
 
-    answers: what can be used. faults: what is wrong with the other answers, in a sentence without any words of the
-    reply, so that it can be sent to the model. well_formed: whether there is an object with any of the keys. partial:
-    of a list of statements that is cut off, those of whole sentences, and the character where the next sentence begins.
+    faults: what is wrong, in a sentence without any words of the reply, so that it can be sent to the model.
+    well_formed: whether there is an object with any of the keys. partial: of a list of statements that is cut off,
+    those of whole sentences, and the character where the next sentence begins.
     """
 
     answers: dict[int, Answer]
@@ -146,24 +149,19 @@ class _CutOff(_InvalidItem):
 
 def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
     """The answers that a reply gives to the questions of a pack. Never raises, whatever the text."""
-    parser = _AnswerParser(pack, style)
-    items = _items(pack, text)
-    answers: dict[int, Answer] = {}
-    faults: dict[int, str] = {}
-    partial: dict[int, tuple[Decomposition, int]] = {}
+    parser, items = _AnswerParser(pack, style), _items(pack, text)
+    reply = ParsedReply({}, {}, bool(items), {})
+    missing = "is missing" if items else "is missing: there is no JSON object that holds any of the keys"
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
-        if key not in items:
-            suffix = "" if items else ": there is no JSON object that holds any of the keys"
-            faults[position] = f"the answer is missing{suffix}"
-            continue
         try:
-            answers[position] = _PARSERS[type(question)](parser, question, items[key])
-        except _CutOff as cut:
-            partial[position] = cut.partial
-            faults[position] = f"the answer {cut}"
+            if key not in items:
+                raise _InvalidItem(missing)
+            reply.answers[position] = _PARSERS[type(question)](parser, question, items[key])
         except _InvalidItem as invalid:
-            faults[position] = f"the answer {'; it '.join(dict.fromkeys(invalid.args))}"
-    return ParsedReply(answers, faults, bool(items), partial)
+            reply.faults[position] = f"the answer {'; it '.join(dict.fromkeys(invalid.args))}"
+            if isinstance(invalid, _CutOff):
+                reply.partial[position] = invalid.partial
+    return reply
 
 
 def check_examples(text: str, where: str) -> None:
@@ -232,13 +230,9 @@ class _AnswerParser:
             raise _not_a("list of statements", value)
         spans = self._pack.sentences[self._pack.questions.index(question)]
         cut = bool(value) and value[-1] == CUT_OFF
-        numbered: list[tuple[int, Statement]] = []
         faults: list[str] = []
-        for piece in value[:-1] if cut else value:
-            try:
-                numbered.append(_statement(question.text, spans, piece))
-            except _InvalidItem as invalid:
-                faults += invalid.args
+        pieces = [_tried(faults, _statement, question.text, spans, one) for one in (value[:-1] if cut else value)]
+        numbered = sorted(filter(None, pieces), key=itemgetter(0))
         stated = {number for number, piece in numbered if piece.text}
         end = max(stated) if cut and stated else len(spans) + 1
         if foreign := sorted({n for n, piece in numbered if self._from_another_text(question, piece.text)}):
@@ -251,7 +245,6 @@ class _AnswerParser:
             )
         if faults:
             raise _InvalidItem(*faults)
-        numbered.sort(key=itemgetter(0))
         found = Decomposition(tuple(dict.fromkeys(piece for n, piece in numbered if piece.text and n < end)))
         if cut:
             raise _CutOff((found, spans[end - 1][0])) if stated and end > 1 else _InvalidItem("is cut off")
@@ -273,26 +266,28 @@ class _AnswerParser:
 
     def entailment(self, question: Entail, value: object) -> Verdict:
         item = _item(value)
-        ids = self._ids(question.premise)
+        ids = self._ids_by_premise.get(question.premise)
+        if ids is None:
+            ids = self._ids_by_premise[question.premise] = [self._pack.sources[text] for text in question.premise]
         if len(ids) > 1 and len(known := set(ids)) > 1:
             label, by_id = _joint(item, known)
             chunks = [_CHUNK_VERDICTS[by_id.get(id, Label.NEUTRAL)] for id in ids]
         else:
             label = _label(item, _ENTAILMENT)
             chunks = [_CHUNK_VERDICTS[label]] * len(ids)
-        if quote := self._quote(item):
-            _add_span(chunks, question.premise, label, quote)
+        quote, span = self._quote(item), None
+        if quote:  # it is of the first chunk that contains it, preferably one with the label of the whole
+            for place in sorted(range(len(chunks)), key=lambda place: chunks[place].label != label):
+                if span := locate_quote(quote, question.premise[place]):
+                    chunks[place] = ChunkVerdict(chunks[place].label, span=span)
+                    break
         return Verdict(label, chunks=tuple(chunks), rationale=self._rationale(item))
 
-    def relevance(self, question: Relevant, value: object) -> Verdict:
+    def yes_or_no(self, question: Relevant | Classify, value: object) -> Verdict:
         item = _item(value)
-        quote = self._quote(item)
+        quote = self._quote(item) if isinstance(question, Relevant) else ""
         span = locate_quote(quote, question.text) if quote else None
         return Verdict(_label(item, _YES_NO), span=span, rationale=self._rationale(item))
-
-    def trait(self, question: Classify, value: object) -> Verdict:
-        item = _item(value)
-        return Verdict(_label(item, _YES_NO), rationale=self._rationale(item))
 
     def grade(self, question: Rate, value: object) -> Grade:
         item = _item(value, "grade")
@@ -301,12 +296,6 @@ class _AnswerParser:
             scale = f"a {'whole ' if rubric.whole else ''}number from {rubric.low:g} to {rubric.high:g}"
             raise _InvalidItem(f'has as its "grade" {_describe(item.get("grade"))}, not {scale}')
         return Grade(grade, self._rationale(item))
-
-    def _ids(self, premise: tuple[str, ...]) -> list[str]:
-        ids = self._ids_by_premise.get(premise)
-        if ids is None:
-            ids = self._ids_by_premise[premise] = [self._pack.sources[text] for text in premise]
-        return ids
 
     def _rationale(self, item: ReplyItem) -> str | None:
         why = item.get("why") if self._style.rationales else None
@@ -320,10 +309,19 @@ class _AnswerParser:
 _PARSERS: dict[type[Question], Callable[[_AnswerParser, Any, object], Answer]] = {
     Decompose: _AnswerParser.decomposition,
     Entail: _AnswerParser.entailment,
-    Relevant: _AnswerParser.relevance,
-    Classify: _AnswerParser.trait,
+    Relevant: _AnswerParser.yes_or_no,
+    Classify: _AnswerParser.yes_or_no,
     Rate: _AnswerParser.grade,
 }
+
+
+def _tried(faults: list[str], parse: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """The part that `parse` finds; None where it is invalid, and `faults` then say why."""
+    try:
+        return parse(*args, **kwargs)
+    except _InvalidItem as invalid:
+        faults += invalid.args
+        return None
 
 
 def _statement(text: str, spans: Sequence[Span], value: object) -> tuple[int, Statement]:
@@ -356,20 +354,12 @@ def _located(statement: str, text: str, sentence: Span) -> Span:
 def _joint(item: ReplyItem, known: set[str]) -> tuple[Label, dict[str, Label]]:
     """The label of a claim by all its sources, and those by single ones; a source in both lists contradicts."""
     faults: list[str] = []
-    label = None
-    try:
-        label = _label(item, _ENTAILMENT)
-    except _InvalidItem as invalid:
-        faults += invalid.args
-    lists: dict[str, list[str]] = {}
-    for name in ("supports", "contradicts"):
-        try:
-            lists[name] = _listed(item, name, known, optional=label is Label.NEUTRAL)
-        except _InvalidItem as invalid:
-            faults += invalid.args
-    if label is None or faults:
+    label = _tried(faults, _label, item, _ENTAILMENT)
+    supports, contradicts = (
+        _tried(faults, _listed, item, name, known, label is Label.NEUTRAL) for name in ("supports", "contradicts")
+    )
+    if label is None or supports is None or contradicts is None:
         raise _InvalidItem(*faults)
-    supports, contradicts = lists["supports"], lists["contradicts"]
     if label is Label.NEUTRAL and (supports or contradicts):
         raise _InvalidItem('has the "label" neutral, and yet lists sources that entail or contradict the claim')
     if label is Label.ENTAILED and contradicts and not supports:
@@ -384,20 +374,13 @@ def _listed(item: ReplyItem, name: str, known: set[str], optional: bool) -> list
         raise _InvalidItem(f'has no list "{name}"')
     value = item.get(name)
     listed = [] if value is None else [value] if isinstance(value, str) and value in known else value
+    sources = ", ".join(sorted(known))
     if not isinstance(listed, list):
-        raise _InvalidItem(f'has as "{name}" {_describe(listed)}, not a list of its sources {_listing(sorted(known))}')
+        raise _InvalidItem(f'has as "{name}" {_describe(listed)}, not a list of its sources {sources}')
     for source in listed:
         if not isinstance(source, str) or source not in known:
-            raise _InvalidItem(f'has in "{name}" {_describe(source)}, not one of its sources {_listing(sorted(known))}')
+            raise _InvalidItem(f'has in "{name}" {_describe(source)}, not one of its sources {sources}')
     return listed
-
-
-def _add_span(chunks: list[ChunkVerdict], premise: Sequence[str], label: Label, quote: str) -> None:
-    """Give the span of the quote to the first chunk that contains it, preferably one with the label of the whole."""
-    for place in sorted(range(len(chunks)), key=lambda place: chunks[place].label != label):
-        if span := locate_quote(quote, premise[place]):
-            chunks[place] = ChunkVerdict(chunks[place].label, span=span)
-            return
 
 
 def locate_quote(quote: str, text: str) -> Span | None:

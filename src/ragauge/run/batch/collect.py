@@ -8,13 +8,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.judges.llm.deferred import batch_price, policy_of, read_deferred_reply
+from ragauge.judges.base import checked
+from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import Completion, TokenUsage
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.replies import parse_reply
 from ragauge.judges.llm.transport.batches import (
     Batches,
     BatchFailed,
@@ -27,7 +30,7 @@ from ragauge.judges.llm.transport.batches import (
 )
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
 from ragauge.judges.llm.transport.session import Fault
-from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.questions import Judgment, Question
 from ragauge.run.batch.folder import Folder, LedgerEntry, LedgerFile
 from ragauge.run.sync import blocking
 from ragauge.store import Store
@@ -41,13 +44,12 @@ MOST_LINE = 16_000_000
 
 
 class Imported(msgspec.Struct):
-    """What an import came to; every line is counted once.
+    """The outcome of an import; every line is counted once.
 
     replies: lines with a reply, good or bad. refused: lines with an error instead, by reason. first: the first error of
     each reason. repeated: lines of requests whose reply was imported before. foreign: lines that this folder did not
-    ask. unreadable: lines that are no results, each with where it stands and why. answered: questions with an answer;
-    faults: questions that a reply did not answer, by reason. lost: requests given back to be asked again, because no
-    result will come. spent: calls, tokens and price.
+    ask. unreadable: lines that are no results, each with its place and the reason. answered: questions with an answer;
+    faults: questions that a reply did not answer, by reason. spent: calls, tokens and price.
     """
 
     replies: int = 0
@@ -58,7 +60,6 @@ class Imported(msgspec.Struct):
     unreadable: list[str] = []
     answered: int = 0
     faults: Counter[str] = msgspec.field(default_factory=Counter)
-    lost: int = 0
     spent: TotalUsage = msgspec.field(default_factory=TotalUsage)
 
     @property
@@ -81,13 +82,13 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
     with Store.open(folder.settings.store) as store:
         importing = _Importing(folder, store, imported)
         for path in paths:
-            before = imported.lines, imported.strange
+            lines, strange = imported.lines, imported.strange
             importing.take(path, progress)
-            read_here, strange = imported.lines - before[0], imported.strange - before[1]
-            if read_here and read_here == strange:
+            found = imported.lines - lines
+            if found and found == imported.strange - strange:
                 first = f"; the first is {imported.unreadable[0]}" if imported.unreadable else ""
                 raise BadData(
-                    f"{path}: none of its {read_here} lines answers a request of {folder.path}; give files of results, "
+                    f"{path}: none of its {found} lines answers a request of {folder.path}; give files of results, "
                     f"as the provider returned them{first}"
                 )
     return imported
@@ -111,13 +112,14 @@ class _Importing:
 
     def take(self, path: Path, progress: Callable[[int], None] | None) -> None:
         """Import a file, some lines at a time."""
-        for some in _batched(self._results(path), AT_ONCE):
+        results = self._results(path)
+        while some := list(islice(results, AT_ONCE)):
             self._keep(some)
             if progress:
                 progress(self._imported.lines)
 
     def _results(self, path: Path) -> Iterator[BatchResult]:
-        """The results of a file; what is none is noted."""
+        """The results of a file; lines that are none are noted."""
         try:
             with path.open("rb") as file:
                 for number, line in enumerate(_lines(file), 1):
@@ -148,9 +150,16 @@ class _Importing:
                 self._settle(one)
 
     def _read(self, entry: LedgerEntry, completion: Completion) -> _Taken:
-        member = self._folder.members[entry.spec]
-        answers, failures = read_deferred_reply(entry.questions, completion, policy_of(member.asked).style)
-        usage, price = completion.usage or TokenUsage(), batch_price(member.asked)
+        member, questions = self._folder.members[entry.spec], entry.questions
+        style = member.policy().style
+        reply = parse_reply(Pack(questions, style.shuffle), completion.text, style)
+        failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
+        answers: dict[Question, Answer] = {}
+        for position, found in reply.answers.items():
+            answer = checked(questions[position], found)
+            kept: dict[Question, Any] = failures if isinstance(answer, Failure) else answers
+            kept[questions[position]] = answer
+        usage, price = completion.usage or TokenUsage(), member.price()
         call = Call(
             id=f"{self._folder.token}-{entry.id}",
             asked=len(entry.questions),
@@ -168,26 +177,25 @@ class _Importing:
         failure = failure_of(fault)
         self._imported.refused[failure.reason] += 1
         self._imported.first.setdefault(failure.reason, failure.detail)
-        simpler = downgraded(msgspec.json.decode(entry.form, type=ServerFeatures), fault)
-        if simpler and self._folder.form(entry.spec) == msgspec.json.decode(entry.form, type=ServerFeatures):
+        form = msgspec.json.decode(entry.form, type=ServerFeatures)
+        simpler = downgraded(form, fault)
+        if simpler and self._folder.form(entry.spec) == form:
             self._folder.learn(entry.spec, simpler)
         if not entry.waiting:
             return
         if simpler or may_pass(fault):
             self._folder.ledger.release([entry.id])
         else:
-            keys = self._keys(entry, entry.questions)
+            keys = self._folder.members[entry.spec].keys(entry.questions)
             self._folder.ledger.settle(entry, (), dict.fromkeys(keys, failure))
 
     def _store_answers(self, taken: Iterable[_Taken]) -> None:
         fresh = [one for one in taken if one.call.id not in self._kept]
         judgments = []
         for one in fresh:
-            judge = self._folder.members[one.entry.spec].identity
-            judgments += [
-                Judgment(question, answer, judge, judgment_key(question, judge), one.call.id)
-                for question, answer in one.answers.items()
-            ]
+            member = self._folder.members[one.entry.spec]
+            rows = zip(one.answers.items(), member.keys(one.answers), strict=True)
+            judgments += [Judgment(*pair, member.identity, key, one.call.id) for pair, key in rows]
         self._store.keep(judgments, [one.call for one in fresh])
 
     def _settle(self, one: _Taken) -> None:
@@ -197,13 +205,10 @@ class _Importing:
         imported.spent.add(one.call)
         imported.answered += len(one.answers)
         imported.faults.update(failure.reason for failure in one.failures.values())
-        failed = dict(zip(self._keys(one.entry, one.failures), one.failures.values(), strict=True))
-        self._folder.ledger.settle(one.entry, self._keys(one.entry, one.answers), failed)
+        keys = self._folder.members[one.entry.spec].keys
+        failed = dict(zip(keys(one.failures), one.failures.values(), strict=True))
+        self._folder.ledger.settle(one.entry, keys(one.answers), failed)
         self._folder.ledger.replied(one.entry.id)
-
-    def _keys(self, entry: LedgerEntry, questions: Iterable[Question]) -> list[str]:
-        judge = self._folder.members[entry.spec].identity
-        return [judgment_key(question, judge) for question in questions]
 
 
 def give_back(folder: Folder, files: Iterable[str]) -> int:
@@ -222,13 +227,8 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             line = file.readline(MOST_LINE)
 
 
-def _batched(results: Iterator[BatchResult], size: int) -> Iterator[list[BatchResult]]:
-    while some := list(islice(results, size)):
-        yield some
-
-
 class Sent(NamedTuple):
-    """A file that is a batch now. found: it was one already, made by a command that did not live to see it."""
+    """A file that is a batch now. found: it was one already, made by a command that was killed."""
 
     file: LedgerFile
     batch: str
@@ -282,12 +282,11 @@ async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
 
 async def status_async(folder: Folder) -> list[tuple[LedgerFile, BatchProgress | None]]:
     """All files, with how far their batches are where they are sent and not fetched. Raises as `submit`."""
-    found = []
     async with _open(folder) as provider:
-        for file in folder.ledger.files():
-            under_way = bool(file.batch) and not file.ended
-            found.append((file, await (await provider(file)).progress(file.batch) if under_way else None))
-    return found
+        return [
+            (file, await (await provider(file)).progress(file.batch) if file.under_way else None)
+            for file in folder.ledger.files()
+        ]
 
 
 async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = None) -> list[Fetched]:
@@ -295,7 +294,7 @@ async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = N
     fetched = []
     async with _open(folder) as provider:
         for file in folder.ledger.files():
-            if file.batch and not file.ended:
+            if file.under_way:
                 batches = await provider(file)
                 how_far = await batches.progress(file.batch)
                 if how_far.ended:
@@ -330,7 +329,7 @@ fetch = blocking(fetch_async, "fetch")
 
 def lost(folder: Folder, files: Iterable[LedgerFile]) -> int:
     """Let what came back from nobody be asked again, unless a provider is at it; how many requests that is."""
-    return give_back(folder, [file.name for file in files if not file.batch or file.ended])
+    return give_back(folder, [file.name for file in files if not file.under_way])
 
 
 @asynccontextmanager

@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, closing
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
 from ragauge.errors import RagaugeError
-from ragauge.judges.llm.deferred import PENDING, DeferredRequest, QuestionStatus, batch_price
-from ragauge.judges.llm.messages import TokenUsage
-from ragauge.judges.llm.transport.batches import LIMITS, request_line
-from ragauge.judges.llm.transport.protocols import ServerFeatures
+from ragauge.judges.base import Judge, JudgeRouter, NullContext, RunContext
+from ragauge.judges.llm import pricing, prompts
+from ragauge.judges.llm.judge import PackingPolicy
+from ragauge.judges.llm.messages import Prompt, TokenUsage
+from ragauge.judges.llm.packing import Pack, PackLimits
+from ragauge.judges.llm.transport.batches import LIMITS, batch_body, request_line
+from ragauge.judges.llm.transport.protocols import reasoning_tokens
+from ragauge.judges.windows import SplitQuestion, halves, split
 from ragauge.needs.base import Rounds
-from ragauge.questions import Judgment, Question, judgment_key
-from ragauge.run.batch.folder import UNANSWERED, BatchMember, Folder, LedgerEntry
+from ragauge.questions import KINDS, Judgment, Question, judgment_key
+from ragauge.run.batch.folder import UNANSWERED, BatchMember, Folder, LedgerEntry, QuestionStatus
 from ragauge.run.prepare import Prepared, prepared
 from ragauge.run.sync import blocking, ordered_map
 from ragauge.store import Store
-from ragauge.types import Failure, Identity, Sample
+from ragauge.types import Answer, Failure, Sample
 
-#: How many samples are looked at side by side.
+#: How many samples are looked at concurrently.
 AT_ONCE = 32
+
+#: The answer to a question while its batch is not done.
+PENDING = Failure("pending", "its answer is still to come from a batch")
+
+#: Failures that are quoted where a question was asked alone and is asked again.
+_QUOTED = frozenset({"invalid_answer", "truncated"})
 
 
 class ExportedBatch(msgspec.Struct):
-    """What an export came to.
+    """The outcome of an export.
 
-    wave: its number, 0 where there was nothing to write. files: what was written. requests, questions: how many are in
-    them. tokens, dollars: what they are expected to take; dollars is None where the price is not known. waiting: how
-    many requests of earlier waves have no result yet. unanswered: why questions were given up, by question.
+    wave: its number, 0 where there was nothing to write. requests, questions: how many are in `files`. tokens, dollars:
+    what they are expected to take; dollars is None where the price is not known. waiting: how many requests of earlier
+    waves have no result yet. unanswered: why questions were given up, by question.
     """
 
     wave: int = 0
@@ -63,7 +73,7 @@ async def export_async(folder: Folder, progress: Callable[[int], None] | None = 
         task = prepared(
             settings.data,
             settings.metrics,
-            folder.router(wave),
+            wave.router(),
             store,
             settings.labels,
             settings.map,
@@ -99,37 +109,132 @@ async def _walk(task: Prepared, wave: _ExportRound, progress: Callable[[int], No
                 progress(done)
 
 
+class DeferredJudge:
+    """Answers no question: each is written into a request, and is PENDING until the result is in the store.
+
+    It has the identity of the LLM judge that it stands in for, so that a store treats answers from a batch and live
+    ones alike. A question that came back without an answer is asked again in a smaller call, then alone, and then is
+    given up with the failure of its last reply.
+    """
+
+    answers = frozenset(KINDS)
+    by_sample = 32
+
+    def __init__(self, member: BatchMember, wave: _ExportRound) -> None:
+        self.identity = member.identity
+        self._member, self._wave, self._policy = member, wave, member.policy()
+
+    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
+        """PENDING for each question, or the failure with which it was given up."""
+        return await self.consult(questions, NullContext())
+
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
+        """As `answer`. What is too long for a call is asked in parts, whose answers the context knows later."""
+        splits = {question: found for question in questions if (found := self._split(question))}
+        parts = list(dict.fromkeys(part for found in splits.values() for part in found.parts))
+        answers = dict(zip(parts, await context.ask(self, parts), strict=True)) if parts else {}
+        self._write([question for question in questions if question not in splits])
+        return [
+            _merged(splits[question], answers) if question in splits else self._failure(question)
+            for question in questions
+        ]
+
+    def _split(self, question: Question) -> SplitQuestion | None:
+        """The parts of a question that is too long for a call, or that the server found too long by itself."""
+        if found := split(question, self._policy.limits.limit(question)):
+            return found
+        failed = self._failed_alone(question)
+        return halves(question) if failed and failed.reason == "too_long" else None
+
+    def _status(self, question: Question) -> QuestionStatus | None:
+        return self._wave.folder.ledger.standing(judgment_key(question, self.identity))
+
+    def _failed_alone(self, question: Question) -> Failure | None:
+        status = self._status(question)
+        return status.failure if status and status.alone else None
+
+    def _failure(self, question: Question) -> Failure:
+        status = self._status(question)
+        return status.failure or PENDING if status and status.given_up else PENDING
+
+    def _write(self, questions: Iterable[Question]) -> None:
+        """Write requests for what is neither waiting nor given up; questions asked equally often share requests."""
+        by_tries: dict[int, list[Question]] = {}
+        for question in questions:
+            status = self._status(question)
+            if status is None or not (status.waiting or status.given_up):
+                by_tries.setdefault(status.tries if status else 0, []).append(question)
+        for tries, group in by_tries.items():
+            for pack in _smaller(self._policy, tries).packs(group):
+                self._write_request(pack, tries)
+
+    def _write_request(self, pack: Pack, tries: int) -> None:
+        """Write the request of a pack, named by a hash of it."""
+        spec, style = self._member.asked, self._policy.style
+        prompt = self._prompt(pack)
+        body = batch_body(spec, prompt, self._wave.forms[self._member.spec])
+        prefix = msgspec.json.encode((self.identity, tries, pack.questions))
+        reasoning = reasoning_tokens(spec.model, spec.options.reasoning_effort)
+        expected = TokenUsage(pricing.prompt_tokens(prompt), pricing.completion_tokens(pack, style) + reasoning)
+        id = hashlib.sha256(prefix + body).hexdigest()[:32]
+        self._wave.add(self._member, id, body, pack.questions, expected)
+
+    def _prompt(self, pack: Pack) -> Prompt:
+        """The prompt of a pack; for a question that failed alone it quotes what was wrong."""
+        prompt = prompts.prompt_of(pack, self._policy.style)
+        failure = self._failed_alone(pack.questions[0]) if len(pack.questions) == 1 else None
+        if failure is None or failure.reason not in _QUOTED:
+            return prompt
+        return prompts.repeat_prompt(prompt, failure.raw or "", {0: failure.detail})
+
+
+def _smaller(policy: PackingPolicy, tries: int) -> PackingPolicy:
+    """The policy by the number of tries: unchanged, a quarter as much in a call, one question a call."""
+    full = policy.limits
+    quarter = PackLimits(full.prompt_chars, max(1, full.verdicts // 4), full.decompose_chars // 4)
+    return msgspec.structs.replace(policy, limits=quarter if tries == 1 else full, alone=policy.alone or tries > 1)
+
+
+def _merged(split: SplitQuestion, answers: Mapping[Question, Answer | Failure]) -> Answer | Failure:
+    """The answer to a whole; a part that was given up decides, whatever others are still waited for."""
+    failures = (answer for part in split.parts if isinstance(answer := answers[part], Failure))
+    given_up = next((failure for failure in failures if failure != PENDING), None)
+    return given_up or split.answer(answers)
+
+
 class _ExportRound:
-    """The book of one export. Its files have their names only once it is finished."""
+    """What one export writes. Its files have their names only once it is finished.
+
+    forms: by spec, the form of requests that the model's server is known to understand.
+    """
 
     def __init__(self, folder: Folder) -> None:
-        self._folder = folder
-        self._by_identity = {member.identity: member for member in folder.members.values()}
-        self._forms = {spec: folder.form(spec) for spec in folder.members}
+        self.folder = folder
+        self.forms = {spec: folder.form(spec) for spec in folder.members}
         files = folder.ledger.files()
         self._number = 1 + max((file.wave for file in files), default=0)
         self._outboxes: list[_Outbox] = []
         self._exported = ExportedBatch(waiting=sum(file.waiting for file in files))
 
-    def status(self, key: str) -> QuestionStatus | None:
-        """How the question stands whose judgment has this key."""
-        return self._folder.ledger.standing(key)
+    def router(self) -> JudgeRouter:
+        """The judges of the run, with requests in place of those that are models."""
+        deferred = {spec: DeferredJudge(member, self) for spec, member in self.folder.members.items()}
+        judges: dict[str, Judge] = {**self.folder.live}
+        judges |= {kind: deferred[member.spec] for kind, member in self.folder.by_kind.items()}
+        return JudgeRouter({kind: judges[kind] for kind in self.folder.settings.judges})
 
-    def features(self, judge: Identity) -> ServerFeatures:
-        """The form of requests to a judge's server."""
-        return self._forms[self._by_identity[judge].spec]
-
-    def add(self, judge: Identity, request: DeferredRequest) -> None:
+    def add(
+        self, member: BatchMember, id: str, body: bytes, questions: tuple[Question, ...], expected: TokenUsage
+    ) -> None:
         """Write a request into a file of its model."""
-        member, exported = self._by_identity[judge], self._exported
-        outbox = self._outbox(member, request_line(member.asked.provider.protocol, request.id, request.body) + b"\n")
-        form = msgspec.json.encode(self._forms[member.spec]).decode()
-        entry = LedgerEntry(request.id, member.spec, form, request.questions, waiting=True, replied=False)
-        keys = [judgment_key(question, judge) for question in request.questions]
-        self._folder.ledger.add(entry, outbox.name, keys)
+        exported, price = self._exported, member.price()
+        outbox = self._outbox(member, request_line(member.asked.provider.protocol, id, body) + b"\n")
+        form = msgspec.json.encode(self.forms[member.spec]).decode()
+        entry = LedgerEntry(id, member.spec, form, questions, waiting=True, replied=False)
+        self.folder.ledger.add(entry, outbox.name, member.keys(questions))
         exported.requests += 1
-        exported.questions += len(request.questions)
-        expected, before, price = request.expected, exported.tokens, batch_price(member.asked)
+        exported.questions += len(questions)
+        before = exported.tokens
         exported.tokens = TokenUsage(before.prompt + expected.prompt, before.completion + expected.completion)
         known = exported.dollars is not None and price is not None
         exported.dollars = (exported.dollars or 0.0) + price.of(expected) if known and price else None
@@ -140,10 +245,10 @@ class _ExportRound:
         if mine and mine[-1].took(line):
             return mine[-1]
         name = f"wave-{self._number:02}-{len(self._outboxes) + 1}.jsonl"
-        outbox = _Outbox(self._folder.path / name, member)
+        outbox = _Outbox(self.folder.path / name, member)
         self._outboxes.append(outbox)
         outbox.took(line)
-        self._folder.ledger.add_file(name, self._number, member.spec)
+        self.folder.ledger.add_file(name, self._number, member.spec)
         return outbox
 
     def holds_up(self, judgments: Mapping[Question, Judgment]) -> bool:
@@ -152,9 +257,10 @@ class _ExportRound:
         Raises RagaugeError where requests could not be written.
         """
         failures = {one.question: one.answer for one in judgments.values() if isinstance(one.answer, Failure)}
+        models = {member.identity for member in self.folder.members.values()}
         for question, failure in failures.items():
-            if failure.reason == "judge_error" and judgments[question].judge in self._by_identity:
-                raise RagaugeError(f"{self._folder.path}: {failure.detail}; nothing was exported")
+            if failure.reason == "judge_error" and judgments[question].judge in models:
+                raise RagaugeError(f"{self.folder.path}: {failure.detail}; nothing was exported")
         lost = {question: failure for question, failure in failures.items() if failure != PENDING}
         self._exported.unanswered.update(lost)
         return len(lost) < len(failures)
@@ -162,18 +268,17 @@ class _ExportRound:
     def close(self) -> None:
         """Close the files; those that were not finished keep no name."""
         for outbox in self._outboxes:
-            outbox.close()
+            outbox.file.close()
 
     def finished(self) -> ExportedBatch:
         """Give the files their names, and say what was done."""
-        exported = self._exported
-        for outbox in self._outboxes:
-            exported.files.append(outbox.finished())
+        exported, unanswered = self._exported, self.folder.path / UNANSWERED
+        exported.files += [outbox.finished() for outbox in self._outboxes]
         exported.wave = self._number if exported.files else 0
+        unanswered.unlink(missing_ok=True)
         if exported.unanswered:
-            _write_lines(self._folder.path / UNANSWERED, exported.unanswered)
-        else:
-            (self._folder.path / UNANSWERED).unlink(missing_ok=True)
+            rows = [{"question": one, **msgspec.structs.asdict(why)} for one, why in exported.unanswered.items()]
+            unanswered.write_bytes(msgspec.json.Encoder().encode_lines(rows))
         return exported
 
 
@@ -183,37 +288,23 @@ class _Outbox:
     def __init__(self, path: Path, member: BatchMember) -> None:
         self.member = member
         self.name = path.name
-        self.requests = 0
+        self.file = path.with_suffix(".part").open("wb")
         self._path = path
-        self._limit = LIMITS[member.asked.provider.protocol]
-        self._size = 0
-        self._file: BinaryIO = path.with_suffix(".part").open("wb")
+        self._requests = 0
 
     def took(self, line: bytes) -> bool:
         """Add a line, unless the file is full; the first is always taken."""
-        full = self.requests >= self._limit.requests or self._size + len(line) > self._limit.bytes
-        if self.requests and full:
+        limit = LIMITS[self.member.asked.provider.protocol]
+        full = self._requests >= limit.requests or self.file.tell() + len(line) > limit.bytes
+        if self._requests and full:
             return False
-        self._file.write(line)
-        self.requests += 1
-        self._size += len(line)
+        self.file.write(line)
+        self._requests += 1
         return True
-
-    def close(self) -> None:
-        """Close it; to close twice does nothing."""
-        self._file.close()
 
     def finished(self) -> Path:
         """The file, on the disk and under its name."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.close()
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
         return self._path.with_suffix(".part").replace(self._path)
-
-
-def _write_lines(path: Path, unanswered: Mapping[Question, Failure]) -> None:
-    lines: Sequence[bytes] = [
-        msgspec.json.encode({"question": question, **msgspec.structs.asdict(failure)})
-        for question, failure in unanswered.items()
-    ]
-    path.write_bytes(b"\n".join(lines) + b"\n")

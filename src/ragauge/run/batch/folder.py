@@ -5,22 +5,22 @@ from __future__ import annotations
 import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
-from ragauge.judges.base import Judge, JudgeRouter
-from ragauge.judges.llm.deferred import DeferredJudge, QuestionStatus, RequestBook
-from ragauge.judges.llm.judge import LLMJudge
+from ragauge.judges.base import Judge
+from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style
+from ragauge.judges.llm.packing import pack_limits
+from ragauge.judges.llm.pricing import Price, batch_factor, price_of
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
-from ragauge.questions import Question
+from ragauge.questions import Question, judgment_key
 from ragauge.run.specs import load_judge
 from ragauge.store.texts import pack, unpack
 from ragauge.types import Failure, Identity
@@ -50,30 +50,23 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     def command(self) -> str:
         """The `ragauge run` that gives the scores."""
-        return shlex.join(["ragauge", "run", *self._arguments()])
-
-    def _arguments(self) -> Iterator[str]:
-        yield _shown(self.data)
-        if self.metrics is not None:
-            yield from ("-m", self.metrics)
-        for kind, spec in self.judges.items():
-            yield from ("-j", spec if kind == "*" else f"{kind}={spec}")
-        for field, column in self.map.items():
-            yield from ("--map", f"{field}={column}")
-        for option, value in (("--group", self.group), ("--limit", self.limit)):
-            if value is not None:
-                yield from (option, str(value))
-        if self.skip_bad_rows:
-            yield "--skip-bad-rows"
-        if self.labels is not None:
-            yield from ("--labels", _shown(self.labels))
-        yield from ("--store", _shown(self.store))
+        pairs = [
+            ("-m", self.metrics),
+            *(("-j", spec if kind == "*" else f"{kind}={spec}") for kind, spec in self.judges.items()),
+            *(("--map", f"{field}={column}") for field, column in self.map.items()),
+            ("--group", self.group),
+            ("--limit", self.limit),
+            ("--skip-bad-rows", "" if self.skip_bad_rows else None),
+            ("--labels", self.labels and _shown(self.labels)),
+            ("--store", _shown(self.store)),
+        ]
+        words = [str(word) for pair in pairs if pair[1] is not None for word in pair if word != ""]
+        return shlex.join(["ragauge", "run", _shown(self.data), *words])
 
     def difference(self, other: BatchSettings) -> str:
-        """The first setting that the other has otherwise, for people; "" where they are equal."""
-        mine, others = msgspec.structs.asdict(self), msgspec.structs.asdict(other)
-        differing = (name for name in mine if mine[name] != others[name])
-        return next((f"{name} ({mine[name]!r}, not {others[name]!r})" for name in differing), "")
+        """The first setting that differs, for people; "" where all are equal."""
+        pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
+        return next((f"{name} ({mine!r}, not {others!r})" for name, mine, others in pairs if mine != others), "")
 
 
 def _shown(path: str) -> str:
@@ -89,10 +82,21 @@ class BatchMember(msgspec.Struct, frozen=True):
     identity: Identity
     asked: LLMSpec
 
-    @property
-    def name(self) -> str:
-        """The model, as "provider/model"."""
-        return f"{self.asked.provider.name}/{self.asked.model}"
+    def policy(self) -> PackingPolicy:
+        """How that judge puts questions into calls."""
+        options = self.asked.options
+        return PackingPolicy(pack_limits(options.context), options.pack == "alone", prompt_style(options))
+
+    def price(self) -> Price | None:
+        """The price of its tokens in a batch; None where it, or what a batch costs, is not known."""
+        name = f"{self.asked.provider.name}/{self.asked.model}"
+        price = price_of(name, self.asked.options.price)
+        factor = 1.0 if self.asked.provider.local else batch_factor(name)
+        return None if price is None or factor is None else price.times(factor)
+
+    def keys(self, questions: Iterable[Question]) -> list[str]:
+        """The keys of its judgments of these questions."""
+        return [judgment_key(question, self.identity) for question in questions]
 
 
 def member_router(specs: Mapping[str, str]) -> tuple[dict[str, Judge], dict[str, BatchMember]]:
@@ -127,6 +131,12 @@ def member_of(spec: str) -> BatchMember | None:
 #: Seconds that a command waits for another one that works on the same folder.
 PATIENCE = 10.0
 
+#: How often a question is asked before it is given up.
+MAX_ROUNDS = 3
+
+#: Failures that are final where a question was asked alone.
+_FINAL = frozenset({"too_long", "content_filter", "refused"})
+
 _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
@@ -154,6 +164,25 @@ _decode_questions = msgspec.json.Decoder(tuple[Question, ...]).decode
 _decode_failure = msgspec.json.Decoder(Failure | None).decode
 
 
+class QuestionStatus(NamedTuple):
+    """The status of a question that was asked in a batch.
+
+    waiting: no result has come yet. tries: how many replies did not answer it. failure: why the last did not. alone:
+    whether that reply was to this question alone.
+    """
+
+    waiting: bool
+    tries: int
+    failure: Failure | None
+    alone: bool
+
+    @property
+    def given_up(self) -> bool:
+        """Whether it is not worth asking again as it is."""
+        final = self.alone and self.failure is not None and self.failure.reason in _FINAL
+        return not self.waiting and (final or self.tries >= MAX_ROUNDS)
+
+
 class LedgerFile(NamedTuple):
     """A file of requests of one model.
 
@@ -170,6 +199,11 @@ class LedgerFile(NamedTuple):
     since: str
     ended: bool
     waiting: int
+
+    @property
+    def under_way(self) -> bool:
+        """Whether its provider works on it, as far as is known."""
+        return bool(self.batch) and not self.ended
 
     @property
     def untouched(self) -> bool:
@@ -209,13 +243,8 @@ class Ledger:
         """Changes are made inside; nobody else makes any meanwhile."""
         with self._explained():
             self._db.execute("BEGIN IMMEDIATE")
-            try:
+            with self._db:
                 yield
-                self._db.execute("COMMIT")
-            except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-                raise
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -226,18 +255,14 @@ class Ledger:
             fix = "another command works on this folder; wait for it to end" if busy else "export into a new folder"
             raise RagaugeError(f"{self._path}: {error}; {fix}") from error
 
-    # facts
-
     def fact(self, name: str) -> bytes | None:
         """What is kept under a name."""
         row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
         return row[0].encode() if row else None
 
     def state(self, name: str, value: bytes) -> None:
-        """Keep it."""
+        """Keep a value under a name."""
         self._db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value.decode()))
-
-    # requests
 
     def add_file(self, name: str, wave: int, spec: str) -> None:
         """Add a file, to which requests are added next."""
@@ -296,8 +321,6 @@ class Ledger:
         """The ids of the requests of a file that have no result."""
         return [id for (id,) in self._db.execute("SELECT id FROM requests WHERE file = ? AND waiting", (file,))]
 
-    # files
-
     def files(self) -> list[LedgerFile]:
         """All files in the order in which they were exported."""
         rows = self._db.execute(
@@ -350,15 +373,16 @@ class Manifest(msgspec.Struct, frozen=True):
 class Folder:
     """An open folder; a context manager, or to be closed by `close`.
 
-    settings: of the run. members: the models that are asked, by spec. token: in the ids of calls.
+    settings: of the run. live: the judges that answer at once, by kind. by_kind, members: the models that are asked, by
+    kind and by spec. token: in the ids of calls.
     """
 
     def __init__(self, path: Path, ledger: Ledger, manifest: Manifest) -> None:
         self.path, self.ledger = path, ledger
         self.settings, self.token = manifest.settings, manifest.token
-        self._live, self._members = member_router(manifest.settings.judges)
-        self.members = {member.spec: member for member in self._members.values()}
-        for kind, member in self._members.items():
+        self.live, self.by_kind = member_router(manifest.settings.judges)
+        self.members = {member.spec: member for member in self.by_kind.values()}
+        for kind, member in self.by_kind.items():
             _check_same(member, manifest.identities[kind], manifest.version)
 
     @classmethod
@@ -374,10 +398,15 @@ class Folder:
                 raise UsageError(f"{path} holds a batch with another {difference}; export into another folder")
             return folder
         identities = {kind: member.identity for kind, member in member_router(settings.judges)[1].items()}
-        if path.exists() and not _is_free(path):
+        names = [one.name for one in path.iterdir()] if path.is_dir() else [""] * path.exists()
+        if names and not any(name.startswith(LEDGER) for name in names):  # which an export that was killed leaves
             raise UsageError(f"{path} holds other things; name a folder that is empty or not there yet")
         path.mkdir(parents=True, exist_ok=True)
-        _begin(path, Manifest(settings, identities, VERSION, token_hex(6)))
+        part = path / f"{LEDGER}.part"
+        part.unlink(missing_ok=True)
+        with closing(Ledger(part)) as ledger, ledger.writing():
+            ledger.state("manifest", msgspec.json.encode(Manifest(settings, identities, VERSION, token_hex(6))))
+        part.replace(path / LEDGER)
         return cls.open(path)
 
     @classmethod
@@ -385,12 +414,11 @@ class Folder:
         """The batch in a folder. Raises UsageError where there is none."""
         if not (path / LEDGER).exists():
             raise UsageError(f"{path} holds no batch; make one with: ragauge batch export DATA -j JUDGE -o {path}")
-        ledger = Ledger(path / LEDGER)
-        try:
-            return cls(path, ledger, msgspec.json.decode(ledger.fact("manifest") or b"", type=Manifest))
-        except BaseException:
-            ledger.close()
-            raise
+        with ExitStack() as opened:
+            ledger = opened.enter_context(closing(Ledger(path / LEDGER)))
+            folder = cls(path, ledger, msgspec.json.decode(ledger.fact("manifest") or b"", type=Manifest))
+            opened.pop_all()
+            return folder
 
     def close(self) -> None:
         """Close the ledger."""
@@ -399,23 +427,13 @@ class Folder:
     def __enter__(self) -> Folder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exc: object) -> None:
         self.close()
-
-    def router(self, book: RequestBook) -> JudgeRouter:
-        """The judges of the run, those that are models in place of which `book` is written."""
-        deferred = {spec: DeferredJudge(member.identity, member.asked, book) for spec, member in self.members.items()}
-        judges: Mapping[str, Judge] = {kind: deferred[member.spec] for kind, member in self._members.items()}
-        return JudgeRouter({kind: judges.get(kind) or self._live[kind] for kind in self.settings.judges})
 
     def form(self, spec: str) -> ServerFeatures:
         """The form of requests that a model's server is known to understand."""
-        stated = self.ledger.fact(f"form {spec}")
-        if stated is not None:
-            with suppress(msgspec.MsgspecError):
-                return msgspec.json.decode(stated, type=ServerFeatures)
+        with suppress(msgspec.MsgspecError):
+            return msgspec.json.decode(self.ledger.fact(f"form {spec}") or b"", type=ServerFeatures)
         return initial_features(*self.members[spec].asked)
 
     def learn(self, spec: str, form: ServerFeatures) -> None:
@@ -429,21 +447,6 @@ def _is_used(path: Path) -> bool:
         return False
     with closing(Ledger(path / LEDGER)) as ledger:
         return bool(ledger.files())
-
-
-def _is_free(path: Path) -> bool:
-    """Whether a folder is empty, or was left by an export that was killed."""
-    names = [one.name for one in path.iterdir()] if path.is_dir() else [""]
-    return not names or any(name.startswith(LEDGER) for name in names)
-
-
-def _begin(path: Path, manifest: Manifest) -> None:
-    """Make the ledger of a folder, with what the folder is for."""
-    part = path / f"{LEDGER}.part"
-    part.unlink(missing_ok=True)
-    with closing(Ledger(part)) as ledger, ledger.writing():
-        ledger.state("manifest", msgspec.json.encode(manifest))
-    part.replace(path / LEDGER)
 
 
 def _check_same(member: BatchMember, identity: Identity, version: str) -> None:

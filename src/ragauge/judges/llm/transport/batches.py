@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
@@ -18,10 +18,10 @@ import msgspec
 
 from ragauge.errors import RagaugeError
 from ragauge.host import decoded
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
-from ragauge.judges.llm.providers import LLMOptions, LLMSpec, Protocol
+from ragauge.judges.llm.messages import Completion, Prompt
+from ragauge.judges.llm.providers import LLMSpec, Protocol
 from ragauge.judges.llm.transport import protocols
-from ragauge.judges.llm.transport.client import HttpTransport
+from ragauge.judges.llm.transport.client import PROTOCOLS, HttpTransport
 from ragauge.judges.llm.transport.protocols import ServerFeatures
 from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
 from ragauge.judges.llm.transport.session import (
@@ -50,14 +50,6 @@ URL = "/v1" + protocols.CHAT_PATH
 
 _NOT_SENT = frozenset({"expired", "batch_expired", "canceled", "batch_cancelled"})
 _ACCOUNT = frozenset({"unauthorized", "no_such_model", "quota"})
-_BODIES: dict[Protocol, Callable[[Prompt, str, LLMOptions, ServerFeatures], bytes]] = {
-    "chat": protocols.chat_body,
-    "anthropic": protocols.anthropic_body,
-}
-_READERS: dict[Protocol, Callable[[bytes], Completion | Fault]] = {
-    "chat": protocols.read_chat,
-    "anthropic": protocols.read_anthropic,
-}
 _STATUS = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -94,7 +86,7 @@ class BatchResult(NamedTuple):
 
 def batch_body(spec: LLMSpec, prompt: Prompt, features: ServerFeatures) -> bytes:
     """The body of a request, the same as that of a live call."""
-    return _BODIES[spec.provider.protocol](prompt, spec.model, spec.options, features)
+    return PROTOCOLS[spec.provider.protocol].body(prompt, spec.model, spec.options, features)
 
 
 def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
@@ -104,56 +96,39 @@ def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
     return _encode({"custom_id": id, "method": "POST", "url": URL, "body": msgspec.Raw(body)})
 
 
-class Named(msgspec.Struct):
-    """A file or batch that was created."""
-
+class _Created(msgspec.Struct):
     id: str
 
 
-class RequestCounts(msgspec.Struct):
-    """OpenAI's counts of a batch's requests."""
-
+class _RequestCounts(msgspec.Struct):
     completed: int | None = None
     failed: int | None = None
     total: int | None = None
 
 
-class BatchError(msgspec.Struct):
-    """Why a batch failed as a whole."""
-
+class _BatchError(msgspec.Struct):
     message: str | None = None
 
 
-class Listed(msgspec.Struct, Generic[T]):
-    """A list of either provider."""
-
+class _Listed(msgspec.Struct, Generic[T]):
     data: list[T] | None = None
 
 
-class Batch(msgspec.Struct):
-    """OpenAI's description of a batch."""
-
+class _OpenAIBatch(msgspec.Struct):
     id: str
     status: str
-    request_counts: RequestCounts | None = None
+    request_counts: _RequestCounts | None = None
     input_file_id: str | None = None
     output_file_id: str | None = None
     error_file_id: str | None = None
-    errors: Listed[BatchError] | None = None
+    errors: _Listed[_BatchError] | None = None
 
 
-class MessageBatch(msgspec.Struct):
-    """Anthropic's description of a batch."""
-
+class _MessageBatch(msgspec.Struct):
     id: str
     processing_status: str
     request_counts: dict[str, int]
     created_at: Annotated[datetime, msgspec.Meta(tz=True)]
-
-    @property
-    def total(self) -> int:
-        """The number of its requests."""
-        return sum(self.request_counts.values())
 
 
 class _LineResponse(msgspec.Struct):
@@ -186,12 +161,8 @@ def read_result(line: bytes) -> BatchResult:
         raise ValueError("it holds neither a response nor an error")
     if found.response is None or found.error is not None:
         return BatchResult(found.custom_id, fault_of(500, found.error))
-    return BatchResult(found.custom_id, _response(found.response))
-
-
-def _response(response: _LineResponse) -> Completion | Fault:
-    body = bytes(response.body)
-    return _completion("chat", body) if response.status_code == 200 else read_fault(response.status_code, body)
+    status, body = found.response.status_code, bytes(found.response.body)
+    return BatchResult(found.custom_id, _completion("chat", body) if status == 200 else read_fault(status, body))
 
 
 def _outcome(outcome: _LineOutcome) -> Completion | Fault:
@@ -206,7 +177,7 @@ def _outcome(outcome: _LineOutcome) -> Completion | Fault:
 
 def _completion(protocol: Protocol, body: bytes) -> Completion | Fault:
     try:
-        return _READERS[protocol](body)
+        return PROTOCOLS[protocol].read(body)
     except ReplyError as error:
         return Fault(500, error.detail, error.reason)
 
@@ -330,7 +301,10 @@ class Batches(ABC):
 
         A good reply is written to `into`, in place of what a previous attempt wrote there.
         """
-        timeout = _timeout(TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > LARGE else TIMEOUT)
+        import aiohttp
+
+        seconds = TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > LARGE else TIMEOUT
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT, sock_read=READ_TIMEOUT)
         max_bytes = MAX_RESULT_BYTES if into else None
         for attempt in range(MAX_ATTEMPTS):
             last = attempt == MAX_ATTEMPTS - 1
@@ -346,51 +320,36 @@ class Batches(ABC):
                 continue
             if reply.status == 200:
                 return reply
-            if (
-                last
-                or not is_transient(read_fault(reply.status, reply.body))
-                or (once and reply.status not in THROTTLED)
-            ):
-                raise self._failed(reply)
-            await self._wait(reply, attempt)
+            repeatable = is_transient(read_fault(reply.status, reply.body))
+            if last or not repeatable or (once and reply.status not in THROTTLED):
+                raise BatchFailed(f"{self._transport.failed(reply)}")
+            wait = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt
+            if wait > MAX_RETRY_AFTER:
+                raise BatchFailed(f"{self._transport.failed(reply)}; it asks to wait {wait:.0f} s: call again then")
+            if wait > QUIET_WAIT:
+                LOG.warning("waiting %.0f s for %s", wait, self._transport.name)
+            await asyncio.sleep(wait)
         raise AssertionError("the last attempt returns or raises")
 
-    async def _wait(self, reply: Reply, attempt: int) -> None:
-        """Wait before a request is made again. Raises BatchFailed where the provider asks for too long a wait."""
-        asked = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt
-        if asked > MAX_RETRY_AFTER:
-            raise BatchFailed(f"{self._failed(reply)}; it asks to wait {asked:.0f} s: call again then")
-        if asked > QUIET_WAIT:
-            LOG.warning("waiting %.0f s for %s", asked, self._transport.name)
-        await asyncio.sleep(asked)
 
-    def _failed(self, reply: Reply) -> BatchFailed:
-        failed: CallFailed = self._transport.failed(reply)
-        return BatchFailed(f"{failed.failure}")
-
-
-class OpenAIBatches(Batches):
+class _OpenAIBatches(Batches):
     """A file is uploaded, and a batch made of it."""
 
     async def upload(self, file: Path) -> str:
-        """Upload it, for the purpose "batch"."""
-        found = await self._json(Named, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
+        found = await self._json(_Created, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
         return found.id
 
     async def create(self, file: Path, upload: str) -> str:
-        """Create a batch of an upload."""
         batch = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
-        return (await self._json(Named, "POST", "/batches", msgspec.json.encode(batch), once=True)).id
+        return (await self._json(_Created, "POST", "/batches", msgspec.json.encode(batch), once=True)).id
 
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
-        """Those of the latest hundred that have this upload as their input."""
-        listed = await self._json(Listed[Batch], "GET", "/batches?limit=100")
+        listed = await self._json(_Listed[_OpenAIBatch], "GET", "/batches?limit=100")
         return [one.id for one in listed.data or () if one.input_file_id == upload]
 
     async def progress(self, id: str) -> BatchProgress:
-        """Completed, failed, expired or cancelled batches have ended; the last two may have results as well."""
-        batch = await self._json(Batch, "GET", f"/batches/{id}")
-        counts, errors = batch.request_counts or RequestCounts(), batch.errors or Listed[BatchError]()
+        batch = await self._json(_OpenAIBatch, "GET", f"/batches/{id}")
+        counts, errors = batch.request_counts or _RequestCounts(), batch.errors or _Listed[_BatchError]()
         return BatchProgress(
             id,
             batch.status,
@@ -403,37 +362,34 @@ class OpenAIBatches(Batches):
         )
 
 
-class AnthropicBatches(Batches):
+class _AnthropicBatches(Batches):
     """The requests go with the batch."""
 
     async def upload(self, file: Path) -> str:
-        """Nothing is uploaded."""
         return ""
 
     async def create(self, file: Path, upload: str) -> str:
-        """Create a batch of the lines of a file."""
         body = b'{"requests":[' + b",".join(file.read_bytes().splitlines()) + b"]}"
-        return (await self._json(Named, "POST", "/messages/batches", body, once=True)).id
+        return (await self._json(_Created, "POST", "/messages/batches", body, once=True)).id
 
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
-        """Those of the latest hundred that were made since then and have as many requests."""
-        listed = await self._json(Listed[MessageBatch], "GET", "/messages/batches?limit=100")
+        listed = await self._json(_Listed[_MessageBatch], "GET", "/messages/batches?limit=100")
         earliest = datetime.fromisoformat(since) - _MAX_CLOCK_SKEW
-        return [one.id for one in listed.data or () if one.created_at >= earliest and one.total == requests]
+        since_then = (one for one in listed.data or () if one.created_at >= earliest)
+        return [one.id for one in since_then if sum(one.request_counts.values()) == requests]
 
     async def progress(self, id: str) -> BatchProgress:
-        """Its results include expired and cancelled requests."""
-        batch = await self._json(MessageBatch, "GET", f"/messages/batches/{id}")
-        ended, done = batch.processing_status == "ended", batch.request_counts.get("succeeded", 0)
-        failed = batch.total - done - batch.request_counts.get("processing", 0)
-        results = (f"/messages/batches/{id}/results",) if ended else ()
-        return BatchProgress(id, batch.processing_status, done, failed, batch.total, ended, results)
+        batch = await self._json(_MessageBatch, "GET", f"/messages/batches/{id}")
+        counts, status = batch.request_counts, batch.processing_status
+        done, total = counts.get("succeeded", 0), sum(counts.values())
+        failed = total - done - counts.get("processing", 0)
+        results = (f"/messages/batches/{id}/results",) if status == "ended" else ()
+        return BatchProgress(id, status, done, failed, total, status == "ended", results)
 
 
 def batches(spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:
     """The batch endpoints for a model."""
-    kind = AnthropicBatches if spec.provider.protocol == "anthropic" else OpenAIBatches
-    return kind(spec, environment)
+    return (_AnthropicBatches if spec.provider.protocol == "anthropic" else _OpenAIBatches)(spec, environment)
 
 
 #: Cannot occur in the parts: it follows two line ends, which files of JSON lines never contain.
@@ -450,10 +406,3 @@ def _form(file: Path) -> aiohttp.MultipartWriter:
     part = form.append(file.open("rb"), {"Content-Type": "application/jsonl"})
     part.set_content_disposition("form-data", name="file", filename=file.name)
     return form
-
-
-def _timeout(seconds: float) -> aiohttp.ClientTimeout:
-    """The time for an exchange, from its connection to the last byte."""
-    import aiohttp
-
-    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT, sock_read=READ_TIMEOUT)

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ragauge.errors import UsageError
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
-from ragauge.judges.llm.providers import LLMOptions, Provider
+from ragauge.judges.llm.providers import LLMOptions, Protocol, Provider
 from ragauge.judges.llm.transport import clouds, protocols
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
 from ragauge.judges.llm.transport.scheduler import (
@@ -41,22 +41,23 @@ from ragauge.types import Failure
 from ragauge.version import VERSION
 
 if TYPE_CHECKING:
-    import aiohttp
     from yarl import URL
 
 
-class _WireProtocol(NamedTuple):
+class WireProtocol(NamedTuple):
+    """How a server is asked, at which path below its base URL, and how its replies are read."""
+
     path: str
     body: Callable[[Prompt, str, LLMOptions, ServerFeatures], bytes]
     read: Callable[[bytes], Completion | Fault]
 
 
-_PROTOCOLS = {
-    "chat": _WireProtocol(protocols.CHAT_PATH, protocols.chat_body, protocols.read_chat),
-    "anthropic": _WireProtocol(protocols.ANTHROPIC_PATH, protocols.anthropic_body, protocols.read_anthropic),
-    "bedrock": _WireProtocol(clouds.BEDROCK_PATH, clouds.bedrock_body, clouds.read_bedrock),
-    "vertex": _WireProtocol(clouds.VERTEX_PATH, clouds.vertex_body, clouds.read_vertex),
-    "cohere": _WireProtocol(clouds.COHERE_PATH, clouds.cohere_body, clouds.read_cohere),
+PROTOCOLS: dict[Protocol, WireProtocol] = {
+    "chat": WireProtocol(protocols.CHAT_PATH, protocols.chat_body, protocols.read_chat),
+    "anthropic": WireProtocol("/messages", protocols.anthropic_body, protocols.read_anthropic),
+    "bedrock": WireProtocol("/model/{model}/converse", clouds.bedrock_body, clouds.read_bedrock),
+    "vertex": WireProtocol("/publishers/google/models/{model}:generateContent", clouds.vertex_body, clouds.read_vertex),
+    "cohere": WireProtocol("/chat", clouds.cohere_body, clouds.read_cohere),
 }
 
 
@@ -64,14 +65,19 @@ class HttpTransport:
     """Carries prompts to a model over HTTP.
 
     name: "provider/model". settings: what else can change a reply. retries: how often calls were tried again since it
-    was opened, by reason.
+    was opened, by reason. protocol: by default that of the provider.
     """
 
     def __init__(
-        self, provider: Provider, model: str, options: LLMOptions, environment: Mapping[str, str] = os.environ
+        self,
+        provider: Provider,
+        model: str,
+        options: LLMOptions,
+        environment: Mapping[str, str] = os.environ,
+        protocol: WireProtocol | None = None,
     ) -> None:
         self._provider, self._model, self._options, self._environment = provider, model, options, environment
-        self._protocol = _PROTOCOLS[provider.protocol]
+        self._protocol = protocol or PROTOCOLS[provider.protocol]
         self._path = self._protocol.path.format(model=quote(model, safe=""))
         self._features = initial_features(provider, model, options)
         self._own = provider.own_url(environment)
@@ -89,9 +95,6 @@ class HttpTransport:
         self._sign: clouds.Signer | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._urls: dict[str, URL] = {}
-
-    def __repr__(self) -> str:
-        return f"HttpTransport({self.name!r})"
 
     @property
     def name(self) -> str:
@@ -135,11 +138,13 @@ class HttpTransport:
         """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
         if not self._entered:
             self._key = self._provider.key(self._environment)
-            self._check()
+            base = self._checked_base()
             if not self._key:
                 self._sign = await clouds.signer(self._provider, self.name, self._environment)
-            self._warn()
-            base = self._base or ""
+            encrypted = urlsplit(base).scheme != "http" or is_local(base)
+            if (self._key or self._sign) and not encrypted and not self._warning:
+                self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
+                LOG.warning(self._warning)
             self._session = Session(self._server, base, self._headers(), self._options.max_reply_bytes)
             self._scheduler.restart()
             self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
@@ -156,20 +161,14 @@ class HttpTransport:
         await asyncio.gather(watcher, return_exceptions=True)
         await session.close()
 
-    def _check(self) -> None:
+    def _checked_base(self) -> str:
         provider = self._provider
         if self._base is None:
             raise UsageError(f"{self.name}: set {provider.needed}")
         elsewhere = provider.base_url is not None and self._base != self._own
         if not (self._key or provider.local or provider.signs or elsewhere):
             raise UsageError(f"{self.name}: set {provider.keys[0]} to your key of {provider.name}")
-
-    def _warn(self) -> None:
-        """Warn once where the key and the texts are sent unencrypted."""
-        base = self._base or ""
-        if (self._key or self._sign) and not self._warning and urlsplit(base).scheme == "http" and not is_local(base):
-            self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
-            LOG.warning(self._warning)
+        return self._base
 
     def _headers(self) -> dict[str, str]:
         provider = self._provider
@@ -187,11 +186,7 @@ class HttpTransport:
         return headers
 
     async def complete(self, prompt: Prompt) -> Completion:
-        """The reply to a prompt. A field that the server does not support is left out from then on.
-
-        Raises:
-            CallFailed: There is no reply, and another attempt would not help.
-        """
+        """The reply to a prompt; a field that the server does not support is no longer sent. Raises CallFailed."""
         tokens = (len(prompt.system) + len(prompt.user)) // 4
         result = await self._scheduler.run(partial(self._attempt_completion, prompt), tokens)
         if isinstance(result, Fault):
@@ -200,28 +195,8 @@ class HttpTransport:
             self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
         return result
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
-        """Post to a path below the base URL, such as "/decisions", with the same limits and retries as a prompt.
-
-        Returns:
-            The reply with whatever status it has, once that is not a transient error; `failed` gives the exception
-            to raise for an error.
-
-        Raises:
-            CallFailed: The attempts are used up.
-        """
-        return await self._scheduler.run(partial(self._attempt_post, path, body, headers), len(body) // 4)
-
     async def exchange(
-        self,
-        method: str,
-        path: str,
-        data: Body = None,
-        headers: Mapping[str, str] | None = None,
-        *,
-        into: IO[bytes] | None = None,
-        max_bytes: int | None = None,
-        timeout: aiohttp.ClientTimeout | None = None,
+        self, method: str, path: str, data: Body = None, headers: Mapping[str, str] | None = None, **options: Any
     ) -> Reply:
         """One request to a path below the base URL, without limits of rate or concurrency and without retries.
 
@@ -229,8 +204,7 @@ class HttpTransport:
         """
         if self._session is None:
             raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
-        url = self._url(path)
-        return await self._session.exchange(method, url, data, headers, into=into, max_bytes=max_bytes, timeout=timeout)
+        return await self._session.exchange(method, self._url(path), data, headers, **options)
 
     def stop(self, failure: Failure) -> None:
         """Calls that were not sent yet fail with this, until the transport is reopened."""
@@ -266,8 +240,11 @@ class HttpTransport:
             if not isinstance(result, Fault):
                 return result
             fewer = downgraded(features, result)
+            if fewer is None and is_transient(result):
+                wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
+                detail = f"{self._server}: HTTP {result.status}, {self._redacted(result).message}"
+                raise ReplyError(reason_of(result), detail, wait, throttled=result.status in THROTTLED)
             if fewer is None:
-                self._raise_if_transient(result, reply)
                 return result
             if self._features == features:
                 self._features = fewer
@@ -279,21 +256,6 @@ class HttpTransport:
             return self._protocol.read(reply.body)
         except ReplyError as error:
             raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
-
-    async def _attempt_post(self, path: str, body: bytes, headers: Mapping[str, str] | None) -> Reply:
-        """One attempt at a post."""
-        reply = await self.exchange("POST", path, body, headers)
-        self._scheduler.rate.update(reply.headers)
-        if reply.status >= 400:
-            self._raise_if_transient(read_fault(reply.status, reply.body), reply)
-        return reply
-
-    def _raise_if_transient(self, fault: Fault, reply: Reply) -> None:
-        """Raise ReplyError for a fault after which the same request may succeed."""
-        if is_transient(fault):
-            wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
-            detail = f"{self._server}: HTTP {fault.status}, {self._redacted(fault).message}"
-            raise ReplyError(reason_of(fault), detail, wait, throttled=fault.status in THROTTLED)
 
     def _url(self, path: str) -> URL:
         from yarl import URL

@@ -13,16 +13,20 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.host import decoded, optional
-from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, counted
+from ragauge.host import optional
+from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
-from ragauge.judges.llm.transport.protocols import ServerFeatures, supported_schema, system_with_schema
+from ragauge.judges.llm.transport.protocols import (
+    ServerFeatures,
+    given,
+    parsed,
+    supported_schema,
+    system_with_schema,
+    temperature,
+    tool_text,
+)
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of
 from ragauge.types import Failure
-
-BEDROCK_PATH = "/model/{model}/converse"
-VERTEX_PATH = "/publishers/google/models/{model}:generateContent"
-COHERE_PATH = "/chat"
 
 T = TypeVar("T")
 
@@ -42,15 +46,15 @@ def bedrock_body(prompt: Prompt, _model: str, options: LLMOptions, features: Ser
     messages = [{"role": one["role"], "content": [{"text": one["content"]}]} for one in prompt.messages[1:]]
     system = [{"text": system_with_schema(prompt) if plain else prompt.system}]
     request: dict[str, Any] = {"system": system, "messages": messages}
-    inference = _given(temperature=_temperature(options, features), maxTokens=options.max_tokens)
-    config: dict[str, Any] = _given(effort=options.reasoning_effort)
+    inference = given(temperature=temperature(options, features), maxTokens=options.max_tokens)
+    config = given(effort=options.reasoning_effort)
     if features.structured == "schema":
         schema = {"name": "reply", "schema": msgspec.json.encode(supported_schema(prompt.schema)).decode()}
         config["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}
     elif features.structured == "json":
         tool = {"name": "reply", "description": "Gives the reply.", "inputSchema": {"json": prompt.schema}}
         request["toolConfig"] = {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": "reply"}}}
-    return msgspec.json.encode(request | _given(inferenceConfig=inference or None, outputConfig=config or None))
+    return msgspec.json.encode(request | given(inferenceConfig=inference or None, outputConfig=config or None))
 
 
 def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
@@ -58,8 +62,8 @@ def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: Serv
     schema = features.structured == "schema"
     system = prompt.system if schema else system_with_schema(prompt)
     effort = options.reasoning_effort
-    config = _given(
-        temperature=_temperature(options, features),
+    config = given(
+        temperature=temperature(options, features),
         maxOutputTokens=options.max_tokens,
         seed=options.seed,
         responseMimeType=None if features.structured == "plain" else "application/json",
@@ -74,29 +78,19 @@ def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: Serv
 
 def cohere_body(prompt: Prompt, model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
     """The body of a request to Cohere, as JSON, with the schema in its response format ("schema") or in words."""
-    messages = prompt.messages
-    form: dict[str, Any] | None = None if features.structured == "plain" else {"type": "json_object"}
-    if features.structured == "schema":
-        form = {"type": "json_object", "json_schema": supported_schema(prompt.schema)}
-    else:
-        messages[0] = {"role": "system", "content": system_with_schema(prompt)}
+    messages, schema = prompt.messages, features.structured == "schema"
+    form = {"type": "json_object", **given(json_schema=supported_schema(prompt.schema) if schema else None)}
+    if not schema:
+        messages[0]["content"] = system_with_schema(prompt)
     effort = options.reasoning_effort
-    given = _given(
-        temperature=_temperature(options, features),
+    fields = given(
+        temperature=temperature(options, features),
         max_tokens=options.max_tokens,
         seed=options.seed,
-        response_format=form,
+        response_format=None if features.structured == "plain" else form,
         thinking=None if effort is None else {"type": "disabled" if effort == "none" else "enabled"},
     )
-    return msgspec.json.encode({"model": model, "messages": messages, "stream": False, **given})
-
-
-def _temperature(options: LLMOptions, features: ServerFeatures) -> float | None:
-    return options.temperature or 0 if features.temperature else None
-
-
-def _given(**fields: Any) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value is not None}
+    return msgspec.json.encode({"model": model, "messages": messages, "stream": False, **fields})
 
 
 class _ToolUse(msgspec.Struct):
@@ -172,26 +166,19 @@ _FINISHES: dict[str, Finish] = {
 
 def read_bedrock(body: bytes) -> Completion:
     """Read a reply of Bedrock. Its input tokens leave out what the cache held. Raises ReplyError."""
-    reply = _read(body, _BEDROCK_REPLY, "Bedrock")
+    reply = parsed(body, _BEDROCK_REPLY, "none of Bedrock")
     blocks = reply.output.message.content
-    text = "".join(bytes(block.tool_use.input).decode() if block.tool_use else block.text for block in blocks)
-    fresh, written, cached, completion = (
-        counted(reply.usage.get(name))
-        for name in ("inputTokens", "cacheWriteInputTokens", "cacheReadInputTokens", "outputTokens")
-    )
-    usage = TokenUsage(fresh + written + cached, completion, cached) if reply.usage else None
+    text = "".join(tool_text(block.tool_use.input) if block.tool_use else block.text for block in blocks)
+    prompt, cached = "inputTokens cacheWriteInputTokens cacheReadInputTokens", "cacheReadInputTokens"
+    usage = usage_of(reply.usage, prompt, "outputTokens", cached)
     return Completion(text, _FINISHES.get(reply.stop_reason, "stop"), usage)
 
 
 def read_vertex(body: bytes) -> Completion | Fault:
     """Read a reply of Vertex AI without its thoughts; a blocked prompt has no candidates. Raises ReplyError."""
-    reply = _read(body, _VERTEX_REPLY, "Vertex AI")
-    counts = reply.usage_metadata
-    prompt, written, thought, cached = (
-        counted(counts.get(name))
-        for name in ("promptTokenCount", "candidatesTokenCount", "thoughtsTokenCount", "cachedContentTokenCount")
-    )
-    usage = TokenUsage(prompt, written + thought, cached) if counts else None
+    reply = parsed(body, _VERTEX_REPLY, "none of Vertex AI")
+    written = "candidatesTokenCount thoughtsTokenCount"
+    usage = usage_of(reply.usage_metadata, "promptTokenCount", written, "cachedContentTokenCount")
     for candidate in reply.candidates:
         text = "".join(part.text for part in candidate.content.parts if not part.thought)
         return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version)
@@ -204,23 +191,13 @@ def read_vertex(body: bytes) -> Completion | Fault:
 
 def read_cohere(body: bytes) -> Completion:
     """Read a reply of Cohere, with the tokens that are billed. Raises ReplyError."""
-    reply = _read(body, _COHERE_REPLY, "Cohere")
+    reply = parsed(body, _COHERE_REPLY, "none of Cohere")
     if reply.finish_reason in ("ERROR", "TIMEOUT"):
         raise ReplyError("server_error", f"the reply ended with {reply.finish_reason!r}")
     text = "".join(block.text for block in reply.message.content or () if block.type == "text")
     counts = reply.usage or {}
-    units = counts.get("billed_units") or counts.get("tokens")
-    usage = None
-    if isinstance(units, dict) and units.get("input_tokens") is not None:
-        usage = TokenUsage(counted(units["input_tokens"]), counted(units.get("output_tokens")))
+    usage = usage_of(counts.get("billed_units") or counts.get("tokens"), "input_tokens", "output_tokens")
     return Completion(text, _FINISHES.get(reply.finish_reason, "stop"), usage)
-
-
-def _read(body: bytes, decoder: msgspec.json.Decoder[T], server: str) -> T:
-    try:
-        return decoded(body, decoder)
-    except ValueError as error:
-        raise ReplyError("server_error", f"the reply is none of {server}: {error}") from error
 
 
 async def signer(provider: Provider, name: str, environment: Mapping[str, str]) -> Signer | None:

@@ -8,14 +8,16 @@ Source: Anthropic's API reference, "Messages", "Structured outputs", "Prompt cac
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from ragauge.host import decoded
-from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, counted
+from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
+
+T = TypeVar("T")
 
 #: OpenAI's reasoning models, which take no temperature, and max_completion_tokens instead of max_tokens.
 _REASONING = re.compile(r"(.*/)?(o\d|gpt-[5-9](?!.*chat))")
@@ -96,33 +98,33 @@ def chat_body(prompt: Prompt, model: str, options: LLMOptions, features: ServerF
     """
     messages = prompt.messages
     if features.structured != "schema":
-        messages[0] = {"role": "system", "content": system_with_schema(prompt)}
-    request: dict[str, Any] = {"model": model, "messages": messages, **_options(options, features)}
-    if features.structured == "schema":
-        schema = {"name": "reply", "strict": True, "schema": prompt.schema}
-        request["response_format"] = {"type": "json_schema", "json_schema": schema}
-    elif features.structured == "json":
-        request["response_format"] = {"type": "json_object"}
-    return msgspec.json.encode(request)
+        messages[0]["content"] = system_with_schema(prompt)
+    schema = {"name": "reply", "strict": True, "schema": prompt.schema}
+    formats = {"schema": {"type": "json_schema", "json_schema": schema}, "json": {"type": "json_object"}}
+    fields = {
+        "temperature": temperature(options, features),
+        features.limit: options.max_tokens,
+        "reasoning_effort": options.reasoning_effort,
+        features.seed: options.seed,
+        "response_format": formats.get(features.structured),
+    }
+    return msgspec.json.encode({"model": model, "messages": messages, **given(**fields)})
+
+
+def temperature(options: LLMOptions, features: ServerFeatures) -> float | None:
+    """The temperature to send, if any."""
+    return options.temperature or 0 if features.temperature else None
+
+
+def given(**fields: Any) -> dict[str, Any]:
+    """The fields that are not None."""
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def system_with_schema(prompt: Prompt) -> str:
     """The system message with the schema in it, for a server that is not sent the schema as such."""
     schema = msgspec.json.encode(prompt.schema).decode()
     return f"{prompt.system}\n\nReply with one JSON object of this JSON schema, and nothing else:\n{schema}"
-
-
-def _options(options: LLMOptions, features: ServerFeatures) -> dict[str, Any]:
-    fields: dict[str, Any] = {}
-    if features.temperature:
-        fields["temperature"] = options.temperature or 0
-    if options.max_tokens is not None:
-        fields[features.limit] = options.max_tokens
-    if options.reasoning_effort is not None:
-        fields["reasoning_effort"] = options.reasoning_effort
-    if options.seed is not None:
-        fields[features.seed] = options.seed
-    return fields
 
 
 class _ContentPart(msgspec.Struct):
@@ -154,10 +156,7 @@ _ERROR_FINISH = ("error", "insufficient_system_resource")
 
 def read_chat(body: bytes) -> Completion | Fault:
     """Read a reply; a Fault where it holds an error. Raises ReplyError where it is not valid."""
-    try:
-        reply = decoded(body, _CHAT_REPLY)
-    except ValueError as error:
-        raise ReplyError("server_error", f"the reply is no chat completion: {error}") from error
+    reply = parsed(body, _CHAT_REPLY, "no chat completion")
     if not reply.choices:
         if reply.error:
             return fault_of(200, {"error": reply.error})
@@ -165,31 +164,23 @@ def read_chat(body: bytes) -> Completion | Fault:
     choice = reply.choices[0]
     if choice.finish_reason in _ERROR_FINISH:
         raise ReplyError("server_error", f"the reply ended with {choice.finish_reason!r}")
-    usage, model = _chat_usage(reply.usage), reply.model or ""
+    cached = "prompt_tokens_details.cached_tokens prompt_cache_hit_tokens"  # the latter is DeepSeek's
+    usage, model = usage_of(reply.usage, "prompt_tokens", "completion_tokens", cached), reply.model or ""
     if choice.message.refusal:
         return Completion(choice.message.refusal, "refusal", usage, model)
-    return Completion(
-        _chat_text(choice.message.content), _CHAT_FINISH.get(choice.finish_reason or "", "stop"), usage, model
-    )
-
-
-def _chat_text(content: str | list[_ContentPart] | None) -> str:
+    content = choice.message.content or ""
     if isinstance(content, list):
-        return "".join(part.text or "" for part in content if part.type == "text")
-    return content or ""
+        content = "".join(part.text or "" for part in content if part.type == "text")
+    return Completion(content, _CHAT_FINISH.get(choice.finish_reason or "", "stop"), usage, model)
 
 
-def _chat_usage(usage: Any) -> TokenUsage | None:
-    """The reported tokens, cached ones also under DeepSeek's name; counts in another form are ignored."""
-    if not isinstance(usage, dict) or usage.get("prompt_tokens") is None:
-        return None
-    details = usage.get("prompt_tokens_details")
-    cached = counted(details.get("cached_tokens")) if isinstance(details, dict) else 0
-    cached = cached or counted(usage.get("prompt_cache_hit_tokens"))
-    return TokenUsage(counted(usage["prompt_tokens"]), counted(usage.get("completion_tokens")), cached)
+def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
+    """The reply of a server. fault: what it is otherwise. Raises ReplyError."""
+    try:
+        return decoded(body, decoder)
+    except ValueError as error:
+        raise ReplyError("server_error", f"the reply is {fault}: {error}") from error
 
-
-ANTHROPIC_PATH = "/messages"
 
 #: The protocol demands a limit; all models in use allow this one.
 MAX_TOKENS = 8192
@@ -207,16 +198,11 @@ def anthropic_body(prompt: Prompt, model: str, options: LLMOptions, features: Se
     without the former), or by words alone ("plain"). Nothing is marked for the prompt cache: the system message is
     below its minimum of at least 1,024 tokens, and a sample's texts are sent once.
     """
-    text = system_with_schema(prompt) if features.structured == "plain" else prompt.system
-    request: dict[str, Any] = {
-        "model": model,
-        "max_tokens": options.max_tokens or MAX_TOKENS,
-        "system": text,
-        "messages": prompt.messages[1:],
-    }
-    if features.temperature:
-        request["temperature"] = options.temperature or 0
-    config: dict[str, Any] = {} if options.reasoning_effort is None else {"effort": options.reasoning_effort}
+    system = system_with_schema(prompt) if features.structured == "plain" else prompt.system
+    request: dict[str, Any] = {"model": model, "max_tokens": options.max_tokens or MAX_TOKENS, "system": system}
+    request["messages"] = prompt.messages[1:]
+    request |= given(temperature=temperature(options, features))
+    config = given(effort=options.reasoning_effort)
     if features.structured == "schema":
         config["format"] = {"type": "json_schema", "schema": supported_schema(prompt.schema)}
     elif features.structured == "json":
@@ -261,30 +247,27 @@ _ANTHROPIC_FINISH: dict[str, Finish] = {
 
 def read_anthropic(body: bytes) -> Completion | Fault:
     """Read a reply; a Fault where it holds an error. Raises ReplyError where it is not valid."""
-    try:
-        reply = decoded(body, _ANTHROPIC_REPLY)
-        text = "".join(map(_anthropic_text, reply.content or ()))
-    except ValueError as error:
-        raise ReplyError("server_error", f"the reply is no message: {error}") from error
+    reply = parsed(body, _ANTHROPIC_REPLY, "no message")
     if reply.content is None:
         if reply.error:
             return fault_of(200, {"error": reply.error})
         raise ReplyError("server_error", "the reply has no content")
+    blocks = [block for block in reply.content if block.type in ("tool_use", "text")]
+    text = "".join(tool_text(block.input) if block.type == "tool_use" else block.text or "" for block in blocks)
     return Completion(
-        text, _ANTHROPIC_FINISH.get(reply.stop_reason or "", "stop"), _anthropic_usage(reply.usage), reply.model or ""
+        text, _ANTHROPIC_FINISH.get(reply.stop_reason or "", "stop"), anthropic_usage(reply.usage), reply.model or ""
     )
 
 
-def _anthropic_text(block: _ContentBlock) -> str:
-    if block.type == "tool_use":
-        return bytes(block.input).decode()
-    return block.text or "" if block.type == "text" else ""
+def tool_text(given: msgspec.Raw) -> str:
+    """What a model gives to its tool, as it is written. Raises ReplyError where that is no text."""
+    try:
+        return bytes(given).decode()
+    except UnicodeDecodeError as error:
+        raise ReplyError("server_error", f"the reply is not UTF-8: {error.reason}") from error
 
 
-def _anthropic_usage(usage: Any) -> TokenUsage | None:
+def anthropic_usage(usage: object) -> TokenUsage | None:
     """Its input_tokens count what was neither read from the cache nor written to it."""
-    if not isinstance(usage, dict) or usage.get("input_tokens") is None:
-        return None
-    cached = counted(usage.get("cache_read_input_tokens"))
-    prompt = counted(usage["input_tokens"]) + cached + counted(usage.get("cache_creation_input_tokens"))
-    return TokenUsage(prompt, counted(usage.get("output_tokens")), cached)
+    cached = "cache_read_input_tokens"
+    return usage_of(usage, f"input_tokens {cached} cache_creation_input_tokens", "output_tokens", cached)

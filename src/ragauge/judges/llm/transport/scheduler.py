@@ -12,7 +12,7 @@ import random
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from statistics import median
@@ -67,7 +67,7 @@ def seconds_until(value: str, now: datetime) -> float | None:
     return None
 
 
-def read_allowance(headers: Mapping[str, str], names: tuple[str, str, str], now: datetime) -> Allowance | None:
+def read_allowance(headers: Mapping[str, str], names: Sequence[str], now: datetime) -> Allowance | None:
     """What is left according to the headers of these names (left, limit, reset); None where they are missing."""
     left, limit = _number(headers.get(names[0])), _number(headers.get(names[1]))
     if left is None or limit is None or limit <= 0:
@@ -81,18 +81,16 @@ def _number(value: str | None) -> float | None:
     return float(value) if value is not None and re.fullmatch(_NUMBER, value) else None
 
 
-_REQUESTS = (
-    ("x-ratelimit-remaining-requests", "x-ratelimit-limit-requests", "x-ratelimit-reset-requests"),
-    (
-        "anthropic-ratelimit-requests-remaining",
-        "anthropic-ratelimit-requests-limit",
-        "anthropic-ratelimit-requests-reset",
-    ),
-)
-_TOKENS = (
-    ("x-ratelimit-remaining-tokens", "x-ratelimit-limit-tokens", "x-ratelimit-reset-tokens"),
-    ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-limit", "anthropic-ratelimit-tokens-reset"),
-)
+_UNITS = ("requests", "tokens")
+
+#: By unit the headers that say what is left, the limit, and when it is full again: of most providers, and of Anthropic.
+_HEADERS = {
+    unit: (
+        (f"x-ratelimit-remaining-{unit}", f"x-ratelimit-limit-{unit}", f"x-ratelimit-reset-{unit}"),
+        tuple(f"anthropic-ratelimit-{unit}-{what}" for what in ("remaining", "limit", "reset")),
+    )
+    for unit in _UNITS
+}
 
 #: A server's allowance matters below this share of its limit.
 SCARCE = 0.5
@@ -104,43 +102,34 @@ MIN_RATE = 1e-12
 class RateLimiter:
     """Spreads calls evenly over the minute, by requests and by tokens, and delays them where the server asks for it.
 
-    Args:
-        requests: Per minute; None for no limit.
-        tokens: Per minute; None for no limit.
-        clock: Seconds, for tests.
+    requests, tokens: per minute; None for no limit. clock: seconds, for tests.
     """
 
     def __init__(
         self, requests: float | None, tokens: float | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
-        self._requests = _EvenRate(requests) if requests else None
-        self._tokens = _EvenRate(tokens) if tokens else None
-        self._server_requests: _TokenBucket | None = None
-        self._server_tokens: _TokenBucket | None = None
+        limits = zip(_UNITS, (requests, tokens), strict=True)
+        self._own = {unit: _EvenRate(per_minute) for unit, per_minute in limits if per_minute}
+        self._server: dict[str, _TokenBucket] = {}
         self._hold_until = self._last = 0.0
 
     def server_delay(self, tokens: int) -> float:
         """The seconds between the last call booked and one of this many tokens, by the server's allowance."""
-        if self._server_requests is None and self._server_tokens is None:
-            return 0.0
-        now = self._clock()
-        limits = ((self._server_requests, 1), (self._server_tokens, tokens))
-        starts = [limit.free_at(need, now) for limit, need in limits if limit is not None]
-        return max(0.0, max(starts, default=now) - max(now, self._last))
+        now, needs = self._clock(), {"requests": 1, "tokens": tokens}
+        start = max((limit.free_at(needs[unit]) for unit, limit in self._server.items()), default=now)
+        return max(0.0, start - max(now, self._last))
 
     def book(self, tokens: int) -> float:
         """The seconds until a call of this many tokens may be sent; it counts as sent then."""
-        now = self._clock()
-        needs = [(limit, need) for limit, need in self._limits(tokens) if limit is not None]
-        start = max([now, self._hold_until, *(limit.free_at(need, now) for limit, need in needs)])
-        for limit, need in needs:
+        now, needs = self._clock(), {"requests": 1, "tokens": tokens}
+        limits: list[tuple[_EvenRate | _TokenBucket, int]] = [(limit, needs[unit]) for unit, limit in self._own.items()]
+        limits += [(limit, needs[unit]) for unit, limit in self._server.items()]
+        start = max([now, self._hold_until, *(limit.free_at(need) for limit, need in limits)])
+        for limit, need in limits:
             limit.take(need, start)
         self._last = max(self._last, start)
         return start - now
-
-    def _limits(self, tokens: int) -> tuple[tuple[_Limit | None, float], ...]:
-        return (self._requests, 1), (self._tokens, tokens), (self._server_requests, 1), (self._server_tokens, tokens)
 
     def hold_remaining(self) -> float:
         """The seconds for which nothing may be sent at all."""
@@ -152,20 +141,17 @@ class RateLimiter:
 
     def correct(self, expected: int, tokens: int) -> None:
         """Replace the expected tokens of a call by those that it took."""
-        if self._tokens is not None:
-            self._tokens.correct(tokens - expected)
+        if "tokens" in self._own:
+            self._own["tokens"].correct(tokens - expected)
 
     def update(self, headers: Mapping[str, str]) -> None:
         """Read what is left from the headers of a reply."""
-        self._server_requests = self._read(headers, _REQUESTS)
-        self._server_tokens = self._read(headers, _TOKENS)
-
-    def _read(self, headers: Mapping[str, str], families: tuple[tuple[str, str, str], ...]) -> _TokenBucket | None:
-        for names in families:
-            if names[0] in headers:
-                left = read_allowance(headers, names, datetime.now(UTC))
-                return _TokenBucket(left, self._clock()) if left and left.left < SCARCE * left.limit else None
-        return None
+        self._server = {}
+        for unit, families in _HEADERS.items():
+            names = next((names for names in families if names[0] in headers), None)
+            left = read_allowance(headers, names, datetime.now(UTC)) if names else None
+            if left and left.left < SCARCE * left.limit:
+                self._server[unit] = _TokenBucket(left, self._clock())
 
 
 class _EvenRate:
@@ -175,12 +161,10 @@ class _EvenRate:
         self._interval = 60 / per_minute
         self._free_at = 0.0
 
-    def free_at(self, need: float, now: float) -> float:
-        """When the next may be sent."""
+    def free_at(self, need: float) -> float:
         return self._free_at
 
     def take(self, need: float, at: float) -> None:
-        """Count units as sent at this time."""
         self._free_at = at + need * self._interval
 
     def correct(self, extra: float) -> None:
@@ -195,17 +179,13 @@ class _TokenBucket:
         self._left, self._limit, self._at = allowance.left, allowance.limit, now
         self._rate = max((allowance.limit - allowance.left) / max(allowance.reset, 0.001), MIN_RATE)
 
-    def free_at(self, need: float, now: float) -> float:
+    def free_at(self, need: float) -> float:
         """When enough is left."""
         return self._at + (min(need, self._limit) - self._left) / self._rate
 
     def take(self, need: float, at: float) -> None:
-        """Count units as sent at this time."""
         filled = min(self._limit, self._left + (at - self._at) * self._rate)
         self._left, self._at = filled - min(need, self._limit), at
-
-
-_Limit = _EvenRate | _TokenBucket
 
 
 #: Latencies after which the timeout follows them; until then a call is given FIRST_TIMEOUT seconds.
@@ -220,21 +200,15 @@ STALL_TICK = 0.25
 class CallInFlight:
     """A call in flight: its task, when it was sent, and how often it stalled before."""
 
-    __slots__ = ("cancelling", "since", "stalled", "stalls", "task")
-
     def __init__(self, task: asyncio.Task[object], since: float, stalls: int) -> None:
         self.task, self.since, self.stalls = task, since, stalls
-        self.cancelling = task.cancelling()
-        self.stalled = False
+        self.cancelling, self.stalled = task.cancelling(), False
 
 
 class StallDetector:
     """Watches calls in flight, with one task for all, and cancels those that take too long.
 
-    Args:
-        timeout: The most seconds for a call.
-        first: The seconds for a call until enough latencies are known.
-        clock: Seconds, for tests.
+    timeout: the most seconds for a call. first: those until enough latencies are known. clock: seconds, for tests.
     """
 
     def __init__(
@@ -269,10 +243,8 @@ class StallDetector:
         """Count the latency of a reply."""
         self._latencies.append(seconds)
         self._since_measured += 1
-        if len(self._latencies) <= MIN_LATENCIES or self._since_measured >= MIN_LATENCIES:
-            self._measure()
-
-    def _measure(self) -> None:
+        if len(self._latencies) > MIN_LATENCIES and self._since_measured < MIN_LATENCIES:
+            return
         self._since_measured = 0
         ordered = sorted(self._latencies)
         self.median = median(ordered)
@@ -362,18 +334,16 @@ class ConcurrencyLimiter:
             return
         self._replies += 1
         self._throttled += throttled
-        if self._replies >= self.limit:
-            self._adapt()
-            self._replies = self._throttled = 0
-            self._reached = bool(self._waiters)
-
-    def _adapt(self) -> None:
+        if self._replies < self.limit:
+            return
         if self._throttled > THROTTLED_SHARE * self._replies:
             self._doubles = False
             self.limit = max(1, int(self.limit * DECREASE))
         elif self._reached:
             increase = self.limit if self._doubles else max(1, self.limit // 16)
             self.limit = min(self._maximum, self.limit + increase)
+        self._replies = self._throttled = 0
+        self._reached = bool(self._waiters)
 
 
 T = TypeVar("T")
@@ -424,10 +394,8 @@ class RetryScheduler:
         self._without_reply = 0
 
     def restart(self) -> None:
-        """Start again: forget that it was stopped, and what was counted."""
-        self._stopped = None
-        self._without_reply = 0
-        self._longest_wait = 0.0
+        """Forget that it was stopped, and what was counted."""
+        self._stopped, self._without_reply, self._longest_wait = None, 0, 0.0
         self.retries.clear()
 
     def notes(self) -> list[str]:
@@ -440,16 +408,10 @@ class RetryScheduler:
         self._stopped = failure
 
     async def run(self, attempt: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
-        """The result of `attempt`, which raises ReplyError where it may be repeated.
+        """The result of `attempt`, which raises ReplyError where it may be repeated; no slot is held meanwhile.
 
-        A call holds no slot while it waits for its retry.
-
-        Args:
-            attempt: Makes one attempt.
-            tokens: What the call will take of the tokens per minute.
-
-        Raises:
-            CallFailed: The attempts are used up, or no call can succeed any more.
+        tokens: what the call will take of the tokens per minute. Raises CallFailed once the attempts are used up, or no
+        call can succeed any more.
         """
         counts: Counter[str] = Counter()
         while True:
@@ -480,7 +442,11 @@ class RetryScheduler:
             if call is not None:
                 self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
             if result is not None:
-                self._count(result if isinstance(result, ReplyError) else None)
+                failed = result if isinstance(result, ReplyError) else None
+                self._replied |= failed is None
+                if failed is None or failed.reason not in NO_REPLY:
+                    self._without_reply = 0
+                self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
             self.concurrency.release()
         return result
 
@@ -488,9 +454,8 @@ class RetryScheduler:
         """Wait until a call may be sent. Raises CallFailed where none may be, or only after too long a wait."""
         delay = self.rate.server_delay(tokens)
         if self._stopped is None and delay > MAX_RETRY_AFTER:
-            raise self._wait_too_long(
-                "rate_limited", f"{self._server}: its rate limits leave no call", delay, sent=sent
-            )
+            error = ReplyError("rate_limited", f"{self._server}: its rate limits leave no call")
+            raise self._wait_too_long(error, delay, sent=sent)
         wait = self.rate.book(tokens) if self._stopped is None else 0.0
         while wait > 0 and self._stopped is None:
             await self._pause(wait)
@@ -512,13 +477,6 @@ class RetryScheduler:
             if now >= until or self._stopped is not None:
                 return
 
-    def _count(self, error: ReplyError | None) -> None:
-        """Count an attempt, while its slot is still taken. error: None where it had a result."""
-        self._replied |= error is None
-        if error is None or error.reason not in NO_REPLY:
-            self._without_reply = 0
-        self.concurrency.count_reply(throttled=error is not None and error.throttled)
-
     def _backoff(self, error: ReplyError, counts: Counter[str]) -> float:
         """The seconds before a call is tried again. Raises CallFailed where it is not."""
         rate = counts["rate_limited"]
@@ -529,27 +487,24 @@ class RetryScheduler:
         if error.wait is None:
             return backoff
         if error.wait > MAX_RETRY_AFTER:
-            raise self._wait_too_long(error.reason, error.detail, error.wait)
+            raise self._wait_too_long(error, error.wait)
         if error.reason == "rate_limited":
             self.rate.hold(error.wait)
         return error.wait + backoff
 
-    def _wait_too_long(self, reason: str, detail: str, seconds: float, *, sent: bool = True) -> CallFailed:
+    def _wait_too_long(self, error: ReplyError, seconds: float, *, sent: bool = True) -> CallFailed:
         """What to raise where the server asks for too long a wait; all further calls fail then."""
-        failure = Failure(
-            reason, f"{detail}; it asks to wait {seconds:.0f} s: run again then, what is answered is kept"
-        )
+        detail = f"{error.detail}; it asks to wait {seconds:.0f} s: run again then, what is answered is kept"
+        failure = Failure(error.reason, detail)
         self.stop(failure)
         return CallFailed(failure, fatal=True, sent=sent)
 
     def _given_up(self, error: ReplyError, counts: Counter[str]) -> CallFailed:
         """What to raise for a call whose attempts are used up; all further calls fail where the server seems down."""
-        detail = f"{error.detail} (tried {counts.total()} times)"
         self._without_reply += error.reason in NO_REPLY
         down = self._without_reply >= MAX_WITHOUT_REPLY
-        if down:
-            detail += "; it stopped answering: check that it runs, and run again, what is answered is kept"
-        failure = Failure(error.reason, detail)
+        fix = "; it stopped answering: check that it runs, and run again, what is answered is kept" if down else ""
+        failure = Failure(error.reason, f"{error.detail} (tried {counts.total()} times){fix}")
         fatal = down or (error.reason == "unreachable" and not self._replied)
         if fatal:
             self.stop(failure)

@@ -1,5 +1,4 @@
-"""The session: HTTP to one server, with replies of bounded size and redirects only within that server, and the error
-replies of servers, read from the various forms that providers give them."""
+"""HTTP to one server, with replies of bounded size and redirects only within it, and error replies of many forms."""
 
 from __future__ import annotations
 
@@ -136,14 +135,9 @@ def is_transient(fault: Fault) -> bool:
 
 
 def call_failed(fault: Fault, server: str, key: str) -> CallFailed:
-    """The exception for a fault that is not transient.
+    """The exception for a fault that is not transient. server: its name. key: the environment variable of the key.
 
     A rejected key is not quoted: servers repeat parts of it.
-
-    Args:
-        fault: The error reply.
-        server: Its name in messages.
-        key: The environment variable of the key.
     """
     reason = reason_of(fault)
     problem = f"HTTP {fault.status}" + ("" if reason == "unauthorized" else f", {fault.message}")
@@ -197,17 +191,10 @@ class Session:
     ) -> Reply:
         """The reply to one request, whatever its status.
 
-        Args:
-            method: Such as "POST".
-            url: The full address.
-            data: The body.
-            headers: In addition to those of the session.
-            into: A file to which the body of a good reply is written as it arrives; the reply then has none.
-            max_bytes: Of the reply.
-            timeout: Without it the caller has to end a request that takes too long.
+        headers: in addition to those of the session. into: a file to which the body of a good reply is written as it
+        arrives; the reply then has none. timeout: without it the caller has to end a request that takes too long.
 
-        Raises:
-            ReplyError: No reply comes, or one that cannot be read within the bounds.
+        Raises ReplyError where no reply comes, or one that cannot be read within the bounds.
         """
         timeout = timeout or self._session.timeout
         try:
@@ -223,17 +210,23 @@ class Session:
                     if isinstance(target, str):
                         return Reply(response.status, response.headers, target.encode())
                     url = target
-        except self._errors as error:
-            raise ReplyError("unreachable", f"{self._server}: {_describe(error)}") from error
+        except self._errors as error:  # a timeout has no words of its own
+            detail = f"{type(error).__name__}: {str(error) or 'the reply took too long'}"
+            raise ReplyError("unreachable", f"{self._server}: {detail}") from error
         note = f"the server redirects more than {MAX_REDIRECTS} times in a row"
         return Reply(response.status, response.headers, note.encode())
 
     async def _read(self, response: aiohttp.ClientResponse, into: IO[bytes] | None, max_bytes: int) -> bytes:
         """The body of a reply, where it is not written to `into`."""
-        encoding = _content_encoding(response)
-        unreadable = f"the reply is in the content encoding {encoding!r}, which was not asked for" if encoding else ""
+        encoding = ", ".join(response.headers.getall("Content-Encoding", ())).strip().lower()[:40]
+        unreadable = f"the reply is in the content encoding {encoding!r}, which was not asked for"
+        if encoding in ("", "identity"):
+            unreadable = ""
         if response.status != 200:
-            return unreadable.encode() or await _read_start(response)
+            body = unreadable.encode()
+            while not unreadable and (chunk := await response.content.read(MAX_ERROR_BYTES - len(body))):
+                body += chunk
+            return body
         if unreadable:
             raise ReplyError("server_error", f"{self._server}: {unreadable}")
         size = response.content_length
@@ -283,22 +276,6 @@ class Session:
         return ReplyError(TOO_LARGE, f"{self._server}: the reply is larger than {max_bytes} bytes")
 
 
-def _content_encoding(response: aiohttp.ClientResponse) -> str:
-    """The content encoding of a body, "" where it has none."""
-    if "Content-Encoding" not in response.headers:
-        return ""
-    encoding = ", ".join(response.headers.getall("Content-Encoding", ())).strip().lower()
-    return "" if encoding == "identity" else encoding[:40]
-
-
-async def _read_start(response: aiohttp.ClientResponse) -> bytes:
-    """The first bytes of an error reply."""
-    body = b""
-    while len(body) < MAX_ERROR_BYTES and (chunk := await response.content.read(MAX_ERROR_BYTES - len(body))):
-        body += chunk
-    return body
-
-
 def _redirect_target(response: aiohttp.ClientResponse) -> URL | str:
     """The address that a reply redirects to; where that is not on the same server, a note that says so."""
     from yarl import URL
@@ -311,11 +288,6 @@ def _redirect_target(response: aiohttp.ClientResponse) -> URL | str:
     if here == there:
         return target.with_user(None)
     return f"{here} redirects to {there}, which is another server, so that the request and its key are not sent there"
-
-
-def _describe(error: Exception) -> str:
-    """A connection error in words; a timeout has none of its own."""
-    return f"{type(error).__name__}: {str(error) or 'the reply took too long'}"
 
 
 def is_local(url: str) -> bool:
