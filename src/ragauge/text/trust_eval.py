@@ -27,10 +27,7 @@ REFUSAL = "I apologize, but I couldn't find an answer"
 
 
 def citations(sentence: str) -> list[tuple[int, Span]]:
-    """The numbers after an opening bracket, in order: those of [1] and [2020]; of [1, 2] only the 1.
-
-    Each with its characters, which end with the closing bracket if that follows directly.
-    """
+    """The numbers after an opening bracket with their characters: those of [1] and [2020]; of [1, 2] only the 1."""
     return [(int(found[1]), found.span()) for found in _CITED.finditer(sentence)]
 
 
