@@ -95,10 +95,10 @@ if TYPE_CHECKING:
     from ragauge.scores import Score as Score
     from ragauge.scores import Share as Share
     from ragauge.store import Store as Store
+    from ragauge.text.overlap import bertscore as bertscore
     from ragauge.text.overlap import bleu as bleu
     from ragauge.text.overlap import rouge as rouge
-    from ragauge.text.similarity import bertscore as bertscore
-    from ragauge.text.similarity import similarity as similarity
+    from ragauge.text.overlap import similarity as similarity
     from ragauge.types import Chunk as Chunk
     from ragauge.types import ChunkVerdict as ChunkVerdict
     from ragauge.types import Decomposition as Decomposition
@@ -144,8 +144,7 @@ _HOMES = {
         "run.sync": "blocking",
         "scores": "ChunkEvidence Estimate Evidence F1Counts Incidence PrecisionRecall Score Share",
         "store": "Store",
-        "text.overlap": "bleu rouge",
-        "text.similarity": "bertscore similarity",
+        "text.overlap": "bertscore bleu rouge similarity",
         "types": "Chunk ChunkVerdict Decomposition Failure Grade Identity Label Sample Statement Verdict",
     }.items()
     for name in names.split()

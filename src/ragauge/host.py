@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 def make_folder(path: Path) -> None:
-    """Create a folder and its missing parents, accessible to their owner alone; existing ones are left unchanged.
-
-    Raises OSError.
-    """
+    """Create a folder and its missing parents, accessible to their owner alone. Raises OSError."""
     for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
         missing.mkdir(mode=0o700, exist_ok=True)
 
@@ -38,10 +35,7 @@ _SWITCHES = ("ORT_DISABLE_TELEMETRY", "HF_HUB_DISABLE_TELEMETRY", "DISABLE_SAFET
 
 
 def disable_telemetry() -> None:
-    """Disable the telemetry of libraries for this process, unless its environment already sets the switches.
-
-    Libraries read these variables when they are first imported, so call this before importing any of them.
-    """
+    """Disable the telemetry of libraries for this process, unless its environment sets the switches; before import."""
     for switch in _SWITCHES:
         os.environ.setdefault(switch, "1")
 
@@ -75,10 +69,7 @@ def _may_offer(group: bytes, folder: str) -> bool:
 
 
 def version_of(package: ModuleType) -> str:
-    """The version of an installed package, of which the distribution has the same name.
-
-    It is taken from the folder of metadata next to the package if there is one, without importing importlib.metadata.
-    """
+    """The version of a package and distribution of one name, if possible without importing importlib.metadata."""
     name = package.__name__
     folders = list(Path(package.__file__ or "").parent.parent.glob(f"{name}-*.dist-info"))
     if len(folders) == 1:
@@ -124,10 +115,7 @@ T = TypeVar("T")
 
 
 def decoded(json: bytes | str | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
-    """The value of a JSON text.
-
-    Raises ValueError, with a readable message, for invalid syntax, type, encoding or depth.
-    """
+    """The value of a JSON text. Raises ValueError for invalid syntax, type, encoding or depth."""
     try:
         return decoder.decode(json)
     except UnicodeDecodeError as error:

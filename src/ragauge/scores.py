@@ -38,11 +38,8 @@ class Share(Counts, frozen=True, gc=False):
         return self.hits / self.total if self.total else None
 
 
-class Incidence(Counts, frozen=True, gc=False):
+class Incidence(Share, frozen=True, gc=False):
     """`hits` out of `total`; 0 where `total` is 0."""
-
-    hits: float
-    total: float
 
     @property
     def value(self) -> float:

@@ -37,11 +37,7 @@ _BLOCK = re.compile(r"samples-(\d{1,9})")
 
 
 class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
-    """A label from the page.
-
-    position: of the sample in the run. judgment: of the piece, in the evidence of `metric`. answer: as typed, see
-    `parse_answer`. draw: how the sample was drawn; None if the judge's verdict was shown.
-    """
+    """A label from the page: the answer as typed. draw: how the sample was drawn; None if the verdict was shown."""
 
     position: int
     metric: str
@@ -249,8 +245,7 @@ class Server(ThreadingHTTPServer):
     def admits(self, method: str, path: str, headers: Message) -> bool:
         """Whether a request may be served, by the token, the host and the origin, which a GET may lack.
 
-        A link elsewhere may be opened as a top-level page, which the linking page cannot read. A repeated header has
-        all its values, which fits none that is accepted.
+        A link elsewhere may be opened as a top-level page, which the linking page cannot read.
         """
         found = {name.lower(): ", ".join(headers.get_all(name, ())) for name in headers}
         given = path.removeprefix("/").partition("/")[0]

@@ -108,7 +108,7 @@ def test_a_metric_is_called_for_other_parameters() -> None:
         (bleu, "weights", (float("nan"),), ">= 0"),
         (bleu, "smoothing", "method2", "choose from none, method1"),
         (chrf, "order", 0, ">= 1"),
-        (chrf, "words", -1, ">= 0"),
+        (chrf, "words", -1, "at least 0"),
         (chrf, "beta", 0, "> 0"),
         (chrf, "beta", "nan", "> 0"),
         (chrf, "beta", float("inf"), "<= 100"),

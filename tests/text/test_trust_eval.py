@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.text import trust_eval
-from ragauge.text.similarity import partial_ratio
 from ragauge.text.tokens import squad_normalise
+from ragauge.text.trust_eval import partial_ratio
 
 FLAG = squad_normalise(trust_eval.REFUSAL)
 

@@ -382,10 +382,7 @@ Measure = Metric | Composite | DatasetMetric
 
 
 def over_data(metric: Metric) -> DatasetMetric:
-    """A metric whose counts make a value only when added up over the data set, such as the F1 of refusals.
-
-    Raises BadParameter for a metric without counts.
-    """
+    """A metric whose counts make a value only when added up over the data. Raises BadParameter if it has no counts."""
     counts: type[Counts] | None = metric.counts
     if counts is None or metric.parts:
         raise BadParameter(f"{metric.key} has no counts, so it cannot be pooled")
@@ -403,10 +400,7 @@ def over_data(metric: Metric) -> DatasetMetric:
 
 
 def pooled(metric: Metric) -> DatasetMetric:
-    """A metric's formula on the counts of all samples together (the micro average), so that long responses weigh more.
-
-    Raises BadParameter for a metric without counts.
-    """
+    """A metric's formula on the counts of all samples together, the micro average. Raises as `over_data`."""
     name = f"pooled({metric.spec})"
     summary = f"{metric.key} over all samples together, each counted piece weighing the same."
     counted = replace(over_data(metric), name=name, spec=name, summary=summary, label="")

@@ -269,9 +269,7 @@ def harmonic(one: float, other: float) -> float:
 
 def match_score(matched: MatchedGold, correctness: Correctness) -> float:
     """How well the response matches the gold claims: the share matched, or for a list the F1 with five enough."""
-    if correctness == "em5":
-        return list_score(matched, matched.gold).f1_top5
-    return sum(matched.claims) / len(matched.claims)
+    return calibrated_score(matched, [True] * len(matched.claims), correctness)
 
 
 def calibrated_score(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:

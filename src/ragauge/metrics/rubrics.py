@@ -15,23 +15,21 @@ from ragauge.needs.checks import grade_of
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
 from ragauge.scores import Better, Scale
 
+_RELEVANCE = (TOPICAL_MATCH, COMPLETENESS, CONCISENESS)
+_PARTS = (*(rubric.name for rubric in _RELEVANCE), "overall")
 
-@metric(
-    grade_of(TOPICAL_MATCH),
-    grade_of(COMPLETENESS),
-    grade_of(CONCISENESS),
-    parts=("topical_match", "completeness", "conciseness", "overall"),
-)
+
+@metric(*map(grade_of, _RELEVANCE), parts=_PARTS)
 def relevance_rubric(topical: Grades, complete: Grades, concise: Grades) -> Mapping[str, float]:
     """Topical match, completeness and conciseness, each 0-1, and their mean as `overall`. As in RAG Evals."""
     grades = [grades.values[0] for grades in (topical, complete, concise)]
-    return dict(zip(("topical_match", "completeness", "conciseness", "overall"), [*grades, fmean(grades)], strict=True))
+    return dict(zip(_PARTS, [*grades, fmean(grades)], strict=True))
 
 
 @metric(grade_of(CHUNK_UTILITY))
 def chunk_utility(useful: Grades) -> float | Undefined:
     """Mean usefulness (0-1) of the contexts for answering the query. As in the RAG Evals documentation."""
-    return fmean(useful.values) if useful.values else Undefined(NO_CONTEXTS)
+    return _mean_grade(useful)
 
 
 @metric(grade_of(COHERENCE), scale=(1.0, 5.0))

@@ -3,9 +3,9 @@
 "Answered" excludes refusals. "Calibrated" counts only the gold claims that some document contains, on samples that are
 answered and answerable, averaged over answered or over answerable samples.
 
-The behaviour is that of trust_eval 0.1.5, where a harmonic mean with a zero is 0, and so is a share of nothing; the few
-means of nothing that it leaves NaN are None here. Refusals are detected in the response as it is, but in the response
-without citations wherever gold claims are counted by entailment, or only those that the documents contain.
+The behaviour is that of trust_eval 0.1.5; the few means of nothing that it leaves NaN are None here. Refusals are
+detected in the response as it is, but in the response without citations wherever gold claims are counted by entailment,
+or only those that the documents contain.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from ragauge.types import Sample
 ANSWERABLE = "the documents hold an answer"
 UNANSWERABLE = "the documents hold no answer"
 REFUSED = "the response is a refusal"
-ANSWERED = "the response is an answer"
 
 
 class RefusalConfusion(Counts, frozen=True):
@@ -116,7 +115,7 @@ def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefine
 @metric(refusals, answerability, over="data")
 def reject_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the refusals whose documents hold no answer."""
-    return Share(not gold.answerable, 1) if check.refused else Undefined(ANSWERED)
+    return Share(not gold.answerable, 1) if check.refused else Undefined("the response is an answer")
 
 
 @metric(refusals, answerability, over="data")

@@ -28,8 +28,8 @@ from ragauge.needs.entailment import references_of, response_of, response_statem
 from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
+from ragauge.text.overlap import bertscore, similarity
 from ragauge.text.refusals import refusal
-from ragauge.text.similarity import bertscore, similarity
 from ragauge.types import Chunk, Label, Sample
 
 

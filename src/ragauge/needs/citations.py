@@ -76,10 +76,7 @@ def _cited_sentence(text: str, bare: str, piece: CitedPiece) -> CitedSentence:
 
 
 def parse_citations_trust_eval(sample: Sample, variant: Variant, units: Units, at_most: int) -> list[CitedSentence]:
-    """The sentences with their citations, by the rules of Trust-Eval and ALCE; `at_most` citations of each count.
-
-    ALCE reads only the first line.
-    """
+    """The sentences with their citations as in Trust-Eval, or ALCE, which reads one line; `at_most` of each count."""
     text = response_of(sample)
     if variant == "alce":
         text = text.replace("<|im_end|>", "").strip().partition("\n")[0]

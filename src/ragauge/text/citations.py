@@ -46,19 +46,17 @@ class Citation(NamedTuple):
 
 
 def citation_marks(text: str) -> list[Span]:
-    """The citation marks of a text, in order: [1], each of [1][2], [1, 2], [1-3], [1 and 2], [Doc 1], [^1], 【1】.
+    """The citation marks of a text, in order: [1], each of [1][2], [1, 2], [1-3], [Doc 1], 【1】, ([1]), [1](https://...).
 
-    A number linked to a URL, [1](https://...), is one mark with its URL, and so is ([1]) with its parentheses. Numbers
-    of four digits are years, and brackets inside code are indices; neither is a mark.
+    Numbers of four digits are years, and brackets inside code are indices; neither is a mark.
     """
     return [found.span() for found in _MARK_OR_CODE.finditer(text) if found["mark"]]
 
 
 def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> Iterator[Citation]:
-    """The citations of a text, in order, given the number of chunks.
+    """The citations of a text, in order. Numbers beyond the last chunk refer to nothing; of a range only its end does.
 
-    [0] and numbers beyond the last chunk refer to nothing; of a range beyond the last chunk only its end does. A year
-    alone in brackets is no citation, unless there are that many chunks.
+    A year alone in brackets is no citation, unless there are that many chunks.
     """
     for found in (_BRACKETED if style == "brackets" else _PARENTHESISED).finditer(text):
         if not found["mark"] or (found["year"] and chunks < int(found["year"])):

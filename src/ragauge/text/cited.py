@@ -42,7 +42,6 @@ def bibliography(text: str, layout: Sequence[Block]) -> Iterator[Block]:
 
 
 _BETWEEN_ITEMS = re.compile(r"[,;\n]")
-_BREAK = re.compile(r"\n")
 _SPACE = re.compile(r"\s*")
 _EDGES = " \t\r\n.,;•*-"
 
@@ -99,7 +98,7 @@ class _CitationReading:
         self.excluded = sorted([*self.marks, *sources])
         self._bodies = {block.start: block.body for block in layout}
         self._ends, self._starts = dict(self.marks), {end: start for start, end in self.marks}
-        self._breaks = [found.start() for found in _BREAK.finditer(text)]
+        self._breaks = [at for at, character in enumerate(text) if character == "\n"]
 
     def without_marker(self, span: Span) -> Span:
         """A span without its Markdown marker: "- ", "1. ", "## ", "> "."""

@@ -1,4 +1,4 @@
-"""Lexical overlap: ROUGE, BLEU, chrF, exact match and token F1, bit-identical to the reference implementations.
+"""Overlap and similarity of texts, bit-identical to the reference implementations.
 
 ROUGE is that of Google's rouge-score 0.1.2 (Lin, 2004), BLEU that of NLTK 3.10's `sentence_bleu` (Papineni et al.,
 2002), chrF that of sacreBLEU 2.6's `sentence_chrf` with its defaults (Popović, 2015 and 2017): case kept, whitespace
@@ -11,12 +11,13 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cached_property, reduce
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache, cached_property, reduce
 from itertools import chain
 from operator import or_
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ragauge.host import disable_telemetry, optional
 from ragauge.text.tokens import chrf_characters, chrf_words, squad_normalise, squad_tokens, stem_tokens, tokenizer_named
 
 
@@ -153,8 +154,8 @@ def rouge(
         if not re.fullmatch("rouge([1-9]|L|Lsum)", name):
             raise ValueError(f"unknown ROUGE type {name!r}; use rouge1 to rouge9, rougeL or rougeLsum")
     read = _RougeText(response, tokenizer, stemmer)
-    pairs = [_RougePair(read, _RougeText(text, tokenizer, stemmer)) for text in check_references(references)]
-    return {name: max(pair.f_measure(name) for pair in pairs) for name in types}
+    each = [_f_measures(read, _RougeText(text, tokenizer, stemmer), types) for text in check_references(references)]
+    return {name: max(values) for name, *values in zip(types, *each, strict=True)}
 
 
 class _RougeText:
@@ -175,33 +176,21 @@ class _RougeText:
         return bit_columns(self.lines)
 
 
-class _RougePair:
-    """A response and one reference."""
-
-    def __init__(self, response: _RougeText, reference: _RougeText) -> None:
-        self._response, self._reference = response, reference
-
-    def f_measure(self, name: str) -> float:
+def _f_measures(response: _RougeText, reference: _RougeText, types: Sequence[str]) -> Iterator[float]:
+    """The F-measure of each type for a response and one reference."""
+    found, expected = response.tokens, reference.tokens
+    single = len(response.lines) <= 1 and len(reference.lines) <= 1
+    longest = cache(lambda: lcs_length(expected, response.as_one_line))
+    for name in types:
         order = int(name[-1]) if name[-1].isdigit() else 1
-        response, reference = self._response.tokens, self._reference.tokens
-        if name == "rougeL":
-            hits = self._lcs_length
-        elif name == "rougeLsum":
-            hits = self._union_lcs_length()
+        if name == "rougeL" or (name == "rougeLsum" and single):
+            hits = longest()
+        elif name == "rougeLsum":  # tokens in the union of common subsequences, clipped by their count in the response
+            used = chain.from_iterable(union_lcs(line, response.as_lines) for line in reference.lines)
+            hits = clipped_matches(used, Counter(found))
         else:
-            hits = clipped_matches(ngrams(response, order), Counter(ngrams(reference, order)))
-        return _f1(hits, len(response) - order + 1, len(reference) - order + 1)
-
-    @cached_property
-    def _lcs_length(self) -> int:
-        return lcs_length(self._reference.tokens, self._response.as_one_line)
-
-    def _union_lcs_length(self) -> int:
-        """Reference tokens in the union of common subsequences, clipped by their count in the response."""
-        if len(self._response.lines) <= 1 and len(self._reference.lines) <= 1:
-            return self._lcs_length
-        used = chain.from_iterable(union_lcs(line, self._response.as_lines) for line in self._reference.lines)
-        return clipped_matches(used, Counter(self._response.tokens))
+            hits = clipped_matches(ngrams(found, order), Counter(ngrams(expected, order)))
+        yield _f1(hits, len(found) - order + 1, len(expected) - order + 1)
 
 
 def _f1(hits: int, found: int, expected: int) -> float:
@@ -318,3 +307,61 @@ def _token_f1(response: Sequence[str], reference: Sequence[str]) -> float:
     if not response or not reference:
         return float(response == reference)
     return _f1(clipped_matches(response, Counter(reference)), len(response), len(reference))
+
+
+class BertScores(NamedTuple):
+    """Precision, recall and F1 of each response."""
+
+    precision: list[float]
+    recall: list[float]
+    f1: list[float]
+
+
+def bertscore(responses: Sequence[str], references: Sequence[str]) -> BertScores:
+    """BERTScore (Zhang et al., 2020) of English responses, by the library `bert_score`.
+
+    With its default English model (roberta-large, 1.4 GB), rescaled by its baseline: 0 is the score of random pairs of
+    texts, and values may be negative.
+
+    Args:
+        responses: the texts to score.
+        references: one reference per response, in the same order.
+
+    Returns:
+        Precision, recall and F1, a list each.
+
+    Raises:
+        MissingExtra: the library is not installed.
+    """
+    disable_telemetry()
+    scorer_class = optional("BERTScore", "bertscore", "bert_score").BERTScorer
+    scorer = _loaded(scorer_class, lang="en", rescale_with_baseline=True)
+    measured = scorer.score(list(responses), list(references))
+    return BertScores(*([float(value) for value in values] for values in measured))
+
+
+@cache
+def _loaded(load: Callable[..., Any], *model: str, **options: object) -> Any:
+    return load(*model, **options)
+
+
+def similarity(responses: Sequence[str], references: Sequence[str]) -> list[float]:
+    """The cosine similarity of the embeddings of responses and references, by `sentence_transformers`.
+
+    With its model all-MiniLM-L6-v2 (90 MB), which truncates long texts.
+
+    Args:
+        responses: the texts to score.
+        references: one reference per response, in the same order.
+
+    Returns:
+        The cosine per response, in -1..1.
+
+    Raises:
+        MissingExtra: the library is not installed.
+    """
+    disable_telemetry()
+    model = optional("similarity", "similarity", "sentence_transformers").SentenceTransformer
+    encode = _loaded(model, "all-MiniLM-L6-v2").encode
+    of_responses, of_references = (encode(list(texts), normalize_embeddings=True) for texts in (responses, references))
+    return [float(value) for value in (of_responses * of_references).sum(axis=1)]

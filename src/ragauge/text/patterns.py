@@ -76,10 +76,9 @@ OPENER = re.compile(
 
 
 def is_abbreviated(left: str, right: str) -> bool:
-    """Whether `left` ends in a full stop that does not end a sentence, given the text that follows on the right.
+    """Whether `left`, which does not end in whitespace, ends in a full stop that ends no sentence before `right`.
 
-    Neither may be empty, and `left` may not end in whitespace. Titles and "e.g." never end a sentence; "Fig." and "No."
-    do not before a number; initials and "U.S." do not before a capitalised word that rarely opens a sentence.
+    Titles and "e.g." never end one; "Fig." not before a number; "U.S." not before a word that rarely opens a sentence.
     """
     first = right[:1]
     if first.islower() and _SPEECH_OR_PAUSE.search(left):

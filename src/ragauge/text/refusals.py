@@ -301,10 +301,9 @@ def _without_quotations(sentence: str) -> str:
 
 
 def refusal(text: str, instructed: str = "") -> list[Span]:
-    """The sentences by which a response declines to answer; none if it answers, even in part.
+    """The sentences by which a response declines to answer; none if it answers, even in part, or is empty.
 
-    Apologies, advice and descriptions of what the documents are about may accompany them. A sentence with other
-    information, or one that cites a document, makes the response an answer. An empty text is no refusal.
+    Apologies, advice and descriptions of what the documents are about may accompany them, without citations.
     """
     refuses = {span: is_refusal_sentence(text[slice(*span)], instructed) for span in sentences(text)}
     others = [text[slice(*span)] for span, refusing in refuses.items() if not refusing]

@@ -170,8 +170,7 @@ def rouge_tokens(text: str) -> list[str]:
 def valor_tokens(text: str) -> list[str]:
     """The tokens of Valor's sentence BLEU: words, a dollar sign with its digits, or other runs without space or period.
 
-    "It costs $25.50." gives It, costs, $25, 50; "don't" gives don, 't. Word characters are those of the `regex`
-    library, with which NLTK 3.10 compiles Valor's pattern: letters, marks, digits, connecting punctuation.
+    Word characters are those of the `regex` library, with which NLTK 3.10 compiles Valor's pattern.
     """
     return (_VALOR_TOKEN if text.isascii() else _valor_token()).findall(text)
 

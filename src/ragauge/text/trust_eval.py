@@ -3,14 +3,19 @@
 Song et al., "Measuring and enhancing trustworthiness of LLMs in RAG through grounded attributions and learning to
 refuse", ICLR 2025; citations are parsed as in ALCE (Gao et al., "Enabling large language models to generate text with
 citations", EMNLP 2023). The behaviour is that of trust_eval 0.1.5, quirks included.
+
+The partial ratio compares the shorter text with the windows of the longer at which an optimal alignment of the two has
+common runs; the choice among alignments of equal distance is part of the definition. Alignment and comparison are
+computed on bit vectors in integers (Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit
+distances", 2003).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from ragauge.text.similarity import partial_ratio
+from ragauge.text.overlap import bit_columns, lcs_length
 from ragauge.text.tokens import squad_normalise
 from ragauge.types import Span
 
@@ -22,10 +27,7 @@ REFUSAL = "I apologize, but I couldn't find an answer"
 
 
 def citations(sentence: str) -> list[tuple[int, Span]]:
-    """The numbers after an opening bracket, in order: those of [1] and [2020]; of [1, 2] only the 1.
-
-    Each with its characters, which end with the closing bracket if that follows directly.
-    """
+    """The numbers after an opening bracket with their characters: those of [1] and [2020]; of [1, 2] only the 1."""
     return [(int(found[1]), found.span()) for found in _CITED.finditer(sentence)]
 
 
@@ -37,6 +39,70 @@ def without_citations(text: str) -> str:
 def is_refusal(text: str) -> bool:
     """Whether the partial ratio of the text and the prescribed refusal exceeds 85 per cent; so "No answer." is one."""
     return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > 85
+
+
+def partial_ratio(one: str, other: str) -> int:
+    """The similarity of the shorter text and the most similar part of the longer, 0 to 100; 0 if one is empty."""
+    if not one or not other:
+        return 0
+    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    starts = {max(0, j - i) for i, j in _common_runs(shorter, longer)}
+    windows = [longer[start : start + len(shorter)] for start in starts]
+    common = ((lcs_length(list(shorter), bit_columns([list(window)])), len(window)) for window in windows)
+    return round(100 * max(2 * length / (len(shorter) + size) for length, size in common))
+
+
+def _common_runs(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
+    """Where the runs of aligned equal characters start in either text, and the ends of both."""
+    yield len(shorter), len(longer)
+    start = _common_prefix(shorter, longer)
+    end = _common_prefix(shorter[start:][::-1], longer[start:][::-1])
+    one, other = shorter[start : len(shorter) - end], longer[start : len(longer) - end]
+    aligned = {(start + i, start + j) for i, j in _aligned(one, other)}
+    aligned |= {(i, i) for i in range(start)}
+    aligned |= {(len(shorter) - k, len(longer) - k) for k in range(1, end + 1)}
+    yield from ((i, j) for i, j in aligned if (i - 1, j - 1) not in aligned)
+
+
+def _common_prefix(one: str, other: str) -> int:
+    differing = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(differing, min(len(one), len(other)))
+
+
+def _aligned(one: str, other: str) -> Iterator[tuple[int, int]]:
+    """The pairs of equal characters on the alignment of fewest edits, backtracked with deletions before insertions."""
+    rows = _distance_steps(one, other)
+    i, j = len(one), len(other)
+    while i and j:
+        if rows[j - 1][0] >> (i - 1) & 1:
+            i -= 1
+            continue
+        j -= 1
+        if j and rows[j - 1][1] >> (i - 1) & 1:
+            continue
+        i -= 1
+        if one[i] == other[j]:
+            yield i, j
+
+
+def _distance_steps(one: str, other: str) -> list[tuple[int, int]]:
+    """Per character of `other`, the positions in `one` at which the distance rises by one, and falls by one."""
+    positions: dict[str, int] = {}
+    for i, character in enumerate(one):
+        positions[character] = positions.get(character, 0) | 1 << i
+    full = (1 << len(one)) - 1
+    rises, falls = full, 0
+    rows: list[tuple[int, int]] = []
+    for character in other:
+        matches = positions.get(character, 0)
+        diagonal = (((matches & rises) + rises) ^ rises) | matches | falls
+        up = falls | ~(diagonal | rises)
+        down = diagonal & rises
+        up = up << 1 | 1
+        down <<= 1
+        rises, falls = (down | ~(diagonal | up)) & full, up & diagonal & full
+        rows.append((rises, falls))
+    return rows
 
 
 def contains(text: str, wordings: Sequence[str]) -> bool:
