@@ -31,8 +31,6 @@ from ragauge.analysis.parity import read_sheet
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
 from ragauge.judges.base import RecordingJudge
-from ragauge.judges.llm.decisions import QuestionSheet, completion_of
-from ragauge.judges.llm.decisions import read_answers as read_decisions
 from ragauge.judges.llm.packing import Pack, PromptStyle
 from ragauge.judges.llm.replies import parse_reply as read_reply
 from ragauge.judges.llm.transport.batches import read_result
@@ -108,14 +106,6 @@ VERDICTS = {
 }
 FENCED = '<think>{"1": 2}</think>\n```json\n{"1": {"label": "neutral"}, "4": {"grade": 2,},}\n```'
 STATEMENTS = {"T1": {"1": [{"text": "Ada wrote it.", "kind": "claim"}], "2": []}, "T2": {"1": ["Ada."]}}
-CHOICE = {
-    "type": "choice",
-    "name": "1",
-    "choice": "entailed",
-    "confidence": 0.4,
-    "probabilities": [{"value": "neutral", "probability": 0.15}],
-}
-DECISIONS = {"answers": [CHOICE], "usage": {"input_tokens": 3, "output_tokens": 1}}
 
 
 class Target(NamedTuple):
@@ -185,7 +175,6 @@ def targets(folder: Path) -> dict[str, Target]:
         "judges": Target(JUDGES, lambda spec: load_judges(judge_option([spec]))),
         "replies": Target([json.dumps(VERDICTS), FENCED], partial(_replied, Pack(QUESTIONS))),
         "decompositions": Target([json.dumps(STATEMENTS)], partial(_replied, Pack(TEXTS))),
-        "decisions": Target([encoded(DECISIONS)], _decided),
         "typed labels": Target(["s 1", "s 1 c 2", "y", "3.5", "?"], _typed),
     }
 
@@ -284,11 +273,6 @@ def _replied(pack: Pack, text: str) -> object:
         for rationales in (True, False)
         for quotes in (True, False)
     ]
-
-
-def _decided(body: bytes) -> object:
-    sheet = QuestionSheet()
-    return read_decisions(completion_of(body).text, sheet.add(list(QUESTIONS)))
 
 
 def _typed(text: str) -> None:

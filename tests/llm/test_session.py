@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import ragauge as rg
-from ragauge.judges.llm.decisions import decisions_judge
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.transport.batches import BatchFailed, batches
 from ragauge.judges.llm.transport.client import HttpTransport
-from ragauge.questions import Relevant
-from ragauge.types import Failure
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -151,18 +147,6 @@ def test_what_cannot_be_decoded_is_asked_for_again(spec: str, form: bytes, statu
     assert isinstance(reply, Completion)
     assert "fine" in reply.text
     assert sum(transport.retries.values()) == 3
-
-
-def test_decisions_that_cannot_be_decoded_are_asked_for_again() -> None:
-    """An over-deep reply of a decisions endpoint is asked for again, as any other that cannot be read."""
-    good = json.dumps({"answers": {"1": {"type": "noul", "noul": 0.7}}}).encode()
-
-    async def main() -> Any:
-        async with _raw(_reply(b'{"answers": ' + b"[" * 100_000), _reply(good)) as (url, _):
-            return await decisions_judge("vllm/m", base_url=url).answer([Relevant("query", "one")])
-
-    (answer,) = asyncio.run(main())
-    assert not isinstance(answer, Failure)
 
 
 def test_redirects_on_the_same_server_are_followed(kit: Kit) -> None:

@@ -12,7 +12,7 @@ FUZZ = Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz.py"
 
 TEXT = (
     "jsonl,json,csv,tsv,txt,gz,rows,columns,sheet,recordings,labels,batch results,metrics,judges,replies,"
-    "decompositions,decisions,typed labels"
+    "decompositions,typed labels"
 )
 
 

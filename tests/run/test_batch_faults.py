@@ -72,11 +72,8 @@ def test_a_batch_needs_a_model(tmp_path: Path, judge: Any) -> None:
 
 
 def test_judges_that_would_ask_by_themselves_are_refused(tmp_path: Path) -> None:
-    """Decisions endpoints, and judges made of judges, cannot be asked in a batch; the message says what can."""
-    for spec, message in (
-        ("decisions:openai/x", "cannot be asked in a batch"),
-        ("panel(openai/a,openai/b,openai/c)", "batch each of them by itself"),
-    ):
+    """Judges made of judges cannot be asked in a batch; the message says what can."""
+    for spec, message in (("panel(openai/a,openai/b,openai/c)", "batch each of them by itself"),):
         with pytest.raises(BadParameter, match=message):
             Folder.make(tmp_path / "batch", settings(tmp_path, judge={"entail": spec, "*": SPEC}))
 

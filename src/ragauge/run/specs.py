@@ -118,7 +118,6 @@ MAKERS: dict[str, Callable[[str], Any]] = {
     "lexical": _packaged("lexical"),
     "recording": _recording,
     "python": python_object,
-    "decisions": _from("llm.decisions", "decisions_judge"),
 }
 
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
@@ -131,7 +130,6 @@ DESCRIPTIONS = {
     "embedded": "in the package: CPU, offline, no key, deterministic",
     "lexical": "the same by words alone: the lightest judge, and the baseline of `judges measure`",
     "PROVIDER/MODEL": "any LLM, with options behind it: openai/gpt-4o-mini, ollama/qwen3:8b?concurrency=2",
-    "decisions:PROVIDER/MODEL": "an endpoint that answers typed questions with probabilities; cannot decompose",
     "hf/MODEL": "an NLI model of the hub or of a folder, run here by torch; answers entail alone",
     "onnx/FOLDER": "the same without torch, from what `ragauge judges export` wrote",
     "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",

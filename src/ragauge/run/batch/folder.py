@@ -123,7 +123,7 @@ def member_of(spec: str) -> BatchMember | None:
         return BatchMember(spec, judge.identity, asked)
     if hasattr(judge, "members"):
         raise BadParameter(f"{spec} is made of judges; batch each of them by itself, then run {spec}: it asks nothing")
-    if isinstance(judge, LLMJudge) or spec.startswith("decisions:"):
+    if isinstance(judge, LLMJudge):
         raise BadParameter(f"{spec} cannot be asked in a batch; judge with it in a run, or name a provider/model")
     return None
 
