@@ -288,7 +288,7 @@ def _is_example(row: Mapping[str, Any]) -> bool:
 
 
 def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
-    found = [messages(native(row.get(column))) for row in rows]
+    found = [chat for row in rows if (chat := messages(native(row.get(column))))]
     return [
         field for field in ("query", "response", "contexts") if any(content_of(one, field) is not None for one in found)
     ]

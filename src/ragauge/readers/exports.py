@@ -29,7 +29,9 @@ def messages(value: Any) -> list[Message]:
     value = [value] if isinstance(value, Mapping) or hasattr(value, "content") else value
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):  # a batch of LangChain's models
         value = value[0]
-    found = [_message(item) for item in value] if isinstance(value, list | tuple) else []
+    if not isinstance(value, list | tuple) or any(isinstance(item, str) for item in value):
+        return []
+    found = [_message(item) for item in value]
     return [one for one in found if one] if all(found) else []
 
 
@@ -88,7 +90,7 @@ def samples_of(rows: Iterable[Any], name: str) -> Iterator[Any]:
     rows = iter(rows)
     first = next(rows, None)
     found = [first, *_children(first)] if isinstance(first, Mapping) else []
-    of_trace = (_kind(span) in _KINDS and _at(span, "id") and _at(span, "trace") for span in found)
+    of_trace = (_at(span, "id") and _at(span, "trace") and _kind(span) in _KINDS for span in found)
     if not any("resourceSpans" in span for span in found) and not any(of_trace):
         yield from rows if first is None else chain([first], rows)
         return
