@@ -203,6 +203,8 @@ class Session:
 
 def _reason(error: BaseException) -> str:
     """What an error says in one line; of one in another process, what that process raised."""
+    if "InvalidAuthToken" in str(error.__cause__):
+        return "it asks for a token; set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to that of the cluster"
     cause = getattr(error, "cause", None) or error
     return str(cause).strip().partition("\n")[0]
 
