@@ -161,16 +161,16 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("signals", "code"),
+    ("number", "again", "code"),
     [
-        pytest.param((signal.SIGINT,), 130, id="Ctrl-C"),
-        pytest.param((signal.SIGTERM,), 143, id="SIGTERM", marks=pytest.mark.slow),
-        pytest.param((signal.SIGINT,) * 3, 130, id="Ctrl-C thrice", marks=pytest.mark.slow),
-        pytest.param((signal.SIGTERM,) * 3, 143, id="SIGTERM thrice", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, False, 130, id="Ctrl-C"),
+        pytest.param(signal.SIGTERM, False, 143, id="SIGTERM", marks=pytest.mark.slow),
+        pytest.param(signal.SIGINT, True, 130, id="Ctrl-C until it ends", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, True, 143, id="SIGTERM until it ends", marks=pytest.mark.slow),
     ],
 )
-def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, signals: tuple[signal.Signals, ...], code: int) -> None:
-    """Ctrl-C and SIGTERM end `ragauge run` with 130 and 143, once or again and again, with a word on how to go on.
+def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, number: signal.Signals, again: bool, code: int) -> None:
+    """Ctrl-C and SIGTERM end `ragauge run` with 130 and 143, once or until it ends, with a word on how to go on.
 
     The part can be reported, and the rest run.
     """
@@ -180,16 +180,17 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, signals: tuple[signal.S
     while _kept(store) <= 400:
         assert child.poll() is None, child.communicate()
         time.sleep(0.02)
-    for number in signals:
+    child.send_signal(number)
+    while again and child.poll() is None:
+        time.sleep(0.002)
         child.send_signal(number)
-        time.sleep(0.01)
     output, complaint = child.communicate(timeout=60)
     assert (child.returncode, output) == (code, "")
     assert "Every judgment made so far is kept in .ragauge: the same command goes on from there" in complaint
     assert "Traceback" not in complaint
 
     shown = _finish(["-m", "ragauge", "report"], tmp_path)
-    if len(signals) == 1:
+    if not again:
         assert "The run is interrupted: these are the first" in shown
     assert "faithfulness" in shown
     kept = _kept(store)

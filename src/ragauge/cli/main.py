@@ -6,13 +6,14 @@ Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate 
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from types import FrameType
@@ -82,9 +83,13 @@ def ending() -> int:
         if time.monotonic() - since > 1:  # threads that cannot be cancelled may take longer to end
             os._exit(_Ending.code)
 
-    if threading.current_thread() is threading.main_thread():
+    def handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, leave)
+            signal.signal(number, handler)
+
+    if threading.current_thread() is threading.main_thread():
+        handle(leave)
+        atexit.register(handle, signal.SIG_IGN)  # Python's finalization gives handlers back to the system, which kills
     return _Ending.code
 
 
