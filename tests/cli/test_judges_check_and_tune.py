@@ -22,12 +22,13 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_command_prints_and_writes_the_card(call: Call, folder: Path, stub_server: StubFactory) -> None:
-    """Six calls a sample; the same command again repeats the repetition alone, and the file has the figures."""
+    """Six calls a sample and the day of their price; again, the repetition alone is asked; the file has the figures."""
     server = stub_server()
     command = ("judges", "check", "-j", f"openai/gpt-4o-mini?base_url={server.url}", "--limit", 3, "-o", "card.json")
     result = call(*command)
     assert result.exit_code == 0, result.output
     assert "6 claims of 3 samples" in result.stdout
+    assert "openai/gpt-4o-mini: prices of 20" in result.stdout
     assert server.stats()["calls"] == 18
     written = json.loads((folder / "card.json").read_text())
     assert written["schema"] == "ragauge.robustness/1"

@@ -223,6 +223,18 @@ def test_a_chunk_that_contradicts_outweighs_one_that_supports() -> None:
     assert [chunk.label for chunk in merged.chunks] == [Label.ENTAILED, Label.CONTRADICTED]
 
 
+def test_support_outweighs_a_chunk_that_contradicts_where_it_is_to() -> None:
+    """With support outweighing, one part that entails is enough, and what contradicts it counts as neutral."""
+    question = Entail(("one " * 30, "two " * 30), "h")
+    found = split(question, 200, support_outweighs=True)
+    assert found is not None
+    whole = found.merge([C, E])
+    assert isinstance(whole, Verdict)
+    assert whole.entailed
+    assert [chunk.label for chunk in whole.chunks] == [Label.NEUTRAL, Label.ENTAILED]
+    assert found.merge([C, C]) == Verdict(Label.CONTRADICTED, chunks=(ChunkVerdict(Label.CONTRADICTED),) * 2)
+
+
 def test_the_most_probable_verdict_decides_among_equals() -> None:
     """Of two windows that say the same, probability and reason are those of the more probable."""
     found = split(Relevant("q", LONG), 1000)

@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.llm.judging import ask
-from tests.llm.models import Model
+from tests.llm.models import Model, perfect
 
 import ragauge as rg
 from ragauge.cli.main import main
 from ragauge.errors import UsageError
 from ragauge.judges.llm.judge import LLMJudge, prompt_style
+from ragauge.judges.llm.messages import Prompt
 from ragauge.judges.llm.prompts import SECTIONS, file_name
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.questions import Classify, Entail
+from ragauge.run.specs import JudgeFile, load_judge
 
 EXAMPLE = {
     "kind": "classify",
@@ -84,6 +86,18 @@ def test_the_prompts_are_printed_as_they_are_sent(tmp_path: Path) -> None:
     assert printed[-1] == f"version {settings(**options)['prompts']}"
 
 
+def test_the_prompts_of_a_judge_file_are_printed(tmp_path: Path) -> None:
+    """What `judges tune` wrote is shown with its examples and the version by which reports name it."""
+    file = JudgeFile(judge="openai/gpt-4o-mini?quotes=true", examples=(EXAMPLE,))
+    (tmp_path / "judge.json").write_text(file.text())
+    result = CliRunner().invoke(main, ["judges", "prompts", str(tmp_path / "judge.json")])
+    assert result.exit_code == 0, result.output
+    assert "Zanzibar has the worst singers." in result.output
+    assert '"quote"' in result.output
+    version = dict(load_judge(str(tmp_path / "judge.json")).identity.settings)["prompts"]
+    assert result.output.splitlines()[-1] == f"version {version}"
+
+
 def test_examples_are_added_from_a_file_or_in_python(tmp_path: Path) -> None:
     """The user's examples are shown with ours, in one document of the form of a call, and change the identity."""
     file = tmp_path / "examples.jsonl"
@@ -96,11 +110,57 @@ def test_examples_are_added_from_a_file_or_in_python(tmp_path: Path) -> None:
     assert settings(examples=[EXAMPLE])["prompts"].endswith(" (examples changed)")
 
 
+def test_a_report_names_changed_prompts() -> None:
+    """With the user's examples a run notes the version of the prompts and what of them changed; without, nothing."""
+
+    def model(messages: list[dict[str, str]]) -> str:
+        return perfect(Prompt(messages[0]["content"], messages[1]["content"], {}))
+
+    row = {"response": "Cats purr.", "contexts": ["Cats purr."]}
+    for options in ({"examples": [EXAMPLE]}, {}):
+        asked = rg.llm(model, name="m", **options)
+        noted = [f"m: prompts {dict(asked.identity.settings)['prompts']}."] if options else []
+        assert list(rg.evaluate([row], ["faithfulness"], asked).record.notes) == noted
+
+
 def test_own_sources_and_conflicts_are_choices_of_the_identity() -> None:
     """Each choice is a judge of its own, named by its settings."""
     assert settings(sources="claim")["sources"] == "claim"
     assert settings(conflicts="entailed")["conflicts"] == "entailed"
     assert len({str(settings(**chosen)) for chosen in ({}, {"sources": "claim"}, {"conflicts": "entailed"})}) == 3
+
+
+def test_a_line_may_depend_on_any_choice(tmp_path: Path) -> None:
+    """A line of the user's with an option and its value is sent where the judge has that value, and nowhere else."""
+    marked = ("rationales=false", "quotes=true", "sources=claim", "conflicts=entailed")
+    (tmp_path / "entail.md").write_text("# Follows?\n" + "".join(f"[{one}] For {one}.\n" for one in marked))
+    (tmp_path / "decompose.md").write_text("# Apart\n[sources=claim]As they are.\n")
+    folder = str(tmp_path)
+    assert "For " not in sent(prompts=folder)
+    for one in marked:
+        name, value = one.split("=")
+        own = sent(prompts=folder, **{name: value})
+        assert [other for other in marked if f"For {other}." in own] == [one]
+    assert len({settings(prompts=folder, rationales=given)["prompts"] for given in ("true", "false")}) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "options", "message"),
+    [
+        ("[source=claim] x", {}, "unknown option at a line of entail.md 'source'; did you mean 'sources'?"),
+        ("[sources=claims] x", {}, "unknown value of sources at a line of entail.md 'claims'; did you mean 'claim'?"),
+        ("Claims.", {"sources": "claim"}, "entail.md: no line of the section is for sources=claim; begin one with"),
+        ("Claims.", {"conflicts": "entailed"}, "entail.md: no line of the section is for conflicts=entailed"),
+    ],
+)
+def test_lines_that_do_not_fit_the_options_are_errors(
+    tmp_path: Path, line: str, options: dict[str, Any], message: str
+) -> None:
+    """A mark that is misspelt, and a choice that the user's own section says nothing of, are told, not ignored."""
+    (tmp_path / "entail.md").write_text(f"# Follows?\n{line}\n")
+    with pytest.raises(UsageError) as raised:
+        judge(prompts=str(tmp_path), **options)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(

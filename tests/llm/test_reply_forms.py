@@ -11,6 +11,7 @@ from tests.llm.judging import ask
 from tests.llm.models import Model, in_turn, perfect
 
 from ragauge.judges.llm.messages import Completion
+from ragauge.judges.llm.packing import PromptStyle
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Decomposition, Failure, Grade, Verdict
 
@@ -157,6 +158,21 @@ def test_a_fault_that_stays_is_a_failure_with_its_reason(questions: list[Questio
     assert failure.reason == "invalid_answer"
     assert fault in failure.detail
     assert len(model.prompts) == 4
+
+
+def test_support_outweighs_where_it_is_to() -> None:
+    """With conflicts=entailed both lists filled are support, and asked again if the label says the contrary."""
+    conflict = '{"1": {"label": "%s", "supports": ["S1"], "contradicts": ["S2"]}}'
+    for label, calls in ((E, 1), (C, 2)):
+        model = Model(in_turn(conflict % label, conflict % E))
+        (answer,) = ask(model, JOINT, style=PromptStyle(conflicts="entailed"))
+        assert isinstance(answer, Verdict)
+        assert answer.entailed
+        assert [chunk.label.value for chunk in answer.chunks] == [E, N]
+        assert len(model.prompts) == calls
+    (answer,) = ask(Model(lambda _: conflict % C), JOINT)
+    assert isinstance(answer, Verdict)
+    assert [chunk.label.value for chunk in answer.chunks] == [E, C]
 
 
 def test_there_are_at_least_sixty_forms() -> None:

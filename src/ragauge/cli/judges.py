@@ -25,13 +25,13 @@ from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Paths
 from ragauge.cli.run import progress_bar, stop, stoppable
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.base import Judge
+from ragauge.judges.base import Judge, notes_of
 from ragauge.questions import KINDS
 from ragauge.report.files import save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.prepare import opened_store
-from ragauge.run.specs import DESCRIPTIONS, load_judge, load_judges
+from ragauge.run.specs import DESCRIPTIONS, JudgeFile, load_judge, load_judges, read_judge_file
 from ragauge.run.sync import blocking
 from ragauge.store import Place, read_labels
 
@@ -173,19 +173,20 @@ def export_command(judge: str, folder: Path, int8: bool) -> None:
 
 
 @command.command("prompts")
-@click.argument("judge", metavar="[PROVIDER/MODEL]", default="openai/gpt-4o-mini")
+@click.argument("judge", metavar="[PROVIDER/MODEL|FILE.json]", default="openai/gpt-4o-mini")
 @click.option("--write", type=opts.OUT_FOLDER, help="Write the sections into this folder, to edit them.")
 def prompts_command(judge: str, write: Path | None) -> None:
-    """Print the instructions that an LLM judge is sent, with the options behind its name.
+    """Print the instructions that an LLM judge is sent, with the options behind its name, or those of a judge file.
 
-    A folder of edited sections is given to a judge as PROVIDER/MODEL?prompts=FOLDER; the packaged text stands for
-    sections that it lacks.
+    With structured=plain the schema of a reply follows them. A folder of edited sections is given to a judge as
+    PROVIDER/MODEL?prompts=FOLDER; the packaged text stands for sections that it lacks.
     """
     from ragauge.judges.llm.judge import prompt_style
     from ragauge.judges.llm.prompts import digest, file_name, sections, system
     from ragauge.judges.llm.providers import parse_llm_spec
 
-    style = prompt_style(parse_llm_spec(judge).options)
+    file = read_judge_file(judge) if judge.endswith(".json") else JudgeFile(judge=judge)
+    style = prompt_style(parse_llm_spec(file.judge, examples=file.examples or None).options)
     if write is None:
         for title, kinds in (("decompose", {"decompose"}), ("verdicts and grades", set(KINDS) - {"decompose"})):
             say(f"=== calls for {title} ===", *system(frozenset(kinds), style).splitlines(), "")
@@ -241,10 +242,11 @@ class _CachedJudge:
         return found
 
     def end(self) -> None:
-        """Print the usage; exit with 4 if the limit was reached."""
+        """Print the usage and the judges' notes; exit with 4 if the limit was reached."""
         budget = self.asker.budget
         if budget.spent.calls:
             say(f"calls to models: {usage_words(budget.spent)}")
+        say(*(note for judge in filter(None, [self.judge, self.baseline]) for note in notes_of(judge)))
         if budget.exceeded:
             stop(budget.reason, self._store)
 

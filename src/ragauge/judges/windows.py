@@ -56,11 +56,12 @@ class _TextPiece(NamedTuple):
     text: str
 
 
-def split(question: Question, limit: int) -> SplitQuestion | None:
+def split(question: Question, limit: int, support_outweighs: bool = False) -> SplitQuestion | None:
     """A question in parts whose texts have at most `limit` characters each.
 
     None where it fits as it is, and where it cannot be split: a trait and a grade are of a text as a whole, and a
-    long hypothesis, query or reference leaves no room.
+    long hypothesis, query or reference leaves no room. support_outweighs: whether a claim that one chunk entails and
+    another contradicts is entailed.
     """
     size = int(limit * WINDOW_SHARE)
     match question:
@@ -74,13 +75,15 @@ def split(question: Question, limit: int) -> SplitQuestion | None:
             return None
     if length + repeated <= limit or repeated > limit - size:
         return None
-    return _split_premise(question, size) if isinstance(question, Entail) else _split_text(question, size)
+    if isinstance(question, Entail):
+        return _split_premise(question, size, support_outweighs)
+    return _split_text(question, size)
 
 
-def halves(question: Question) -> SplitQuestion | None:
+def halves(question: Question, support_outweighs: bool = False) -> SplitQuestion | None:
     """A question that a model found too long, in parts of half its size; None where it cannot be split any further."""
     size = len(msgspec.json.encode(question).decode())
-    return split(question, size // 2) if size > MIN_SPLIT_CHARS else None
+    return split(question, size // 2, support_outweighs) if size > MIN_SPLIT_CHARS else None
 
 
 def split_at(question: Question, end: int) -> SplitQuestion:
@@ -114,7 +117,7 @@ def _merged_relevance(starts: Sequence[int], answers: Sequence[Answer]) -> Verdi
     return _strongest(shifted, _ACROSS_CHUNKS)
 
 
-def _split_premise(question: Entail, size: int) -> SplitQuestion:
+def _split_premise(question: Entail, size: int, support_outweighs: bool) -> SplitQuestion:
     """Chunks and windows of long chunks in their order, as many in a part as fit."""
     groups: list[list[_TextPiece]] = []
     left = 0
@@ -127,10 +130,13 @@ def _split_premise(question: Entail, size: int) -> SplitQuestion:
             groups[-1].append(_TextPiece(chunk, start, text[start:stop]))
             left -= stop - start
     parts = (msgspec.structs.replace(question, premise=tuple(piece.text for piece in group)) for group in groups)
-    return SplitQuestion(tuple(parts), lambda answers: _merged_entailment(len(question.premise), groups, answers))
+    n_chunks = len(question.premise)
+    return SplitQuestion(tuple(parts), lambda answers: _merged_entailment(n_chunks, groups, answers, support_outweighs))
 
 
-def _merged_entailment(n_chunks: int, groups: Sequence[Sequence[_TextPiece]], answers: Sequence[Answer]) -> Verdict:
+def _merged_entailment(
+    n_chunks: int, groups: Sequence[Sequence[_TextPiece]], answers: Sequence[Answer], support_outweighs: bool
+) -> Verdict:
     """Each chunk by its windows together; the whole by the parts whose verdict no other window outweighs."""
     verdicts = _verdicts(answers)
     by_chunk: list[list[ChunkVerdict]] = [[] for _ in range(n_chunks)]
@@ -142,7 +148,10 @@ def _merged_entailment(n_chunks: int, groups: Sequence[Sequence[_TextPiece]], an
     chunks = tuple(_strongest(own, _WITHIN_CHUNK) for own in by_chunk)
     pairs = zip(groups, verdicts, strict=True)
     counted = [verdict for group, verdict in pairs if not _outweighed(verdict, group, chunks)]
-    whole = _strongest(counted or [Verdict(Label.ENTAILED)], _ACROSS_CHUNKS)
+    priority = _WITHIN_CHUNK if support_outweighs else _ACROSS_CHUNKS
+    whole = _strongest(counted or [Verdict(Label.ENTAILED)], priority)
+    if support_outweighs and whole.label is Label.ENTAILED:
+        chunks = tuple(ChunkVerdict(Label.NEUTRAL) if one.label is Label.CONTRADICTED else one for one in chunks)
     return msgspec.structs.replace(whole, chunks=chunks)
 
 

@@ -60,9 +60,12 @@ class PackingPolicy(msgspec.Struct, frozen=True):
         """The calls that ask these questions, and the parts of those questions that are too long for a call."""
         calls, limit = self.packs(questions), self.limits.limit
         alone = [pack.questions[0] for pack in calls if len(pack.questions) == 1]  # as are those that are too long
-        splits = {question: found for question in alone if (found := split(question, limit(question)))}
-        parts = [splits[question].parts if question in splits else (question,) for question in questions]
-        return self.packs(chain.from_iterable(parts)) if splits else calls, splits
+        outweighs = self.style.support_outweighs
+        splits = {question: found for question in alone if (found := split(question, limit(question), outweighs))}
+        if splits:
+            parts = [splits[question].parts if question in splits else (question,) for question in questions]
+            calls = self.packs(chain.from_iterable(parts))
+        return calls, splits
 
 
 class LearnedLimits:
@@ -220,7 +223,7 @@ class CallRound:
 
     async def _ask_parts(self, question: Question) -> bool:
         """Ask a question that the server finds too long in parts, the first part first; False where that one fails."""
-        split = halves(question)
+        split = halves(question, self._style.support_outweighs)
         if split is None:
             return False
         self._add_parts(question, split)
@@ -315,13 +318,16 @@ def _halves(questions: Sequence[Question], shuffle: int | None) -> list[Pack]:
 
 
 def prompt_style(options: LLMOptions) -> PromptStyle:
-    """The prompts that options describe. Raises BadData for a folder or an example that cannot be used."""
+    """The prompts that options describe. Raises UsageError for a folder or an example that cannot be used."""
     texts = _folder_sections(Path(options.prompts)) if options.prompts else {}
     if options.examples is not None:
         texts["examples"] = f"{texts.get('examples', prompts.packaged('examples'))}\n{_own_examples(options.examples)}"
     changed = tuple((name, texts[name]) for name in prompts.SECTIONS if name in texts)
     changed = tuple((name, text) for name, text in changed if text != prompts.packaged(name))
-    return PromptStyle(options.rationales, options.quotes, options.sources, options.conflicts, changed, options.shuffle)
+    chosen = (options.rationales, options.quotes, options.sources, options.conflicts)
+    style = PromptStyle(*chosen, changed, options.shuffle)
+    prompts.check_lines(style)
+    return style
 
 
 def _folder_sections(folder: Path) -> dict[str, str]:
@@ -406,12 +412,14 @@ class LLMJudge(ModelJudge):
         return made
 
     def notes(self) -> list[str]:
-        """The transport's notes, and the number of calls whose tokens are estimated."""
+        """The transport's notes, the number of calls whose tokens are estimated, and the version of changed prompts."""
+        style = self._limits.initial.style
+        changed = [f"{self.identity.name}: prompts {prompts.digest(style)}."] if style.sections else []
         note = (
             f"{self.identity.name}: tokens and price of {self._client.estimated} calls are estimates, since the server "
             "counted none or too few; if it truncates long prompts to its window, set that window's size with context="
         )
-        return [*super().notes(), *([note] if self._client.estimated else [])]
+        return [*super().notes(), *([note] if self._client.estimated else []), *changed]
 
     async def __aenter__(self) -> Self:
         """Open the client; what was learned about the model's window is forgotten."""

@@ -39,6 +39,11 @@ class PromptStyle(msgspec.Struct, frozen=True, cache_hash=True):
     sections: tuple[tuple[str, str], ...] = ()
     shuffle: int | None = None
 
+    @property
+    def support_outweighs(self) -> bool:
+        """Whether a claim that one source entails and another contradicts is entailed."""
+        return self.conflicts == "entailed"
+
 
 class PackLimits(msgspec.Struct, frozen=True):
     """What one call may hold.

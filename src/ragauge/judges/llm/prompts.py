@@ -3,8 +3,8 @@
 A system message is the preamble, the sections of the kinds that occur, in the order of `questions.KINDS`, the sections
 on rationales and quotes, and a worked example of those kinds. It depends on nothing else: calls that ask the same kinds
 have the same prefix, which servers that cache prefixes of any length (vLLM, llama.cpp, SGLang) read once. OpenAI and
-Anthropic cache none below 1,024 tokens, which it does not reach, and where a schema is sent they put it before the
-message. All texts of a sample are JSON strings of one document, the user message.
+Anthropic cache none below 1,024 tokens, which it reaches only where one call judges both claims and traits, and where a
+schema is sent they put it before the message. All texts of a sample are JSON strings of one document, the user message.
 
 Schemas use only what strict modes and grammars of servers have in common: all properties required and no others,
 `$defs`, enums, and bounds for numbers only.
@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ragauge.errors import BadData
+from ragauge.errors import BadData, UnknownName
 from ragauge.judges.llm.messages import Prompt, Turn
 from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
 from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
@@ -34,7 +34,14 @@ FORM = 3
 SECTIONS = ("preamble", *KINDS, "why", "quote", "examples")
 
 #: The mark of a line that only counts where an option has that value, as in "[sources=claim] ...".
-_CONDITION = re.compile(r"^\[(\w+)=(\w+)\] (.*\n?)", re.MULTILINE)
+_CONDITION = re.compile(r"^\[(\w+)=(\w+)\] ?(.*\n?)", re.MULTILINE)
+
+#: The options that a line may depend on, with their values.
+_CHOICES = {
+    **dict.fromkeys(("rationales", "quotes"), ("true", "false")),
+    "sources": ("ignore", "claim"),
+    "conflicts": ("contradicted", "entailed"),
+}
 
 Json = dict[str, Any]
 
@@ -60,7 +67,26 @@ def sections(style: PromptStyle) -> dict[str, str]:
 def section(name: str, style: PromptStyle) -> str:
     """The text of a section, with the lines that apply to the style."""
     text = sections(style)[name]
-    return _CONDITION.sub(lambda found: found[3] if getattr(style, found[1], "") == found[2] else "", text).strip()
+    return _CONDITION.sub(lambda found: found[3] if _chosen(style, found[1]) == found[2] else "", text).strip()
+
+
+def _chosen(style: PromptStyle, option: str) -> str:
+    return str(getattr(style, option, "")).lower()
+
+
+def check_lines(style: PromptStyle) -> None:
+    """Raise UnknownName or BadData where lines of a user's section do not fit the options of the style."""
+    for name, text in style.sections:
+        marks, ours = ({found.group(1, 2) for found in _CONDITION.finditer(one)} for one in (text, packaged(name)))
+        for option, value in sorted(marks):
+            if option not in _CHOICES:
+                raise UnknownName(f"option at a line of {file_name(name)}", option, _CHOICES)
+            if value not in _CHOICES[option]:
+                raise UnknownName(f"value of {option} at a line of {file_name(name)}", value, _CHOICES[option])
+        for option, value in sorted(ours - marks):
+            if _chosen(style, option) == value != _chosen(PromptStyle(), option):
+                fix = f"begin one with [{option}={value}], or leave the option out"
+                raise BadData(f"{file_name(name)}: no line of the section is for {option}={value}; {fix}")
 
 
 @lru_cache(maxsize=256)

@@ -118,7 +118,7 @@ _DECODER = msgspec.json.Decoder()
 _FENCE = re.compile(r"^\s*```\w*|```\s*$")
 _STATEMENT_FIELDS = {"s", "text", "kind"}
 _VERDICT_FIELDS = {"why", "quote", "label", "supports", "contradicts", "grade"}
-_NAME = re.compile(r"\w*[^\W\d_a-z]\w*|\d[\d.,]*")
+_NAME = re.compile(r"[\d_a-z]*+[^\W\d_a-z]\w*|\d[\d.,]*")
 
 
 class ParsedReply(msgspec.Struct, frozen=True):
@@ -259,10 +259,11 @@ class _AnswerParser:
         others = " ".join(one.text for one in self._pack.questions if one is not question)  # type: ignore[union-attr]
         if not others:
             return False
-        first, _, rest = statement.partition(" ")
-        begins = [name for name in _NAME.findall(first) if re.search(rf"[\w,;] {re.escape(name)}\b", others)]
-        names = begins + _NAME.findall(rest)
-        return any(name.casefold() not in own and name in others for name in names)
+        foreign = [
+            found for found in _NAME.finditer(statement) if found[0].casefold() not in own and found[0] in others
+        ]
+        first = len(statement.partition(" ")[0])
+        return any(found.start() > first or re.search(rf"[\w,;] {re.escape(found[0])}\b", others) for found in foreign)
 
     def entailment(self, question: Entail, value: object) -> Verdict:
         item = _item(value)
@@ -270,7 +271,7 @@ class _AnswerParser:
         if ids is None:
             ids = self._ids_by_premise[question.premise] = [self._pack.sources[text] for text in question.premise]
         if len(ids) > 1 and len(known := set(ids)) > 1:
-            label, by_id = _joint(item, known)
+            label, by_id = _joint(item, known, self._style.support_outweighs)
             chunks = [_CHUNK_VERDICTS[by_id.get(id, Label.NEUTRAL)] for id in ids]
         else:
             label = _label(item, _ENTAILMENT)
@@ -351,8 +352,11 @@ def _located(statement: str, text: str, sentence: Span) -> Span:
     return sentence
 
 
-def _joint(item: ReplyItem, known: set[str]) -> tuple[Label, dict[str, Label]]:
-    """The label of a claim by all its sources, and those by single ones; a source in both lists contradicts."""
+def _joint(item: ReplyItem, known: set[str], support_outweighs: bool) -> tuple[Label, dict[str, Label]]:
+    """The label of a claim by all its sources, and those by single ones; a source in both lists contradicts.
+
+    support_outweighs: of an entailed claim no source counts as contradicting, since that would make it unsupported.
+    """
     faults: list[str] = []
     label = _tried(faults, _label, item, _ENTAILMENT)
     supports, contradicts = (
@@ -366,6 +370,10 @@ def _joint(item: ReplyItem, known: set[str]) -> tuple[Label, dict[str, Label]]:
         raise _InvalidItem('has the "label" entailed, and yet lists only sources that contradict the claim')
     if label is Label.CONTRADICTED and supports and not contradicts:
         raise _InvalidItem('has the "label" contradicted, and yet lists only sources that entail the claim')
+    if support_outweighs and label is Label.CONTRADICTED and supports:
+        raise _InvalidItem('has the "label" contradicted, and yet lists sources that entail the claim, which decide')
+    if support_outweighs and label is Label.ENTAILED:
+        contradicts = []
     return label, dict.fromkeys(supports, Label.ENTAILED) | dict.fromkeys(contradicts, Label.CONTRADICTED)
 
 
@@ -374,11 +382,11 @@ def _listed(item: ReplyItem, name: str, known: set[str], optional: bool) -> list
         raise _InvalidItem(f'has no list "{name}"')
     value = item.get(name)
     listed = [] if value is None else [value] if isinstance(value, str) and value in known else value
-    sources = ", ".join(sorted(known))
     if not isinstance(listed, list):
-        raise _InvalidItem(f'has as "{name}" {_describe(listed)}, not a list of its sources {sources}')
+        raise _InvalidItem(f'has as "{name}" {_describe(listed)}, not a list of its sources {_listing(sorted(known))}')
     for source in listed:
         if not isinstance(source, str) or source not in known:
+            sources = _listing(sorted(known))
             raise _InvalidItem(f'has in "{name}" {_describe(source)}, not one of its sources {sources}')
     return listed
 

@@ -141,10 +141,11 @@ class DeferredJudge:
 
     def _split(self, question: Question) -> SplitQuestion | None:
         """The parts of a question that is too long for a call, or that the server found too long by itself."""
-        if found := split(question, self._policy.limits.limit(question)):
+        outweighs = self._policy.style.support_outweighs
+        if found := split(question, self._policy.limits.limit(question), outweighs):
             return found
         failed = self._failed_alone(question)
-        return halves(question) if failed and failed.reason == "too_long" else None
+        return halves(question, outweighs) if failed and failed.reason == "too_long" else None
 
     def _status(self, question: Question) -> QuestionStatus | None:
         return self._wave.folder.ledger.standing(judgment_key(question, self.identity))
