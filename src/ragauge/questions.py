@@ -157,12 +157,14 @@ _encode = msgspec.json.Encoder().encode
 
 Question = Decompose | Entail | Relevant | Classify | Rate
 
-KINDS = tuple(one.__name__.lower() for one in get_args(Question))
+_KIND_OF: dict[type, str] = {one: one.__name__.lower() for one in get_args(Question)}
+
+KINDS = tuple(_KIND_OF.values())
 
 
 def kind(question: Question) -> str:
     """The kind of a question, one of KINDS."""
-    return type(question).__name__.lower()
+    return _KIND_OF[type(question)]
 
 
 def topic(question: Question) -> str:

@@ -130,7 +130,8 @@ def run_command(
         run = evaluate(data, progress=progress, engine=engine, **asked)
     for column in by:
         run.by(column)
-    run.hold_to(conditions)
+    if conditions:
+        run.hold_to(conditions)
     written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
     written += [f"{one.rstrip('/')}/run={run.id}" for one in folders]
     show_run(run, show, every=given["metrics"] is not None)

@@ -60,6 +60,7 @@ WRAPPERS: dict[str, tuple[str, ...]] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """A column name without case, spaces, hyphens, underscores and points: "Golden Response" is "goldenresponse"."""
     return "".join(letter for letter in name.casefold() if letter.isalnum())

@@ -106,6 +106,9 @@ class Budget:
 
         The first paid one runs alone, to learn its actual cost. Raises Stopped if the limit does not cover a sample.
         """
+        if self.limit is None:
+            yield
+            return
         async with self._admission:
             await self._borrow(self._begun + dollars)
             while self._begun and dollars and not (self._ended and self._covers(self._begun + dollars)):
@@ -210,11 +213,7 @@ class Dispatcher:
 
     def keys(self, questions: Iterable[Question]) -> QuestionKeys:
         """The questions with the keys of their judgments; "" for a question that no judge answers."""
-        keys = {}
-        for question in questions:
-            judge = self.router.judge_of(question)
-            keys[question] = judgment_key(question, judge.identity) if judge else ""
-        return keys
+        return _keys_of(self.router.by_judge(questions))
 
     def known(self, keys: QuestionKeys) -> KnownJudgments:
         """The judgments that people's labels or the store already hold."""
@@ -259,32 +258,33 @@ class Dispatcher:
     def _look_up(self) -> None:
         """Look up the questions that arrived together, and pass on to the judges what is not known."""
         requests, self._requests = self._requests, []
-        asked = [question for request in requests for question in request]
         try:
-            keys = self.keys(asked)
+            routed = [group for request in requests for group in self.router.by_judge(request)]
+            keys = _keys_of(routed)
             known = self.known(keys)
             if self.labels:
                 self._store.keep([self.labels[question] for question in known if question in self.labels])
         except Exception as error:
-            self._fail(asked, error)
+            self._fail(chain.from_iterable(requests), error)
             return
         self.reused += len(known)
         self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
         self._settle(known)
-        for request in requests:
-            for judge, group in self.router.by_judge(question for question in request if question not in known):
-                wanted = {question: keys[question] for question in group}
-                if judge is None:
-                    for question in group:
-                        failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
-                        self._settle({question: Judgment(question, failure, NOBODY, "")})
-                elif getattr(judge, "by_sample", 0):
-                    self._start(self._ask_for(judge, wanted))
-                elif id(judge) in self._queues:
-                    self._queues[id(judge)].extend(wanted.items())
-                else:
-                    self._queues[id(judge)] = deque(wanted.items())
-                    self._start(self._serve(judge))
+        for judge, group in routed:
+            wanted = {question: keys[question] for question in group if question not in known}
+            if not wanted:
+                continue
+            if judge is None:
+                for question in wanted:
+                    failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
+                    self._settle({question: Judgment(question, failure, NOBODY, "")})
+            elif getattr(judge, "by_sample", 0):
+                self._start(self._ask_for(judge, wanted))
+            elif id(judge) in self._queues:
+                self._queues[id(judge)].extend(wanted.items())
+            else:
+                self._queues[id(judge)] = deque(wanted.items())
+                self._start(self._serve(judge))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -386,6 +386,15 @@ class _DispatchContext:
         self._budget.record(call, reserved)
         self.calls.append(call)
         self.call_of.update(dict.fromkeys(questions, call.id))
+
+
+def _keys_of(routed: Iterable[tuple[Judge | None, Iterable[Question]]]) -> QuestionKeys:
+    """The keys of questions that are grouped by their judges; "" for a question without one."""
+    return {
+        question: judgment_key(question, judge.identity) if judge else ""
+        for judge, group in routed
+        for question in group
+    }
 
 
 async def _answers(

@@ -125,7 +125,7 @@ class SampleScoring:
     def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
         self.taken, self.stopped = 0, ""
         self._settings, self._dispatcher = settings, dispatcher
-        self._needs = [need for metric in settings.metrics for need in metric.needs]
+        self._needs = list({need.name: need for metric in settings.metrics for need in metric.needs}.values())
         self._plan_counter = None if dispatcher.budget.limit is None else PlanCounter(settings, dispatcher)
         self._stopping = False
 
@@ -263,7 +263,8 @@ async def judged(
     rounds = Rounds(sample, needs)
     while questions := rounds.questions:
         rounds.advance(await dispatcher.answer(questions))
-        settings.check_judges(dispatcher.unable)
+        if dispatcher.unable:
+            settings.check_judges(dispatcher.unable)
     scores: dict[str, ScoreRecord] = {}
     counted: dict[str, ScoreRecord] = {}
     outcomes = rounds.outcomes

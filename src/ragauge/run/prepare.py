@@ -158,7 +158,8 @@ def prepared(
     check_priced(router.unique(), max_cost)
     settings = RunSettings(metrics, router, first, reading.columns)
     opened = opened_store(store)
-    dispatcher = Dispatcher(router, opened, Budget(max_cost), labels_by_question(labels))
+    given = None if labels is None else labels_by_question(labels)
+    dispatcher = Dispatcher(router, opened, Budget(max_cost), given)
     return Prepared(reading, chain(first, samples), settings, dispatcher, opened)
 
 

@@ -163,7 +163,7 @@ class Store:
         references: dict[str, dict[str, int]] = {}
         premises: dict[tuple[str, ...], Any] = {}
         trees = [_referring(judgment.question, references, premises) for judgment in answered(judgments)]
-        judges = {judgment.judge: _encode(judgment.judge).decode() for judgment in judgments}
+        judges = {judge: _encode(judge).decode() for judge in {judgment.judge for judgment in judgments}}
         wanted = {*references, *judges.values()}
         new = texts.keep_texts(db, [text for text in wanted if text not in self._numbers])
         numbers = {text: new.get(text) or self._numbers[text] for text in wanted}

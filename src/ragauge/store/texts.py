@@ -92,9 +92,7 @@ QUERY_SIZE = 500
 class TextNumbers(dict[str, int]):
     """The numbers of texts that this process has lately written or looked up; they never change once committed."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._characters = 0
+    _characters = 0
 
     def remember(self, numbers: Mapping[str, int]) -> None:
         """Add numbers to the cache, which is emptied first when it would exceed CACHE_CHARACTERS."""
