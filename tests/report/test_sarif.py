@@ -144,9 +144,17 @@ def test_fingerprints_are_stable(data: Path, tmp_path: Path) -> None:
 def test_the_packaged_data_make_a_log(tmp_path: Path) -> None:
     """All unsupported claims that the embedded judge finds in the packaged answers are located in their file."""
     with as_file(files("ragauge.demo") / "baseline.jsonl") as path:
-        log = _log(rg.evaluate(path, "faithfulness,answer_correctness"), tmp_path)
+        run = rg.evaluate(path, "faithfulness")
+    log = _log(run, tmp_path)
     assert len(log["artifacts"]) == 1
-    assert len(log["results"]) > 15
+    unsupported = [
+        (sample["id"], sample["sample"]["response"][slice(*claim["span"])])
+        for sample in run.to_dict()["samples"]
+        for claim in sample["scores"]["faithfulness"]["evidence"] or ()
+        if claim["label"] != "entailed"
+    ]
+    assert unsupported
+    assert [(sample, text) for _, sample, text in _results(log)] == unsupported
     assert log["automationDetails"]["id"].startswith("ragauge/")
 
 
