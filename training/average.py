@@ -1,20 +1,27 @@
-"""The mean of the weights of two readers: python training/average.py ONE.pt TWO.pt OUT.pt
+"""A reader between two others: python training/average.py ONE.pt TWO.pt SHARE OUT.pt
 
-Where one was trained on from the other, what lies half-way between them often does better on texts of another kind than
-either (Wortsman et al., 2022, arXiv:2109.01903).
+Where the second was trained on from the first, what lies between their weights often does better on texts of another
+kind than either (Wortsman et al., 2022, arXiv:2109.01903). SHARE: of the second, in 0..1.
 """
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import torch
 
 
-def main(one: str, two: str, out: str) -> None:
-    """Read both, write the mean."""
-    first, second = (torch.load(file, weights_only=True, map_location="cpu")["reader"] for file in (one, two))
-    torch.save({"reader": {name: (first[name] + second[name]) / 2 for name in first}}, out)
+def main(one: str, two: str, share: str, out: str) -> None:
+    """Read both, write what lies between."""
+    first, second = (_weights(file) for file in (one, two))
+    torch.save({"reader": {name: first[name].lerp(second[name], float(share)) for name in first}}, out)
+
+
+def _weights(file: str) -> Any:
+    """The weights of a checkpoint: their running mean, where it has one."""
+    saved = torch.load(file, weights_only=True, map_location="cpu")
+    return saved.get("average", saved["reader"])
 
 
 if __name__ == "__main__":

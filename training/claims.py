@@ -14,5 +14,5 @@ def claimed(text: str, label: str, wrong: Sequence[Sequence[int]] | None, source
 
 
 def natural_claim(text: str, label: str, source: str) -> Claim:
-    """One as people wrote it: where it is not entailed, nobody told which of its characters are wrong."""
+    """One as people wrote it: where it is not entailed, which of its characters are wrong is not known."""
     return claimed(text, label, [] if label == "entailment" else None, source)

@@ -78,25 +78,25 @@ def _around(
     text = " ".join(one.text for one in chance.sample(inside, len(inside)))
     outside = [one for one in near if one not in inside]
     own = [
-        (told, label, one.source)
+        (wording, label, one.source)
         for one in inside
-        for told, label in one.claims
+        for wording, label in one.claims
         if label == "entailment" or one.source not in _VAGUE or len(inside) == 1
     ]
     absent = [
-        (told, "neutral", one.source)
+        (wording, "neutral", one.source)
         for one in outside
         if one.source not in _VAGUE
-        for told, label in one.claims
-        if label == "entailment" and not _stands(told, text)
+        for wording, label in one.claims
+        if label == "entailment" and not _stands(wording, text)
     ]
     claims = [
         *(natural_claim(*one) for one in chance.sample(own, min(_OWN, len(own)))),
-        *(natural_claim(told, label, _GONE) for told, label, _ in _likest(absent, text)),
+        *(natural_claim(wording, label, _GONE) for wording, label, _ in _likest(absent, text)),
     ]
     claims += [_joined(own, absent, chance, wrong=bool(turn % 2)) for turn in range(_JOINED)]
-    told = [claim for claim in claims if claim is not None]
-    return {"premise": text, "claims": chance.sample(told, len(told))}
+    known = [claim for claim in claims if claim is not None]
+    return {"premise": text, "claims": chance.sample(known, len(known))}
 
 
 def _filled(
@@ -128,7 +128,7 @@ def _joined(
     if wrong:
         parts.insert(place, chance.choice(false))
     join = chance.choice((". ", ". ", ", and ", "; "))
-    texts = [told.strip().rstrip(".") for told, *_ in parts]
+    texts = [wording.strip().rstrip(".") for wording, *_ in parts]
     start = sum(len(text) + len(join) for text in texts[:place])
     spans = [[start, start + len(texts[place])]] if wrong else []
     label = parts[place][1] if wrong else "entailment"
@@ -137,7 +137,7 @@ def _joined(
 
 def _robbed(premise: Premise, chance: random.Random) -> Iterator[dict[str, Any]]:
     """The premise without what holds most of a claim that it supports, and what is left unharmed."""
-    held = [told for told, label in premise.claims if label == "entailment"]
+    held = [wording for wording, label in premise.claims if label == "entailment"]
     parts = premise.text.split("\n") if premise.source == "infotabs" else plain_sentences(premise.text)
     if not held or len(parts) < 4:
         return
@@ -151,10 +151,10 @@ def _robbed(premise: Premise, chance: random.Random) -> Iterator[dict[str, Any]]
         return
     text = "\n".join(kept) if premise.source == "infotabs" else " ".join(kept)
     claims = [natural_claim(claim, "neutral", _GONE)]
-    for told, label in premise.claims:
-        mine = _words(told) - known
+    for wording, label in premise.claims:
+        mine = _words(wording) - known
         whole = mine and mine & _words(premise.text) == mine & _words(text)
-        claims += [natural_claim(told, label, premise.source)] if whole and told != claim else []
+        claims += [natural_claim(wording, label, premise.source)] if whole and wording != claim else []
     yield {"premise": text, "claims": claims}
 
 

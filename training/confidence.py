@@ -48,8 +48,8 @@ def main(pairs: Path, folder: Path) -> None:
             print(f"{name:6}{accuracy:6}  {fitted}")
     for name, rows in groupby(labelled_sets(folder), key=lambda one: dict(one.judge.settings)["by"]):
         said = list(rows)
-        if told := rights(said, asyncio.run(answered(said))):
-            print(f"| `{name}` |", " | ".join(figures(told)), "|", flush=True)
+        if verdicts := rights(said, asyncio.run(answered(said))):
+            print(f"| `{name}` |", " | ".join(figures(verdicts)), "|", flush=True)
 
 
 def labelled(rows: Iterable[Any]) -> list[Judgment]:
@@ -79,12 +79,12 @@ def rights(said: Sequence[Judgment], answers: Answers) -> list[tuple[float, bool
     ]
 
 
-def figures(told: Sequence[tuple[float, bool]]) -> list[str]:
+def figures(verdicts: Sequence[tuple[float, bool]]) -> list[str]:
     """The share that is right of all answers, then of those beyond each threshold, after the share of these."""
-    found = [f"{share([right for _, right in told]):.2f}"]
+    found = [f"{share([right for _, right in verdicts]):.2f}"]
     for least in THRESHOLDS:
-        beyond = [right for sure, right in told if sure >= least]
-        found += [f"{len(beyond) / len(told):.0%}", f"{share(beyond):.2f}"]
+        beyond = [right for sure, right in verdicts if sure >= least]
+        found += [f"{len(beyond) / len(verdicts):.0%}", f"{share(beyond):.2f}"]
     return found
 
 

@@ -80,9 +80,9 @@ def reworded(text: str, chance: random.Random) -> str:
     return " ".join(kept) if len(kept) > 4 else text
 
 
-def retold(told: Sequence[str], chance: random.Random) -> str:
+def restated(texts: Sequence[str], chance: random.Random) -> str:
     """Sentences as one claim in other words: shortened, joined, and some of their common words replaced."""
-    parts = [reworded(text, chance).rstrip(".") for text in told]
+    parts = [reworded(text, chance).rstrip(".") for text in texts]
     rate = chance.choice((0.0, 0.0, 0.1, 0.2))
     words: list[str] = []
     for word in " and ".join(parts).split():

@@ -8,7 +8,7 @@ what goes into a layer is divided, channel by channel, by a power of the most th
 pairs, bring about, and the weights are multiplied by it (SmoothQuant, Xiao et al., 2023, arXiv:2211.10438). What comes
 out of GELU is hardly below 0, and has all 255 steps above its least. Both together halve the error of rounding.
 
-The graph reads one text, or one claim about a text, at a time: with nothing beside it the answer is the same to the
+The graph reads one text, or one claim about a text, at a time: alone in its batch, the answer is the same to the
 last bit whatever else is asked, no token needs a mask, and the runtime's quickest attention serves.
 
 Inputs: ids, positions, sorts (1, tokens), sorts 0 for a text and 1 for a claim; past_0 to past_11 (1, past, width),
@@ -109,7 +109,7 @@ class Graph:
         return self.add("Mul", self._whole(eight, 0, name, rounded, columns), scales), self.constant(lost)
 
     def _scales(self, sizes: str, steps: int) -> str:
-        """A step of each row, where so many make up the most of it."""
+        """The step of each row, of which `steps` make up its largest value."""
         most = self.add("ReduceMax", sizes, self.constant([-1], np.int64), keepdims=1)
         return self.add("Mul", self.add("Max", most, self.constant(1e-9)), self.constant(1 / steps))
 

@@ -1,26 +1,27 @@
 """Fit the layers that weigh words and reader together.
 
-    python training/fit_layer.py PAIRS
+    python training/fit_layer.py PAIRS WRITTEN
 
-PAIRS: the training pairs. Writes trained.json:
+PAIRS: the training pairs. WRITTEN: the folder of the shared written data; that of training/written is added. Of the
+written rows only those are used that the reader was not trained on: of ids "e" for the fits, of ids "f" for figures.
+Writes trained.json:
 
 - "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the reader's
-  own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt. Half of them
-  stand among other premises, as the chunks of a retrieval. How sure it is, and where a half lies, is then fitted on
-  these and on claims of people in words of their own, about premises that were held out from the reader's training.
-- "contradicted" is fitted on the claims of people, whose labels tell three ways.
+  own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt, and on written
+  claims. Half of them stand among other premises, as the chunks of a retrieval. How sure it is, and where a half lies,
+  is then fitted on these and on claims of people in words of their own, about premises that were held out from the
+  reader's training.
+- "contradicted" is fitted on claims of people and written ones with labels of three kinds.
 - "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
   words with it.
-- "answers" is fitted on the single sentences of written answers (training/written), each with its own question and
-  with another answer's.
+- "answers" is fitted on the single sentences of written answers, each with its own question and with another answer's.
 
-One premise in four is held out from the fits; figures on these are printed.
+One premise of PAIRS in four is held out from the fits; figures on these are printed.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import random
 import zlib
@@ -34,6 +35,7 @@ import numpy as np
 from held_out import held_out
 from logistic import fitted, newton
 from rows import by_source, read
+from written import held as kept_for
 
 from ragauge.judges.embedded.judge import Trained, relevance, signals
 from ragauge.judges.embedded.layer import linear
@@ -52,34 +54,41 @@ SENSES = {
 #: Sources of claims of people in words of their own.
 OWN_WORDS = """olora/mnli olora/rte olora/cb snli_dev infotabs boolq cad_nli/original
     cad_nli/revised_combined conjnli_adv fever_symmetric_dev""".split()
-ASKED = frozenset({"qamr", "boolq"})  # sources whose claims are a question and an answer
-WRITTEN = Path(__file__).parent / "written/responses.jsonl.gz"
+QUESTIONS = ("boolq", "qamr")  # sources whose claims are a question and an answer
+WRITTEN = Path(__file__).parent / "written"
+WRITTEN_KINDS = ("documents", "long_claims", "short_premises", "responses")
 SEED = 5
 
 
 class Example(NamedTuple):
-    """What a layer is to say (1 or 0) of some values. kind: the group in which it is weighted."""
+    """What a layer is to say (1 or 0) of some values. kind: the group in which it is weighted. against: whether a claim
+    is contradicted, where that is known."""
 
     kind: str
     values: Mapping[str, float]
     label: float
     held: bool
+    against: float | None = None
 
 
 def main() -> None:
     """Fit each layer and write all."""
     options = argparse.ArgumentParser()
     options.add_argument("pairs", type=Path)
-    options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
+    options.add_argument("written", type=Path)
+    options.add_argument("--each", type=int, default=300, help="examples of a kind at most")
     given = options.parse_args()
     backend, chance = Trained(), random.Random(SEED)
     rows = by_source(given.pairs)
-    examples = list(supported(rows, given.each, backend, chance))
+    aside = {name: list(written_rows(given.written, name)) for name in WRITTEN_KINDS}
+    claims = [*supported(rows, given.each, backend, chance), *written(aside, given.each, backend, chance)]
+    people = list(in_own_words(rows, backend))
+    against = [one._replace(label=one.against) for one in [*people, *claims] if one.against is not None]
     layers = {
-        "entailed": calibrated(fit("entailed", examples), [*examples, *in_own_words(rows, backend)]),
-        "contradicted": fit("contradicted", in_own_words(rows, backend, "contradiction")),
+        "entailed": calibrated(fit("entailed", claims), [*claims, *people]),
+        "contradicted": fit("contradicted", against),
         "relevant": fit("relevant", nearer(rows, given.each, chance)),
-        "answers": fit("answers", answering(chance)),
+        "answers": fit("answers", answering(aside["responses"], chance)),
     }
     OUT.write_text(json.dumps(layers, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(layers, indent=1))
@@ -100,30 +109,65 @@ def supported(rows: Any, each: int, backend: Trained, chance: random.Random) -> 
                 yield Example(kind, signals(words, sentences), one.label, checked(one.premise))
 
 
-def in_own_words(rows: Any, backend: Trained, label: str = "entailment") -> Iterator[Example]:
-    """Claims of people about premises that the reader has not seen, and whether they have a label."""
+def written_rows(shared: Path, name: str) -> Iterator[Any]:
+    """The written rows of a kind that the reader was not trained on; "held" says those of ids "f"."""
+    for folder in (shared, WRITTEN):
+        for row in read(folder / f"{name}.jsonl.gz") if (folder / f"{name}.jsonl.gz").exists() else ():
+            if part := kept_for(row["id"]):
+                yield {**row, "held": part == "dev"}
+
+
+def written(aside: Mapping[str, list[Any]], each: int, backend: Trained, chance: random.Random) -> Iterator[Example]:
+    """Written claims that the reader was not trained on, half of the texts among others."""
+    for name, rows in aside.items():
+        found = [(row, *one) for row in rows for one in questions(name, row)]
+        for row, question, label in chance.sample(found, min(2 * each, len(found))):
+            if "text" in row and chance.random() < 0.5:
+                others = [other["text"] for other in chance.sample(rows, chance.randint(1, 3)) if other is not row]
+                premise = chance.sample([*question.premise, *others], len(others) + 1)
+                question = Entail(tuple(premise), question.hypothesis)
+            words, sentences = backend.joint(question)
+            if sentences:
+                against = float(label == "contradicted")
+                yield Example(name, signals(words, sentences), float(label == "entailed"), row["held"], against)
+
+
+def questions(name: str, row: Any) -> Iterator[tuple[Entail, str]]:
+    """The questions of a written row with their labels."""
+    if name != "responses":
+        yield from ((Entail((row["text"],), one["text"]), one["label"]) for one in row["claims"])
+        return
+    labels = {"supported": "entailed", "unsupported": "neutral", "contradicted": "contradicted"}
+    for one in row["sentences"]:
+        if one["label"] in labels:
+            yield Entail(tuple(row["contexts"]), one["text"]), labels[one["label"]]
+
+
+def in_own_words(rows: Any, backend: Trained) -> Iterator[Example]:
+    """Claims of people about premises that the reader has not seen."""
     for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
         words, sentences = backend.joint(Entail((row["premise"],), row["claim"]))
-        if sentences and (label == "entailment" or row["label3"] != "not_entailment"):
-            kind = row["source"].partition("/")[0]
-            yield Example(kind, signals(words, sentences), float(row["label3"] == label), checked(row["premise"]))
+        if sentences:
+            label, kind = row["label3"], row["source"].partition("/")[0]
+            against = None if label == "not_entailment" else float(label == "contradiction")
+            entailed = float(label == "entailment")
+            yield Example(kind, signals(words, sentences), entailed, checked(row["premise"]), against)
 
 
-def answering(chance: random.Random) -> Iterator[Example]:
-    """The sentences of written answers with their own question and with another's; those aside are held out."""
-    rows = list(read(WRITTEN))
+def answering(rows: Sequence[Any], chance: random.Random) -> Iterator[Example]:
+    """The sentences of written answers with their own question and with another's."""
     for row in rows:
-        aside = hashlib.sha1(str(row["id"]).encode()).hexdigest()[0] in "ef"
         other = chance.choice([one["query"] for one in rows if one is not row])
         for sentence in (one["text"] for one in row["sentences"] if one["label"] != "no_claim"):
             for query, label in ((row["query"], 1.0), (other, 0.0)):
                 if len(passage(sentence).sentences) == 1:
-                    yield Example("answers", relevance(query, sentence, relevant(query, sentence, None)), label, aside)
+                    values = relevance(query, sentence, relevant(query, sentence, None))
+                    yield Example("answers", values, label, row["held"])
 
 
 def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
     """Questions with the text that they were asked about, and with another that shares most words with them."""
-    for source in sorted(ASKED):
+    for source in QUESTIONS:
         asked = [(row["premise"], row["claim"].partition("? ")[0] + "?") for row in rows[source]]
         texts = sorted({premise for premise, _ in asked})
         words = {text: set(text.lower().split()) for text in texts}
@@ -131,9 +175,9 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
             wanted = set(query.lower().rstrip("?").split())
             others = [text for text in chance.sample(texts, 300) if text != premise]
             other = max(others, key=lambda text: len(wanted & words[text]))
-            beside = chance.sample(texts, 2) if source == "qamr" else []
+            around = chance.sample(texts, 2) if source == "qamr" else []
             for text, label in ((premise, 1.0), (other, 0.0)):
-                text = " ".join([*beside, text])
+                text = " ".join([*around, text])
                 values = relevance(query, text, relevant(query, text, None))
                 yield Example(source, values, label, checked(premise))
 
@@ -164,7 +208,7 @@ def evenly(examples: Sequence[Example]) -> Any:
 
 
 def calibrated(layer: Mapping[str, float], examples: Sequence[Example]) -> dict[str, float]:
-    """A layer with its logits stretched and shifted to tell the probability of examples; what is gained is printed."""
+    """A layer with its logits stretched and shifted to be the probability of examples; the gain is printed."""
     logits = np.array([linear(layer, one.values) for one in examples])
     labels, held = np.array([one.label for one in examples]), np.array([one.held for one in examples])
     values = np.stack([np.ones(len(logits)), logits], axis=1)

@@ -107,28 +107,28 @@ def inside(premise: str, documents: list[str], chance: random.Random) -> str:
 def from_document(text: str, other: str, chance: random.Random) -> Iterator[Example]:
     """A claim of one or two sentences that the document supports, and one that it does not."""
     own, others = edits.plain_sentences(text), edits.plain_sentences(other)
-    told = chance.sample(own, chance.choice((1, 1, 2)))
-    claim = edits.retold(told, chance)
+    chosen = chance.sample(own, chance.choice((1, 1, 2)))
+    claim = edits.restated(chosen, chance)
     yield Example("made/true", text, claim, 1)
     kind = chance.random()
     if kind < 0.35:
-        yield Example("made/removed", text.replace(chance.choice(told), ""), edits.retold(told, chance), 0)
+        yield Example("made/removed", text.replace(chance.choice(chosen), ""), edits.restated(chosen, chance), 0)
     elif kind < 0.45:
-        yield Example("made/joined", text, edits.retold([told[0], chance.choice(others)], chance), 0)
+        yield Example("made/joined", text, edits.restated([chosen[0], chance.choice(others)], chance), 0)
     else:
-        found = [edit(told[0], own + others, chance) for edit in edits.WRONG]
-        wrong = [edited for edited in found if edited and edited != told[0]]
+        found = [edit(chosen[0], own + others, chance) for edit in edits.WRONG]
+        wrong = [edited for edited in found if edited and edited != chosen[0]]
         if wrong:
-            yield Example("made/wrong", text, edits.retold([chance.choice(wrong), *told[1:]], chance), 0)
+            yield Example("made/wrong", text, edits.restated([chance.choice(wrong), *chosen[1:]], chance), 0)
 
 
 def over_document(text: str, chance: random.Random) -> Iterator[Example]:
     """A claim of three or four sentences from all over the document; and the document without one or two of them."""
-    told = chance.sample(edits.plain_sentences(text), chance.choice((3, 3, 4)))
-    yield Example("long/true", text, edits.retold(told, chance), 1)
-    for sentence in chance.sample(told, chance.choice((1, 1, 2))):
+    chosen = chance.sample(edits.plain_sentences(text), chance.choice((3, 3, 4)))
+    yield Example("long/true", text, edits.restated(chosen, chance), 1)
+    for sentence in chance.sample(chosen, chance.choice((1, 1, 2))):
         text = text.replace(sentence, "")
-    yield Example("long/removed", text, edits.retold(told, chance), 0)
+    yield Example("long/removed", text, edits.restated(chosen, chance), 0)
 
 
 def balanced(examples: list[Example]) -> Any:

@@ -165,7 +165,7 @@ def judged_unseen(data: Data, texts: Sequence[Text], embed: Embed) -> tuple[Any,
 
 
 def ablated(data: Data) -> None:
-    """Print how sentences of unseen families are told apart without each cue; each half of the folds is fitted."""
+    """Print how well sentences of unseen families are separated without each cue; each half of the folds is fitted."""
     toxic, kinds = np.array([one.toxic for one in data.examples]), np.array([kind(one) for one in data.examples])
     first = len(data.values[0]) - len(CUES)
     for name, dropped in (
@@ -193,7 +193,7 @@ def write(layer: dict[str, Any]) -> None:
 
 
 def report(data: Data, logits: Any, texts: Sequence[Text], joint: Any) -> None:
-    """Print how families unseen in fitting are told apart, sentence by sentence and in texts."""
+    """Print how well families unseen in fitting are separated, sentence by sentence and in texts."""
     families_ = np.array([one.family for one in data.examples])
     for family in sorted(set(families_)):
         own = logits[families_ == family]

@@ -3,18 +3,16 @@
     python training/groups.py PAIRS OUT [--groups 40000] [--collages 0] [--seed 1]
 
 Writes one group a line: {"premise", "claims": [{"text", "label", "wrong", "source"}]}. label: "entailment", "neutral",
-"contradiction", or "not_entailment" where the source does not tell which. wrong: the characters of the claim that the
+"contradiction", or "not_entailment" where the source does not say which. wrong: the characters of the claim that the
 premise does not support, [] for none, null where that is not known. The seed fixes everything.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import random
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -24,7 +22,7 @@ from claims import Claim, claimed, natural_claim
 from collages import collages
 from neighbours import Neighbours
 from rewordings import said_otherwise
-from rows import Row, by_source
+from rows import Row, by_source, write_groups
 
 Span = list[int]
 
@@ -64,12 +62,7 @@ def main() -> None:
     rows = by_source(given.pairs)
     found = [*natural(rows, chance), *made(rows, given.groups, chance), *collages(rows, given.collages, chance)]
     chance.shuffle(found)
-    with gzip.open(given.out, "wt", encoding="utf-8") as out:
-        out.writelines(json.dumps(group) + "\n" for group in found)
-    counts = Counter((claim["source"], claim["label"]) for group in found for claim in group["claims"])
-    for (source, label), count in sorted(counts.items()):
-        print(f"{source:32}{label:16}{count:8}")
-    print(f"{len(found)} groups, {sum(counts.values())} claims")
+    write_groups(given.out, found)
 
 
 def natural(rows: dict[str, list[Row]], chance: random.Random) -> Iterator[Row]:
@@ -84,10 +77,10 @@ def natural(rows: dict[str, list[Row]], chance: random.Random) -> Iterator[Row]:
         while premises:
             several = chance.randint(2, 5) if source in COLLAGE and chance.random() < 0.5 else 1
             taken = [premises.pop() for _ in range(min(several, len(premises)))]
-            told = [claim for premise in taken for claim in claims[premise]]
-            chance.shuffle(told)
-            for start in range(0, len(told), CLAIMS):
-                yield {"premise": " ".join(taken), "claims": told[start : start + CLAIMS]}
+            found = [claim for premise in taken for claim in claims[premise]]
+            chance.shuffle(found)
+            for start in range(0, len(found), CLAIMS):
+                yield {"premise": " ".join(taken), "claims": found[start : start + CLAIMS]}
 
 
 def made(rows: dict[str, list[Row]], count: int, chance: random.Random) -> Iterator[Row]:
@@ -121,23 +114,23 @@ def about(document: str, neighbour: str, chance: random.Random) -> Row | None:
     return {"premise": " ".join(kept), "claims": claims[: CLAIMS + 1]} if claims else None
 
 
-def _told(text: str, chance: random.Random) -> str:
+def _restated(text: str, chance: random.Random) -> str:
     """A sentence in other words: by several rewordings, or with words left out, put in and replaced."""
     text = said_otherwise(text, chance, most=5)
-    return edits.retold([text], chance) if chance.random() < 0.3 else text
+    return edits.restated([text], chance) if chance.random() < 0.3 else text
 
 
 def _several(kept: list[str], far: list[str], chance: random.Random) -> list[Claim]:
-    """Two or three sentences as one claim; and the same with one of them from elsewhere, or told wrong."""
+    """Two or three sentences as one claim; and the same with one of them from elsewhere, or stated wrongly."""
     if len(kept) < 3 or not far:
         return []
-    told = [_told(text, chance).rstrip(".") for text in chance.sample(kept, chance.choice((2, 2, 3)))]
-    at = chance.randrange(len(told))
-    wrong = _edited(told[at], edits.AGAINST, kept + far, chance) if chance.random() < 0.5 else None
+    found = [_restated(text, chance).rstrip(".") for text in chance.sample(kept, chance.choice((2, 2, 3)))]
+    at = chance.randrange(len(found))
+    wrong = _edited(found[at], edits.AGAINST, kept + far, chance) if chance.random() < 0.5 else None
     label = "contradiction" if wrong else "neutral"
-    false = [*told[:at], wrong or _told(chance.choice(far), chance).rstrip("."), *told[at + 1 :]]
+    false = [*found[:at], wrong or _restated(chance.choice(far), chance).rstrip("."), *found[at + 1 :]]
     join = chance.choice((" and ", ". ", ", and ", "; "))
-    true_text, false_text = (join.join(parts) + "." for parts in (told, false))
+    true_text, false_text = (join.join(parts) + "." for parts in (found, false))
     return [
         claimed(true_text, "entailment", [], "made/several_true"),
         claimed(false_text, label, changed(true_text, false_text) or None, "made/several_wrong"),
@@ -146,16 +139,16 @@ def _several(kept: list[str], far: list[str], chance: random.Random) -> list[Cla
 
 def _elsewhere(kept: list[str], far: list[str], chance: random.Random) -> list[Claim]:
     """What was taken out of the document, or stands elsewhere in it or in one like it; alone, and after what is so."""
-    found = [claimed(_told(text, chance), "neutral", None, "made/elsewhere") for text in far[:2]]
+    found = [claimed(_restated(text, chance), "neutral", None, "made/elsewhere") for text in far[:2]]
     if kept and far and chance.random() < 0.5:
-        true, more = _told(chance.choice(kept), chance), _told(chance.choice(far), chance)
+        true, more = _restated(chance.choice(kept), chance), _restated(chance.choice(far), chance)
         wrong = [[len(true) + 1, len(true) + 1 + len(more)]]
         found.append(claimed(f"{true} {more}", "neutral", wrong, "made/half_elsewhere"))
     return found
 
 
 def _stretch(own: list[str], start: int, words: int) -> tuple[list[str], list[str]]:
-    """The sentences from `start` on up to so many words, and the others."""
+    """The sentences from `start` on up to `words` words, and the others."""
     end = start
     while end < len(own) and sum(len(text.split()) for text in own[start : end + 1]) <= words:
         end += 1
@@ -164,13 +157,13 @@ def _stretch(own: list[str], start: int, words: int) -> tuple[list[str], list[st
 
 
 def _both(kept: list[str], others: list[str], chance: random.Random) -> Iterator[Claim]:
-    """A sentence told otherwise, and told wrong."""
+    """A sentence in other words, and stated wrongly."""
     if not kept:
         return
     sentence = chance.choice(kept)
     two = len(kept) > 1 and chance.random() < 0.15
     second = " " + said_otherwise(chance.choice(kept), chance) if two else ""
-    true = _told(sentence, chance)
+    true = _restated(sentence, chance)
     yield claimed(true + second, "entailment", [], "made/true")
     base = said_otherwise(sentence, chance, most=2)
     kinds, label = (edits.AGAINST, "contradiction") if chance.random() < 0.65 else (edits.NEUTRAL, "not_entailment")

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 _NEAREST = 6  # of which one is drawn
-_COMMON = 60  # documents in which a word stands that tells nothing
+_COMMON = 60  # documents from which on a word is too common to count
 
 
 class Neighbours:

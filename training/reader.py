@@ -35,6 +35,7 @@ class Layer(nn.Module):
         self.attended = nn.LayerNorm(WIDTH, eps=1e-12)
         self.inner, self.outer = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
         self.normed = nn.LayerNorm(WIDTH, eps=1e-12)
+        self.dropped = nn.Dropout(0.1)
 
     def forward(self, states: Tensor, seen: Tensor, mask: Tensor) -> Tensor:
         """states: (batch, tokens, WIDTH). seen: (batch, keys, WIDTH). mask: (batch, 1, tokens, keys), is added."""
@@ -42,8 +43,8 @@ class Layer(nn.Module):
             _heads(self.query(states)), _heads(self.key(seen)), _heads(self.value(seen)), attn_mask=mask
         )
         mixed = mixed.transpose(1, 2).reshape(states.shape)
-        states = self.attended(states + self.output(mixed))
-        return self.normed(states + self.outer(functional.gelu(self.inner(states))))
+        states = self.attended(states + self.dropped(self.output(mixed)))
+        return self.normed(states + self.dropped(self.outer(functional.gelu(self.inner(states)))))
 
 
 def _heads(states: Tensor) -> Tensor:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,3 +24,14 @@ def by_source(path: Path) -> dict[str, list[Row]]:
     for row in read(path):
         found[row["source"]].append(row)
     return found
+
+
+def write_groups(path: Path, groups: Sequence[Row]) -> None:
+    """Write groups of claims; print how many claims there are of each source, part ("" for training) and label."""
+    with gzip.open(path, "wt", encoding="utf-8") as out:
+        out.writelines(json.dumps(group) + "\n" for group in groups)
+    claims = [(one["source"], group.get("held", ""), one["label"]) for group in groups for one in group["claims"]]
+    counts = Counter(claims)
+    for (source, part, label), count in sorted(counts.items()):
+        print(f"{source:34}{part:6}{label:16}{count:8}")
+    print(f"{len(groups)} groups, {len(claims)} claims")

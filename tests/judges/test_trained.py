@@ -50,22 +50,22 @@ def test_what_is_reported_is_entailed(claim: str) -> None:
     assert sum(chunk.label == Label.ENTAILED for chunk in verdict.chunks) == 1
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "Marie Curie won the Nobel Prize in 1911.",
-        "The tower is 250 metres tall.",
-        "Marie Curie was not born in Warsaw.",
-    ],
-)
+@pytest.mark.parametrize("claim", ["Marie Curie won the Nobel Prize in 1911.", "Marie Curie was not born in Warsaw."])
 def test_another_value_or_a_negation_contradicts(claim: str) -> None:
     """One number with another in its place, and a negation, speak against a text."""
     assert _entail([CURIE, TOWER], claim).label == Label.CONTRADICTED
 
 
-@pytest.mark.parametrize("claim", ["Marie Curie had two daughters.", "Parking in the harbour is free on Sundays."])
-def test_what_is_not_told_is_not_entailed(claim: str) -> None:
-    """A claim on which the texts are silent is not entailed, whoever it is about."""
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Marie Curie had two daughters.",
+        "Parking in the harbour is free on Sundays.",
+        "The tower is 250 metres tall.",
+    ],
+)
+def test_what_is_not_stated_is_not_entailed(claim: str) -> None:
+    """A claim on which the texts are silent, or which has another value, is not entailed, whoever it is about."""
     assert _entail([CURIE, TOWER], claim).label != Label.ENTAILED
 
 

@@ -84,7 +84,7 @@ def test_what_changed_is_marked_and_nothing_else(before: list[str], after: list[
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_claims_about_a_document_are_labelled_as_they_were_made(seed: int) -> None:
-    """The seed fixes all; a supported claim has nothing wrong, and a contradicted one is not told in the premise."""
+    """The seed fixes all; a supported claim has nothing wrong, and a contradicted one is not in the premise."""
     group = groups.about(DOCUMENT, NEIGHBOUR, random.Random(seed))
     assert group == groups.about(DOCUMENT, NEIGHBOUR, random.Random(seed))
     assert group is not None

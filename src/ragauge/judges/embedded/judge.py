@@ -34,8 +34,10 @@ from ragauge.judges.embedded.lexical import (
     chunk_verdict,
     is_empty_answer,
     is_short_answer,
+    merged,
     read_query,
     relevant,
+    together,
     verdict,
     yes_no,
 )
@@ -53,6 +55,7 @@ else:
     np = LazyModule("numpy")
 
 _LEAST_SHARE = 0.1  # share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded
+_ADDED = 0.15  # share of a claim that sentences of several chunks must hold beyond the best one to be encoded together
 _CONTRADICTED = 0.9  # least probability: the layer was fitted where half were, and one in ten is more usual
 _ENOUGH = 8  # words of a claim that show its language
 _ENGLISH = frozenset(
@@ -62,7 +65,7 @@ _ENGLISH = frozenset(
 _CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
 _EXTREME = 6.0  # logits beyond are as good as this
 
-_RULES = "15"  # increased with every change that can change an answer
+_RULES = "16"  # increased with every change that can change an answer
 _YIELD = 32  # questions after which other coroutines may run
 
 SEEN = 4 + len(Kind)  # values that the network sees of a token
@@ -167,10 +170,12 @@ class SentenceComparison(NamedTuple):
 
 
 class _Case(NamedTuple):
-    """A question of entailment: its analysis by words, and for each chunk of the premise the windows to encode."""
+    """A question of entailment: its analysis by words, for each chunk of the premise the windows to encode, and one of
+    sentences of several chunks where these hold more of the claim than any chunk."""
 
     analysis: Analysis
     windows: tuple[tuple[str, ...], ...]
+    across: tuple[str, ...]
 
 
 class Trained(Lexical):
@@ -203,7 +208,7 @@ class Trained(Lexical):
         for question in questions:
             if isinstance(question, Entail):
                 case = self._cases[question] = self._case(question)
-                for window in chain.from_iterable(case.windows):
+                for window in chain(case.across, *case.windows):
                     new = (one for one in case.analysis.sentences if (window, one) not in self._comparisons)
                     wanted.setdefault(window, {}).update(dict.fromkeys(new))
         pending = [(window, list(sentences)) for window, sentences in wanted.items() if sentences]
@@ -237,20 +242,20 @@ class Trained(Lexical):
     def joint(self, question: Entail) -> tuple[Finding, Sequence[SentenceComparison]]:
         """The verdict by words on all chunks together, and the comparisons of the claim with their windows."""
         case = self._cases.get(question) or self._case(question)
-        by_words, windows = verdict(*case.analysis.findings), tuple(chain.from_iterable(case.windows))
+        by_words, windows = verdict(*case.analysis.findings), (*case.across, *chain.from_iterable(case.windows))
         return Finding(by_words.label, by_words.probability or 0.0), self._sentences(case.analysis, windows)
 
     def _case(self, question: Entail) -> _Case:
         analysis = analyse(question.premise, question.hypothesis, question.query)
         words = " ".join(analysis.sentences).lower().split()
         english = len(words) < _ENOUGH or not _ENGLISH.isdisjoint(words)  # which is all that the encoder reads
-        windows = (
+        windows = tuple(
             best_windows(analysis.claim, text, self._least, self._most)
             if english and plain and finding.probability < VERBATIM
             else ()
             for text, plain, finding in zip(question.premise, analysis.plain, analysis.findings.alone, strict=True)
         )
-        return _Case(analysis, tuple(windows))
+        return _Case(analysis, windows, _across(analysis, windows))
 
     def _sentences(self, analysis: Analysis, windows: Sequence[str]) -> list[SentenceComparison]:
         """The comparisons of each sentence of a claim; nothing where there are no windows."""
@@ -260,6 +265,16 @@ class Trained(Lexical):
             weights = token_weights(sentence, encoder().encoded(sentence).spans, analysis.query_length)
             found.append(SentenceComparison(known, weights))
         return found
+
+
+def _across(analysis: Analysis, windows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """The sentences of the encoded chunks that hold most of a claim each, as one window; () where that adds little."""
+    findings = [finding.best for finding, own in zip(analysis.findings.alone, windows, strict=True) if own]
+    chosen = together(analysis.claim, [best for best in findings if best])
+    held = analysis.claim.share(merged(*(one.credits for one in chosen)))
+    if len(chosen) < 2 or held < chosen[0].share + _ADDED:
+        return ()
+    return (" ".join(one.sentence.text for one in chosen),)
 
 
 def _compared(window: str, sentences: Sequence[str]) -> list[Comparison]:
