@@ -1,10 +1,12 @@
-"""Runs on Ray beside one process: python benchmarks/cluster.py [reading] [overhead] [embedded] [memory] [disturbed]
+"""Many processes compared with one: python benchmarks/cluster.py [reading] [overhead] [embedded] [memory] [disturbed]
+[duplicates]
 
 reading: what the process that reads can pass on, in samples per second of its CPU. overhead: 20,000 samples of cheap
 metrics in one process and by one and two workers. embedded: the embedded judge, likewise. memory: the peak of the
 process that reads, as its data grows. disturbed: two nodes, each started with `ray start`, on one PostgreSQL and the
 stub server of the tests; a worker is killed and PostgreSQL restarted half-way, and scores and calls are compared with
-those of one process.
+those of one process. duplicates: 16 processes score the same samples at once, each in an order of its own, on one
+PostgreSQL and the stub server, with claims and without; a duplicate is a call that another process made too.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import resource
 import signal
 import socket
@@ -34,6 +37,7 @@ from tests.llm.stub.process import StubServer
 from tests.postgres import PostgresServer, programs
 
 import ragauge as rg
+from ragauge.store import Store
 
 CHEAP = "rouge,bleu,token_f1,exact_match"
 SIZES = (10_000, 100_000, 1_000_000)
@@ -208,18 +212,63 @@ def disturb(stub: StubServer, postgres: PostgresServer, after: int) -> None:
     postgres.start()
 
 
+def duplicates(samples: int) -> None:
+    """Print how many calls 16 processes make that another has made."""
+    place = programs()
+    if place is None:
+        raise SystemExit("PostgreSQL is not installed")
+    postgres = PostgresServer(place)
+    os.environ["OPENAI_API_KEY"] = "none"
+    try:
+        with StubServer(latency=0.5, jitter=0.5) as stub:
+            for claims in (True, False):
+                stub.reset(latency=0.5, jitter=0.5)
+                store, begun = postgres.new(), time.perf_counter()
+                command = [sys.executable, __file__, "--share"]
+                shared = [json.dumps([samples, seed, stub.url, store, claims]) for seed in range(16)]
+                for one in [subprocess.Popen([*command, arguments]) for arguments in shared]:
+                    if one.wait():
+                        raise SystemExit("a process failed")
+                calls, needed = stub.stats()["calls"], 2 * samples
+                print(
+                    f"{'with' if claims else 'without'} claims: {time.perf_counter() - begun:.0f} s, {calls:,} calls",
+                    end="",
+                )
+                print(f" where {needed:,} are needed: {(calls - needed) / needed * 10_000:,.0f} duplicates per 10,000")
+    finally:
+        postgres.remove()
+
+
+def share(samples: int, seed: int, url: str, place: str, claims: bool) -> None:
+    """Score all samples in an order of one's own."""
+    rows = list(drawn(samples))
+    random.Random(seed).shuffle(rows)
+    with Store.open(place) as store:
+        if not claims:
+            store.claim = set  # type: ignore[method-assign,assignment]
+        rg.evaluate(rows, "faithfulness", f"openai/gpt-4o-mini?base_url={url}&concurrency=8", store)
+
+
 def main() -> None:
     """Measure what is named, or everything."""
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("what", nargs="*", choices=["reading", "overhead", "embedded", "memory", "disturbed", []])
-    arguments.add_argument("--samples", type=int, help="of overhead and disturbed 20,000, of embedded 400")
+    arguments.add_argument(
+        "what", nargs="*", choices=["reading", "overhead", "embedded", "memory", "disturbed", "duplicates", []]
+    )
+    arguments.add_argument(
+        "--samples", type=int, help="of overhead and disturbed 20,000, of embedded 400, of duplicates 1,000"
+    )
     arguments.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="of memory")
     arguments.add_argument("--measure", help=argparse.SUPPRESS)
+    arguments.add_argument("--share", help=argparse.SUPPRESS)
     given = arguments.parse_args()
     if given.measure:
         print(json.dumps(measured(*json.loads(given.measure))))
         return
-    what = given.what or ["reading", "overhead", "embedded", "memory", "disturbed"]
+    if given.share:
+        share(*json.loads(given.share))
+        return
+    what = given.what or ["reading", "overhead", "embedded", "memory", "disturbed", "duplicates"]
     if "reading" in what:
         reading(given.samples or 20_000)
     if "overhead" in what:
@@ -230,6 +279,8 @@ def main() -> None:
         memory(given.sizes)
     if "disturbed" in what:
         disturbed(given.samples or 20_000)
+    if "duplicates" in what:
+        duplicates(given.samples or 1_000)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 """What a store does for several writers: python benchmarks/scale.py [--store URL] [--writers 4] [--seconds 5]
 
 Each writer is a process that keeps batches of 32 judgments of its own (a claim against five chunks of 600 characters,
-six claims a sample, as benchmarks/store.py makes them) and then finds the keys that it kept, in batches of 256. Then
-all writers answer the same questions in an order of their own, looking up each batch before they answer it: a duplicate
-is a judgment that another writer had kept in between, so that it was made, and paid for, twice.
+six claims a sample, as benchmarks/store.py makes them) and then finds the keys that it kept, in batches of 256.
 
 Without --store, a file. Give an empty schema of a database that does not matter: what is written stays there.
 """
@@ -27,7 +25,6 @@ from ragauge.store import Store
 from ragauge.types import ChunkVerdict, Label, Verdict
 
 BATCH, FIND = 32, 256
-SHARED = 10_000
 
 
 def made_up(sample: int, chance: random.Random) -> list[Judgment]:
@@ -44,10 +41,9 @@ def made_up(sample: int, chance: random.Random) -> list[Judgment]:
 
 
 def write(place: str, writer: int, seconds: float) -> None:
-    """Print how many judgments were kept and found a second, once told to start; then how many were duplicates."""
+    """Print how many judgments were kept and found a second, after a line of input for each."""
     prepared = int(seconds * 4000)  # more than one writer keeps; made before the clock starts
     judgments = [one for n in range(prepared // CLAIMS) for one in made_up(n, random.Random(f"{writer} {n}"))]
-    shared = [one for n in range(SHARED // CLAIMS + 1) for one in made_up(n, random.Random(n))][:SHARED]
     with Store.open(place) as store:
         print("ready", flush=True)
         sys.stdin.readline()
@@ -62,15 +58,6 @@ def write(place: str, writer: int, seconds: float) -> None:
             found += len(store.find(keys[start : start + FIND]))
         assert found == len(keys)
         print(found / (time.perf_counter() - began), flush=True)
-        sys.stdin.readline()
-        random.Random(writer).shuffle(shared)
-        asked = 0
-        for start in range(0, len(shared), BATCH):
-            batch = shared[start : start + BATCH]
-            known = store.find([one.key for one in batch])
-            asked += len(batch) - len(known)
-            store.keep([one for one in batch if one.key not in known])
-        print(asked, flush=True)
 
 
 def main() -> None:
@@ -94,7 +81,7 @@ def main() -> None:
         ]
 
         def step() -> float:
-            """The sum of what all writers print, after all were told to go on."""
+            """The sum of what all writers print, after a line to each."""
             replies = [writer.stdout.readline() for writer in writers if writer.stdout]
             for writer in writers:
                 if writer.stdin and writer.poll() is None:
@@ -103,11 +90,10 @@ def main() -> None:
             return sum(float(reply) for reply in replies if reply != "ready\n")
 
         step()
-        kept, found, asked = step(), step(), step()
+        kept, found = step(), step()
         for writer in writers:
             writer.wait()
         print(f"{given.writers} writers: {kept:,.0f} judgments kept/s, {found:,.0f} keys found/s")
-        print(f"duplicates where all ask the same: {(asked - SHARED) / SHARED * 10_000:,.0f} per 10,000")
 
 
 if __name__ == "__main__":

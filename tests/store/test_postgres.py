@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -53,6 +56,39 @@ def test_patience_ends(postgres: PostgresServer, judgment: Make, monkeypatch: py
                 store.keep([judgment(1)])
         finally:
             postgres.start()
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A file system of four megabytes, which the server may use."""
+    folder = Path(tempfile.mkdtemp(prefix="ragauge-disk-"))
+    folder.chmod(0o755)
+    disk = folder / "disk"
+    disk.mkdir()
+    try:
+        if os.geteuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", disk]).returncode:
+            pytest.skip("only the administrator can mount a file system")
+        shutil.chown(disk, "postgres")
+        yield disk
+        subprocess.run(["umount", "--lazy", disk], check=True)
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_a_full_disk_of_the_server(postgres: PostgresServer, judgment: Make, small_disk: Path) -> None:
+    """When the server's disk is full the batch in hand is undone, with a fix in the message; with space all goes on."""
+    postgres.execute(f"CREATE TABLESPACE small LOCATION '{small_disk}'")
+    place = postgres.new()
+    with Store.open(f"{place}%20-cdefault_tablespace%3Dsmall") as store:
+        store.keep([judgment(n) for n in range(10)])
+        with pytest.raises(StoreError, match="the disk of the server is full; free some space and run again"):
+            store.keep([judgment(n) for n in range(10, 20_000)])
+        assert len(list(store.judgments())) == 10
+        subprocess.run(["mount", "-o", "remount,size=64m", small_disk], check=True)
+        store.keep([judgment(n) for n in range(10, 2000)])
+        assert len(list(store.judgments())) == 2000
+    postgres.execute(f"DROP SCHEMA {place.rpartition('%3D')[2]} CASCADE")
+    postgres.execute("DROP TABLESPACE small")
 
 
 @contextmanager

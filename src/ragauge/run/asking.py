@@ -182,6 +182,9 @@ def resolve(future: asyncio.Future[Any], value: object, error: Exception | None)
 
 NOBODY = Identity("nobody")
 
+#: Seconds for which an answer is awaited that another process is asking for.
+PATIENCE = 120.0
+
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Answer).decode
 
@@ -232,9 +235,11 @@ class Dispatcher:
             try:
                 yield
             finally:
-                for task in self._tasks:
-                    task.cancel()
-                await asyncio.gather(*self._tasks, return_exceptions=True)
+                if self._tasks:
+                    for task in self._tasks:
+                        task.cancel()
+                    await asyncio.gather(*self._tasks, return_exceptions=True)
+                    self._store.release()
 
     async def answer(self, questions: Sequence[Question]) -> KnownJudgments:
         """A judgment for each question; its answer is a Failure if no judge could answer.
@@ -262,6 +267,7 @@ class Dispatcher:
             routed = [group for request in requests for group in self.router.by_judge(request)]
             keys = _keys_of(routed)
             known = self.known(keys)
+            granted = self._store.claim([key for question, key in keys.items() if key and question not in known])
             if self.labels:
                 self._store.keep([self.labels[question] for question in known if question in self.labels])
         except Exception as error:
@@ -272,19 +278,44 @@ class Dispatcher:
         self._settle(known)
         for judge, group in routed:
             wanted = {question: keys[question] for question in group if question not in known}
-            if not wanted:
-                continue
             if judge is None:
                 for question in wanted:
                     failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
                     self._settle({question: Judgment(question, failure, NOBODY, "")})
-            elif getattr(judge, "by_sample", 0):
-                self._start(self._ask_for(judge, wanted))
-            elif id(judge) in self._queues:
-                self._queues[id(judge)].extend(wanted.items())
-            else:
-                self._queues[id(judge)] = deque(wanted.items())
-                self._start(self._serve(judge))
+                continue
+            mine = {question: key for question, key in wanted.items() if key in granted}
+            self._pass_on(judge, mine)
+            if len(mine) < len(wanted):
+                others = {question: key for question, key in wanted.items() if question not in mine}
+                self._start(self._await_others(judge, others))
+
+    def _pass_on(self, judge: Judge, keys: QuestionKeys) -> None:
+        if not keys:
+            return
+        if getattr(judge, "by_sample", 0):
+            self._start(self._ask_for(judge, keys))
+        elif id(judge) in self._queues:
+            self._queues[id(judge)].extend(keys.items())
+        else:
+            self._queues[id(judge)] = deque(keys.items())
+            self._start(self._serve(judge))
+
+    async def _await_others(self, judge: Judge, keys: QuestionKeys) -> None:
+        """Read the answers that other processes are asking for; ask what they give up, or are late with."""
+        try:
+            pause, waited = 0.05, 0.0
+            while keys:
+                await asyncio.sleep(pause)
+                pause, waited = min(2 * pause, 1.0), waited + pause
+                known = self._stored(keys)
+                self.reused += len(known)
+                self._settle(known)
+                keys = {question: key for question, key in keys.items() if question not in known}
+                granted = self._store.claim(keys.values()) if waited < PATIENCE else set(keys.values())
+                self._pass_on(judge, {question: key for question, key in keys.items() if key in granted})
+                keys = {question: key for question, key in keys.items() if key not in granted}
+        except Exception as error:
+            self._fail(keys, error)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
@@ -302,9 +333,13 @@ class Dispatcher:
 
     async def _ask_for(self, judge: Judge, keys: QuestionKeys) -> None:
         try:
-            self._settle(await self._ask(judge, keys))
+            judgments = await self._ask(judge, keys)
+            self._settle(judgments)
+            if failed := [one.key for one in judgments.values() if isinstance(one.answer, Failure)]:
+                self._store.release(failed)
         except Exception as error:
             self._fail(keys, error)
+            self._store.release(keys.values())
 
     async def _ask(self, judge: Judge, keys: QuestionKeys) -> KnownJudgments:
         """Put questions to a judge, unless writing has failed, and write the answers. Raises UsageError."""

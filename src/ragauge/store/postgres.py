@@ -7,7 +7,8 @@ import struct
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -56,8 +57,15 @@ _PAUSE = 2.0
 #: SQLSTATE codes, or classes, of what may succeed when tried again: connection exceptions, a server that shuts down or
 #: starts up, too many connections, deadlocks (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 _PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
+#: The share of the server's lock table that one process may fill with its claims.
+_CLAIM_SHARE = 0.01
 #: When the server was started, in SQL.
 _SERVER = "pg_postmaster_start_time()::text"
+
+#: How many locks the lock table of the server has room for, in SQL
+#: (https://www.postgresql.org/docs/current/runtime-config-locks.html).
+_LOCKS = """SELECT current_setting('max_locks_per_transaction')::int
+    * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)"""
 
 _GRANTS = "grant the role what `ragauge docs store` lists"
 _FIXES = {
@@ -135,12 +143,16 @@ class Postgres:
         self.url = url if isinstance(url, PostgresUrl) else PostgresUrl(str(url))
         self._lock = threading.RLock()
         self._closed = False
+        self._claimed: set[str] = set()
+        self._most_claims = 0
         try:
             self._connection: _Connection | None = _Connection(self.url)
         except psycopg.Error as error:
             raise self._error("open it", error, _UNREACHABLE) from None
         try:
             self._repeated("open it", lambda db: _prepare(db, to_read))
+            (locks,) = self.read("open it", lambda db: db.execute(_LOCKS).fetchall()[0])
+            self._most_claims = int(_CLAIM_SHARE * locks)
         except BaseException:
             self.close()
             raise
@@ -174,6 +186,39 @@ class Postgres:
             return result
 
         return self._repeated(what, attempt)
+
+    def claim(self, keys: Collection[str]) -> set[str]:
+        """Those of the keys that nobody else has claimed; see `Store.claim`.
+
+        A claim is an advisory lock of the session on the first 32 bits of a key. So as not to fill the server's lock
+        table a process holds few of them, and is granted further keys without; as it is where locking fails.
+        """
+        with self._lock:
+            free = [key for key in keys if key not in self._claimed]
+            wanted = free[: self._most_claims - len(self._claimed)]
+            try:
+                got = self._locks("pg_try_advisory_lock", wanted)
+            except psycopg.Error:
+                return set(free)
+            self._claimed |= got
+            return got.union(free[len(wanted) :])
+
+    def release(self, keys: Iterable[str] | None = None) -> None:
+        """End the claims on these keys, or all."""
+        with self._lock:
+            released = self._claimed.copy() if keys is None else self._claimed.intersection(keys)
+            self._claimed -= released
+            with suppress(psycopg.Error, StoreError):  # a lost connection has taken its locks along
+                self._locks("pg_advisory_unlock", released)
+
+    def _locks(self, function: str, keys: Collection[str]) -> set[str]:
+        """The keys for which a function of advisory locks gives true."""
+        if not keys:
+            return set()
+        sql = f"SELECT n FROM unnest(%b::integer[]) AS n WHERE {function}(hashtext('ragauge.' || current_schema), n)"
+        numbers = {key: int(key[:8], 16) - 2**31 for key in keys}
+        done = {n for (n,) in self._connected().db.execute(sql.encode(), (list(numbers.values()),))}
+        return {key for key, n in numbers.items() if n in done}
 
     def _repeated(self, what: str, work: Callable[[_Connection], T]) -> T:
         """The result of work, repeated for as long as PATIENCE where the connection is lost."""

@@ -7,7 +7,7 @@ import shutil
 import struct
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from itertools import islice
@@ -73,9 +73,12 @@ class Store:
     returns survives a crash of the process. Methods raise StoreError where the place cannot be read or written.
     """
 
+    _shared: Postgres | None = None  # where claims are made
+
     def __init__(self, database: Database | Postgres, folder: Path | None = None) -> None:
         """database: open. folder: removed with all its files when the store is closed."""
         self._opened = database
+        self._shared = None if isinstance(database, Database) else database
         self._numbers = texts.TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
@@ -150,13 +153,28 @@ class Store:
         rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
         return {judgment.key: judgment for judgment in _judgments(db, rows)}
 
+    def claim(self, keys: Collection[str]) -> set[str]:
+        """Those of the keys that nobody else is asking a judge for; of a file, all.
+
+        They are then claimed by this store, until their judgments are kept, they are released, or it is closed. Nothing
+        but `claim` heeds a claim.
+        """
+        return self._shared.claim(keys) if self._shared else set(keys)
+
+    def release(self, keys: Iterable[str] | None = None) -> None:
+        """End this store's claims on these keys, or all."""
+        if self._shared:
+            self._shared.release(keys)
+
     def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
         """Add judgments and the calls that were made for them; all of them or, where this raises, none.
 
-        An answer that is stored under the same key already is not replaced. Raises ValueError for a judgment whose
-        answer is a Failure.
+        An answer that is stored under the same key already is not replaced. Claims on the keys end.
+        Raises ValueError for a judgment whose answer is a Failure.
         """
         self._numbers.remember(self._keep(answered, made))
+        if self._shared:
+            self._shared.release([judgment.key for judgment in answered])
 
     @_in_database("write", "keep judgments")
     def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call]) -> dict[str, int]:
