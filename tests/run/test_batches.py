@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import pickle
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +91,32 @@ def test_dask_scores_partitions() -> None:
     run = rg.evaluate(rows, "token_f1,faithfulness", "lexical")
     assert [None if value != value else value for value in scored["token_f1"]] == run.values("token_f1")
     assert list(scored["faithfulness"])[:-1] == run.values("faithfulness")[:-1]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.skipif(shutil.which("java") is None, reason="Java is not installed")
+def test_spark_scores_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's `mapInArrow` gives the scores of `evaluate`; its processes keep their judgments in one store."""
+    sql = pytest.importorskip("pyspark.sql")
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    for name, value in {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}.items():
+        monkeypatch.setenv(name, value)
+    rows = _named(40)
+    score = rg.BatchScorer("token_f1,faithfulness", "lexical", tmp_path / "store")
+    config = {"spark.ui.enabled": "false", "spark.sql.warehouse.dir": str(tmp_path / "warehouse")}
+    spark = sql.SparkSession.builder.master("local[2]").config(map=config).getOrCreate()
+    try:
+        frame = spark.createDataFrame(rows).repartition(4)
+        scored = frame.mapInArrow(lambda batches: map(score, batches), from_arrow_schema(score.schema)).collect()
+    finally:
+        spark.stop()
+    run = rg.evaluate(rows, "token_f1,faithfulness", "lexical", tmp_path / "store")
+    assert run.record.asked == 0
+    expected = zip(run.values("token_f1"), run.values("faithfulness"), strict=True)
+    found = {one["id"]: (one["token_f1"], one["faithfulness"]) for one in scored}
+    assert found == dict(zip((row["id"] for row in rows), expected, strict=True))
 
 
 class _Here:

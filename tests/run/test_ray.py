@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow
 import pyarrow.csv
+import pyarrow.fs
 import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
@@ -226,7 +227,7 @@ def _closed_port() -> int:
         return int(free.getsockname()[1])
 
 
-def test_mistakes_are_told_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mistakes_are_reported_before_any_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An unknown engine, an address that does not answer, and places that hold nothing are errors of one line."""
     monkeypatch.chdir(tmp_path)
     data = str(_write(tmp_path / "data.jsonl", _rows(3)))
@@ -249,7 +250,7 @@ def test_mistakes_are_told_before_any_work(tmp_path: Path, monkeypatch: pytest.M
     assert "unknown metric 'faithfulnes'" in _complaint(data, "-m", "faithfulnes", "--engine", "ray")
 
 
-def test_a_bucket_without_rights_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bucket_without_rights_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bucket that answers 403 to everything is an error of one line, to read from as to write to."""
 
     class Forbidden(BaseHTTPRequestHandler):
@@ -273,6 +274,47 @@ def test_a_bucket_without_rights_is_told_in_one_line(monkeypatch: pytest.MonkeyP
     assert "s3://bucket/answers cannot be read: " in complaint
 
 
+@slow
+def test_buckets_are_read_and_written(tmp_path: Path) -> None:
+    """`ragauge run s3://... -o s3://...` has the scores of the same rows in one process, and leaves them in the bucket."""
+    pytest.importorskip("moto.server")
+    port = _closed_port()
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
+    environment = {**os.environ, **keys, "PYTHONPATH": str(Path(rg.__file__).parents[1])}
+    with subprocess.Popen(
+        [sys.executable, "-m", "moto.server", "--port", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
+        try:
+            while socket.socket().connect_ex(("127.0.0.1", port)):
+                assert server.poll() is None
+                time.sleep(0.1)
+            bucket = pyarrow.fs.S3FileSystem(
+                access_key="a", secret_key="b", endpoint_override=f"127.0.0.1:{port}", scheme="http",
+                region="us-east-1", allow_bucket_creation=True,
+            )  # fmt: skip
+            bucket.create_dir("bucket")
+            for part in range(3):
+                path = _write(tmp_path / "answers" / f"{part}.parquet", _rows(30)[10 * part : 10 * part + 10])
+                with bucket.open_output_stream(f"bucket/answers/{path.name}") as file:
+                    file.write(path.read_bytes())
+            command = ["run", "s3://bucket/answers/*.parquet", "-m", METRICS, "-j", "lexical", "--engine", "ray"]
+            subprocess.run(
+                [sys.executable, "-m", "ragauge", *command, "--store", "store", "-o", "s3://bucket/scores/"],
+                check=True,
+                cwd=tmp_path,
+                env={**environment, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"},
+                capture_output=True,
+                timeout=600,
+            )
+            run = rg.Run.open(tmp_path / "store")
+            written = pyarrow.parquet.read_table(f"bucket/scores/run={run.record.id}", filesystem=bucket)
+        finally:
+            server.kill()
+    plain = rg.evaluate(_rows(30), METRICS, "lexical")
+    assert run.estimates == plain.estimates
+    assert sorted(written["token_f1"].to_pylist()) == sorted(plain.values("token_f1"))
+
+
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where Ray is not installed, the error gives the command that installs it."""
     monkeypatch.setitem(sys.modules, "ray", None)
@@ -281,7 +323,7 @@ def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @slow
-def test_what_cannot_be_sent_is_told_before_any_work(cluster: Any) -> None:
+def test_what_cannot_be_sent_is_reported_before_any_work(cluster: Any) -> None:
     """A judge that holds a lock cannot be pickled, which is an error of one line that says what to give instead."""
     lock = threading.Lock()
 
