@@ -77,7 +77,7 @@ def alone(*arguments: Any) -> dict[str, float]:
 
 @contextmanager
 def written(samples: int) -> Iterator[str]:
-    """A file of so many samples."""
+    """A file of this many samples."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "data.jsonl"
         with path.open("w", encoding="utf-8") as file:
@@ -203,7 +203,7 @@ def disturbed(samples: int) -> None:
 
 
 def disturb(stub: StubServer, postgres: PostgresServer, after: int) -> None:
-    """Kill a worker once so many calls were made, and then restart PostgreSQL."""
+    """Kill a worker after this number of calls, and then restart PostgreSQL."""
     while stub.stats()["calls"] < after:
         time.sleep(0.1)
     os.kill(workers_of(os.getpid())[0], signal.SIGKILL)

@@ -162,9 +162,9 @@ class Outcomes:
         outcome = "not applicable" if report.outcome == "skipped" else report.outcome
         self.counts[outcome] += 1
         if outcome in self.causes:
-            told = report.longrepr
-            crash = getattr(told, "reprcrash", None)
-            cause = told[2] if isinstance(told, tuple) else crash.message if crash else str(told).splitlines()[-1]
+            text = report.longrepr
+            crash = getattr(text, "reprcrash", None)
+            cause = text[2] if isinstance(text, tuple) else crash.message if crash else str(text).splitlines()[-1]
             self.causes[outcome].append((report.nodeid, " ".join(cause.split())[:160]))
 
 

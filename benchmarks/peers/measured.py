@@ -42,7 +42,7 @@ def task() -> Task:
 
 
 def measure(work: Callable[[], Any], unscored: Callable[[Any], int], more: Mapping[str, float] | None = None) -> None:
-    """Do the work when told to, and print what it took. unscored: counts by what the work returned. more: to print."""
+    """Do the work after a line of input, and print what it took. unscored: counts by the result. more: to print."""
     tell("ready")
     sys.stdin.readline()
     began, cpu = time.perf_counter(), time.process_time()

@@ -63,7 +63,7 @@ class App:
     def __init__(self, store: Store, by: str) -> None:
         self._store, self._by = store, by
         self._lock = threading.Lock()  # one thread makes what is kept while others wait
-        self._ended = lru_cache(8)(lambda run: _parts(Run.open(store, run)))  # of so many ended runs
+        self._ended = lru_cache(8)(lambda run: _parts(Run.open(store, run)))  # of the last ended runs
         self._labellings: dict[str, Labelling] = {}
         served = '<script type="application/json" id="served">{}</script>'  # in place of the data of a single file
         self._page = page("ragauge", "'self'", "view").replace("<!-- data -->", served).encode()

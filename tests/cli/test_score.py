@@ -23,7 +23,7 @@ def lines(rows: list[dict[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def told(output: str) -> list[dict[str, Any]]:
+def parsed(output: str) -> list[dict[str, Any]]:
     """The objects of JSON Lines."""
     return [json.loads(line) for line in output.splitlines()]
 
@@ -33,7 +33,7 @@ def test_a_line_comes_out_for_each_that_goes_in(call: Call, rows: list[dict[str,
     result = call("score", "-", "-m", "faithfulness,bleu", input=lines(rows))
     call("run", "data.jsonl", "-m", "faithfulness,bleu", "-o", "run.jsonl")
     of_a_run = [json.loads(line) for line in Path("run.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert told(result.stdout) == [{"line": n, **one} for n, one in enumerate(of_a_run, start=1)]
+    assert parsed(result.stdout) == [{"line": n, **one} for n, one in enumerate(of_a_run, start=1)]
     assert result.stderr.splitlines() == ["6 lines, 0 without scores"]
     assert result.exit_code == 0
 
@@ -52,7 +52,7 @@ BAD = {
 def test_a_bad_line_does_not_end_the_stream(call: Call, rows: list[dict[str, Any]], line: str) -> None:
     """A bad line gives its number and an error that says what is wrong and how to fix it; the lines after it go on."""
     result = call("score", "-", "-m", "faithfulness", input=lines(rows[:1]) + line + "\n" + lines(rows[1:2]))
-    first, bad, last = told(result.stdout)
+    first, bad, last = parsed(result.stdout)
     assert (bad["line"], set(bad)) == (2, {"line", "error"})
     assert BAD[line] in bad["error"]
     assert (first["line"], last["line"], last["scores"]["faithfulness"]["value"]) == (1, 3, 1.0)
@@ -65,7 +65,7 @@ def test_bytes_that_are_no_text(start: Start, folder: Path, rows: list[dict[str,
     (folder / "in").write_bytes(b"\xef\xbb\xbf" + row + b"\r\n\xff\n\n" + row)
     with (folder / "in").open() as source:
         output, _ = start("score", "-", "-m", "rouge", stdin=source).communicate(timeout=120)
-    first, not_text, last = told(output)
+    first, not_text, last = parsed(output)
     assert "scores" in first
     assert (not_text["line"], last["line"]) == (2, 4)
     assert "not UTF-8: byte 0xff at offset 0; write the line as UTF-8" in not_text["error"]
@@ -102,7 +102,7 @@ def test_exit_codes_of_an_empty_and_of_a_useless_stream(call: Call) -> None:
 def test_metrics_that_a_line_lacks_the_fields_for_are_named(call: Call, rows: list[dict[str, Any]]) -> None:
     """A metric asked for by name that cannot be measured on a line is under "left_out" with the reason."""
     del rows[0]["references"]
-    first, second = told(call("score", "-", "-m", "faithfulness,bleu", input=lines(rows[:2])).stdout)
+    first, second = parsed(call("score", "-", "-m", "faithfulness,bleu", input=lines(rows[:2])).stdout)
     assert list(first["scores"]) == ["faithfulness"]
     assert "'references'" in first["left_out"]["bleu"]
     assert "left_out" not in second

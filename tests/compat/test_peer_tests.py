@@ -33,7 +33,7 @@ def run(source: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_outcomes_are_counted_with_their_causes(tmp_path: Path) -> None:
-    """A test passes, fails, or uses what the door has not, which is told apart; the checkout stays as it is."""
+    """A test passes, fails, or uses what the door has not, which counts apart; the checkout stays as it is."""
     pytest.importorskip("pydantic")
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_base.py").write_text(TESTS, encoding="utf-8")

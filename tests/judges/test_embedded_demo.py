@@ -33,7 +33,7 @@ def contexts(row: dict[str, Any]) -> tuple[str, ...]:
     return tuple(chunk["text"] for chunk in row["contexts"])
 
 
-def told() -> Iterator[tuple[dict[str, Any], str, str]]:
+def chunk_sentences() -> Iterator[tuple[dict[str, Any], str, str]]:
     """Each sentence of each chunk of the candidate, with its row and chunk."""
     for row in rows("candidate"):
         for chunk in contexts(row):
@@ -62,12 +62,12 @@ def exchanged(chunk: str, sentence: str) -> str | None:
 
 def test_what_stands_in_a_chunk_is_entailed_whatever_the_query(label: Labelling) -> None:
     """Of the sentences copied from a chunk all but one at most are entailed, whatever their row's query asks for."""
-    assert len([sentence for row, _, sentence in told() if label(row, sentence) != Label.ENTAILED]) <= 1
+    assert len([sentence for row, _, sentence in chunk_sentences() if label(row, sentence) != Label.ENTAILED]) <= 1
 
 
 def test_another_number_of_the_same_chunk_does_not_pass(label: Labelling) -> None:
     """With one number replaced by another of the same chunk, hardly any sentence is entailed and most are denied."""
-    changed = [(row, exchanged(chunk, sentence)) for row, chunk, sentence in told()]
+    changed = [(row, exchanged(chunk, sentence)) for row, chunk, sentence in chunk_sentences()]
     labels = [label(row, claim) for row, claim in changed if claim]
     assert labels.count(Label.ENTAILED) <= 0.05 * len(labels)
     assert labels.count(Label.CONTRADICTED) >= 0.9 * len(labels)

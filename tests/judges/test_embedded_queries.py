@@ -63,8 +63,8 @@ def test_a_fragment_needs_its_query_nearby() -> None:
 
 def test_a_fragment_may_be_the_subject_of_the_whole_text() -> None:
     """Where the first sentence names the fragment, later sentences may tell of it what is asked."""
-    told = "Voyager 2 was launched in 1977. " + "Its flight took it past four planets and many of their moons. " * 4
-    text = told + "It is the only spacecraft that has visited Uranus and Neptune."
+    opening = "Voyager 2 was launched in 1977. " + "Its flight took it past four planets and many of their moons. " * 4
+    text = opening + "It is the only spacecraft that has visited Uranus and Neptune."
     query = "Which spacecraft has visited Neptune?"
     assert entail((text,), "Voyager 2", query).label == Label.ENTAILED
     assert entail((text,), "Voyager 1", query).label != Label.ENTAILED

@@ -242,7 +242,7 @@ def test_tokens_of_google_are_fetched_once(
 def test_credentials_that_are_refused_end_the_run(
     stub_server: StubFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A login that has expired is told once, and no request is sent."""
+    """A login that has expired is reported once, and no request is sent."""
     pytest.importorskip("google.auth")
     user = {"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "r"}
     (tmp_path / "user.json").write_text(json.dumps(user))

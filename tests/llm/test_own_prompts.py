@@ -156,7 +156,7 @@ def test_a_line_may_depend_on_any_choice(tmp_path: Path) -> None:
 def test_lines_that_do_not_fit_the_options_are_errors(
     tmp_path: Path, line: str, options: dict[str, Any], message: str
 ) -> None:
-    """A mark that is misspelt, and a choice that the user's own section says nothing of, are told, not ignored."""
+    """A mark that is misspelt, and a choice that the user's own section says nothing of, are reported, not ignored."""
     (tmp_path / "entail.md").write_text(f"# Follows?\n{line}\n")
     with pytest.raises(UsageError) as raised:
         judge(prompts=str(tmp_path), **options)

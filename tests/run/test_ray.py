@@ -276,7 +276,7 @@ def test_a_bucket_without_rights_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
 
 @slow
 def test_buckets_are_read_and_written(tmp_path: Path) -> None:
-    """`ragauge run s3://... -o s3://...` has the scores of the same rows in one process, and leaves them in the bucket."""
+    """`ragauge run s3://... -o s3://...` has the scores of the rows in one process, and leaves them there."""
     pytest.importorskip("moto.server")
     port = _closed_port()
     keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}

@@ -42,7 +42,7 @@ class Interval(msgspec.Struct, frozen=True):
     method: str
 
 
-#: A summary is exact up to so many distinct rows, and so many clusters.
+#: The distinct rows, and clusters, up to which a summary is exact.
 EXACT = 100_000
 #: Beyond that: the steps that a scale is divided into, and the number of larger clusters that clusters are joined to.
 STEPS = 1 << 16

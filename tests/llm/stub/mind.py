@@ -59,7 +59,7 @@ class Mind:
 
     def _check_limits(self, fault: str) -> None:
         if fault[:3].isdigit():
-            raise Refused(int(fault[:3]), "", f"The stub fails with {fault} as it was told to.")
+            raise Refused(int(fault[:3]), "", f"The stub fails with {fault} as its options say.")
         if fault == "quota":
             raise Refused(429, "insufficient_quota", "You exceeded your current quota, please check your plan.")
         if fault == "blocked":
