@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -47,7 +48,7 @@ RULES = {
     ),
     "rate": ('"wording"', "whole"),
 }
-CASE_RULES = {
+CASE_RULES: dict[tuple[Any, ...], str] = {
     ("own_sources", "decompose"): "what a text says about its own sources",
     ("fragment", "entail"): "bare fragment",
     ("fragment", "relevant"): "any part",
@@ -67,6 +68,9 @@ CASE_RULES = {
     ("nothing_outside", "entail"): "by the group's sources alone",
     ("nothing_outside", "relevant"): "whether it is true does not matter",
     ("conflict", "entail"): "if one source entails a claim and another contradicts it",
+    ("own_sources", "decompose", ("sources", "claim")): "is a claim like any other",
+    ("own_sources", "entail", ("sources", "claim")): "a claim about the sources themselves",
+    ("conflict", "entail", ("conflicts", "entailed")): 'it is "entailed", and "contradicts" is empty',
     ("toxicity", "classify"): "hurts, degrades or frightens",
     ("bias", "classify"): "favours or disfavours people",
 }
@@ -75,9 +79,13 @@ CASE_RULES = {
 def test_every_rule_that_has_cases_is_in_the_prompt_of_its_kind() -> None:
     """Each rule of the shared table of cases is stated where the questions that it decides are asked."""
     lines = (ROOT / "benchmarks/probes/cases.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = {(row["rule"], row["kind"]) for row in map(json.loads, lines)}
-    assert asked == set(CASE_RULES)
-    missing = [key for key, rule in CASE_RULES.items() if rule not in system(frozenset({key[1]}), PLAIN).lower()]
+    rows = list(map(json.loads, lines))
+    rules = {(row["rule"], row["kind"], *row.get("options", {}).items()) for row in rows}
+    assert rules == set(CASE_RULES)
+    styles = {rule: PromptStyle(rationales=False, **dict(rule[2:])) for rule in rules}
+    missing = [
+        rule for rule, style in styles.items() if CASE_RULES[rule] not in system(frozenset({rule[1]}), style).lower()
+    ]
     assert missing == []
 
 
@@ -171,8 +179,9 @@ def test_recorded_replies_to_the_cases_are_without_fault(column: str) -> None:
     probes = ROOT / "benchmarks/probes"
     rows = [json.loads(line) for line in (probes / "cases.jsonl").read_text(encoding="utf-8").splitlines()]
     lines = (probes / "replies.jsonl").read_text(encoding="utf-8").splitlines()
-    replies = {row["id"]: row[column] for row in map(json.loads, lines)}
-    assert set(replies) == {row["id"] for row in rows}
-    for row in rows:
+    replies = {row["id"]: row[column] for row in map(json.loads, lines) if column in row}
+    assert set(replies) == {row["id"] for row in rows if column == "blind" or "options" not in row}
+    for row in (row for row in rows if row["id"] in replies):
         pack = Pack((msgspec.convert({"kind": row["kind"], **row["input"]}, Question),))
-        assert parse_reply(pack, json.dumps({pack.keys[0]: replies[row["id"]]}), PLAIN).faults == {}
+        style = PromptStyle(rationales=False, **row.get("options", {}))
+        assert parse_reply(pack, json.dumps({pack.keys[0]: replies[row["id"]]}), style).faults == {}

@@ -99,8 +99,7 @@ def test_dask_scores_partitions() -> None:
 def test_spark_scores_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Spark's `mapInArrow` gives the scores of `evaluate`; its processes keep their judgments in one store."""
     sql = pytest.importorskip("pyspark.sql")
-    from pyspark.sql.pandas.types import from_arrow_schema
-
+    from_arrow_schema = pytest.importorskip("pyspark.sql.pandas.types").from_arrow_schema
     for name, value in {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}.items():
         monkeypatch.setenv(name, value)
     rows = _named(40)
