@@ -46,11 +46,13 @@ from ragauge.statistics.agreement import auc, balanced_accuracy
 
 OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/trained.json"
 SENSES = {
-    "entailed": {"words": 1, "entailed": 1, "against": -1, "near": 1, "matched": 1},
+    "entailed": {
+        "words": 1, "short_words": -1, "entailed": 1, "short_entailed": 1, "against": -1, "near": 1, "matched": 1,
+    },
     "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
     "relevant": {"words": 1, "near": 1},
     "answers": {"words": 1, "near": 1},
-}
+}  # fmt: skip
 #: Sources of claims of people in words of their own.
 OWN_WORDS = """olora/mnli olora/rte olora/cb snli_dev infotabs boolq cad_nli/original
     cad_nli/revised_combined conjnli_adv fever_symmetric_dev""".split()
@@ -76,7 +78,7 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("pairs", type=Path)
     options.add_argument("written", type=Path)
-    options.add_argument("--each", type=int, default=300, help="examples of a kind at most")
+    options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
     given = options.parse_args()
     backend, chance = Trained(), random.Random(SEED)
     rows = by_source(given.pairs)

@@ -57,6 +57,7 @@ else:
 _LEAST_SHARE = 0.1  # share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded
 _ADDED = 0.15  # share of a claim that sentences of several chunks must hold beyond the best one to be encoded together
 _CONTRADICTED = 0.9  # least probability: the layer was fitted where half were, and one in ten is more usual
+_LONG = 15  # words from which a claim is judged by words as much as any
 _ENOUGH = 8  # words of a claim that show its language
 _ENGLISH = frozenset(
     """the of and is to are were for with by from that has have it its this be not he she they his their who which at
@@ -65,7 +66,7 @@ _ENGLISH = frozenset(
 _CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
 _EXTREME = 6.0  # logits beyond are as good as this
 
-_RULES = "16"  # increased with every change that can change an answer
+_RULES = "17"  # increased with every change that can change an answer
 _YIELD = 32  # questions after which other coroutines may run
 
 SEEN = 4 + len(Kind)  # values that the network sees of a token
@@ -163,10 +164,11 @@ class Comparison(NamedTuple):
 
 
 class SentenceComparison(NamedTuple):
-    """A sentence of a claim given each of some windows, and the weights of its tokens."""
+    """A sentence of a claim given each of some windows, the weights of its tokens, and the number of its words."""
 
     windows: Sequence[Comparison]
     weights: TokenWeights
+    words: int
 
 
 class _Case(NamedTuple):
@@ -263,7 +265,7 @@ class Trained(Lexical):
         for sentence in analysis.sentences if windows else ():
             known = [self._comparisons.get((one, sentence)) or _compared(one, [sentence])[0] for one in windows]
             weights = token_weights(sentence, encoder().encoded(sentence).spans, analysis.query_length)
-            found.append(SentenceComparison(known, weights))
+            found.append(SentenceComparison(known, weights, len(sentence.split())))
         return found
 
 
@@ -319,12 +321,18 @@ def _together(joint: Finding, alone: Sequence[Finding], lexical: Sequence[Findin
 def signals(words: Finding, sentences: Sequence[SentenceComparison]) -> Mapping[str, float]:
     """The values of one claim that the layers weigh. words: the verdict by words on the same texts.
 
-    A sentence may have its support in any window; a claim is supported no better than its weakest sentence.
+    A sentence may have its support in any window; a claim is supported no better than its weakest sentence. Of a short
+    claim its words say less than of a long one, and the encoder more.
     """
+    short = max(0.0, min(0.5, -math.log(max(sum(one.words for one in sentences), 1) / _LONG)))
+    by_words = logit(words.probability)
+    entailed = min(max(_log_odds(*one.logits) for one in sentence.windows) for sentence in sentences)
     return {
-        "words": logit(words.probability),
+        "words": by_words,
+        "short_words": short * by_words,
         "words_against": float(words.label == Label.CONTRADICTED),
-        "entailed": min(max(_log_odds(*one.logits) for one in sentence.windows) for sentence in sentences),
+        "entailed": entailed,
+        "short_entailed": short * entailed,
         "against": max(_against(one) for sentence in sentences for one in sentence.windows),
         "near": min(max(one.similarity.whole for one in sentence.windows) for sentence in sentences),
         "matched": matched(tokens_of(sentences)),
