@@ -311,7 +311,7 @@ class Index:
         for sign, column in self.signs.items():
             column.append(signs.get(sign))
         chosen = deciding(record.score(self._chooser), self._better) if self._chooser in record.scores else None
-        self.sure.append(round(certainty(chosen), 2))
+        self.sure.append(round(certainty(chosen), 4))
         masks = {
             need: reduce(or_, (BITS[piece.label] for piece in pieces if piece.label is not None), 0)
             for need, pieces in record.evidence.items()
