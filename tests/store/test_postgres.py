@@ -46,6 +46,21 @@ def test_a_restart_of_the_server_is_waited_for(
     assert "p@ss" not in caplog.text
 
 
+def test_a_server_that_restarts_may_be_waited_for(postgres: PostgresServer, judgment: Make) -> None:
+    """A store that is opened to wait is opened once the server is back; without, that is an error at once."""
+    place = postgres.new()
+    Store.open(place).close()
+    postgres.stop()
+    starting = threading.Timer(0.5, postgres.start)
+    starting.start()
+    with pytest.raises(StoreError, match="cannot open it"):
+        Store.open(place)
+    with Store.open(place, wait=True) as store:
+        store.keep([judgment(1)])
+        assert store.claim([judgment(2).key]) == {judgment(2).key}
+    starting.join()
+
+
 def test_patience_ends(postgres: PostgresServer, judgment: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that does not come back is a StoreError that says for how long it was tried."""
     monkeypatch.setattr(home, "PATIENCE", 0.2)

@@ -88,7 +88,7 @@ class BatchScorer:
     @cached_property
     def store(self) -> Store | None:
         """The open store; None if there is none."""
-        return None if self._place is None else Store.open(self._place)
+        return None if self._place is None else Store.open(self._place, wait=True)
 
     @cached_property
     def schema(self) -> pyarrow.Schema:

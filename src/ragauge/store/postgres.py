@@ -139,14 +139,14 @@ class _Connection:
 class Postgres:
     """One connection, which threads may share. A lost one is made again, and the work repeated. Raises StoreError."""
 
-    def __init__(self, url: PostgresUrl | str | object, *, to_read: bool = False) -> None:
+    def __init__(self, url: PostgresUrl | str | object, *, to_read: bool = False, wait: bool = False) -> None:
         self.url = url if isinstance(url, PostgresUrl) else PostgresUrl(str(url))
         self._lock = threading.RLock()
         self._closed = False
         self._claimed: set[str] = set()
         self._most_claims = 0
         try:
-            self._connection: _Connection | None = _Connection(self.url)
+            self._connection: _Connection | None = None if wait else _Connection(self.url)
         except psycopg.Error as error:
             raise self._error("open it", error, _UNREACHABLE) from None
         try:

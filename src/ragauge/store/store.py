@@ -83,13 +83,14 @@ class Store:
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
-    def open(cls, path: Place, *, to_read: bool = False) -> Store:
+    def open(cls, path: Place, *, to_read: bool = False, wait: bool = False) -> Store:
         """Open a store, which is created if it does not exist.
 
         Args:
             path: a file whose name ends in .db or .sqlite; or a folder, in which the file is `store.db`; or the URL of
                 a PostgreSQL database, postgresql://USER@HOST/DATABASE.
             to_read: accept a place that cannot be written to; methods that write then raise StoreError.
+            wait: wait up to a minute for a server that cannot be reached, as during a restart.
 
         Raises:
             StoreError: the store cannot be opened, is none, or was written by a newer version.
@@ -98,7 +99,7 @@ class Store:
         if is_url(path):
             from ragauge.store.postgres import Postgres
 
-            return cls(Postgres(path, to_read=to_read))
+            return cls(Postgres(path, to_read=to_read, wait=wait))
         place = Path(str(path))
         with store_errors(place, "open it"):
             is_file = place.is_file() or (place.suffix in (".db", ".sqlite") and not place.is_dir())
