@@ -168,38 +168,44 @@ def workers_of(parent: int) -> list[int]:
     return [int(pid) for pid, _, name in rows if name.startswith("ray::Worker") and ours(int(pid))]
 
 
-def disturbed(samples: int) -> None:
-    """Print how a run on two nodes that is disturbed compares with one in this process."""
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL of its own."""
     place = programs()
     if place is None:
         raise SystemExit("PostgreSQL is not installed")
+    server = PostgresServer(place)
+    try:
+        yield server
+    finally:
+        server.remove()
+
+
+def disturbed(samples: int) -> None:
+    """Print how a run on two nodes that is disturbed compares with one in this process."""
     rows = list(drawn(samples))
-    postgres = PostgresServer(place)
     os.environ |= {"OPENAI_API_KEY": "none", "RAY_AUTH_MODE": "disabled"}
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_USAGE_STATS_ENABLED": "0"}
-    try:
-        with StubServer(latency=0.05) as stub, TemporaryDirectory() as folder:
-            judge = f"openai/gpt-4o-mini?base_url={stub.url}&concurrency=16"
-            plain = rg.evaluate(rows, "faithfulness", judge, Path(folder))
-            once = stub.stats()["calls"]
-            stub.reset(latency=0.05)
-            with two_nodes(environment) as address:
-                trouble = Thread(target=disturb, args=(stub, postgres, once // 2))
-                trouble.start()
-                begun = time.perf_counter()
-                engine = rg.ray(address, workers=3)
-                spread = rg.evaluate(rows, "faithfulness", judge, postgres.new(), engine=engine)
-                seconds = time.perf_counter() - begun
-                trouble.join()
-            again = stub.stats()
-            equal = spread.estimates == plain.estimates and all(
-                one.scores == other.scores for one, other in zip(plain.records(), spread.records(), strict=True)
-            )
-            print(f"{samples:,} samples on two nodes, a worker killed, PostgreSQL restarted: {seconds:.0f} s")
-            print(f"  scores and estimates equal to one process: {equal}")
-            print(f"  calls: {once:,} in one process, {again['calls']:,} here; most in flight {again['widest']}")
-    finally:
-        postgres.remove()
+    with postgres_server() as postgres, StubServer(latency=0.05) as stub, TemporaryDirectory() as folder:
+        judge = f"openai/gpt-4o-mini?base_url={stub.url}&concurrency=16"
+        plain = rg.evaluate(rows, "faithfulness", judge, Path(folder))
+        once = stub.stats()["calls"]
+        stub.reset(latency=0.05)
+        with two_nodes(environment) as address:
+            trouble = Thread(target=disturb, args=(stub, postgres, once // 2))
+            trouble.start()
+            begun = time.perf_counter()
+            engine = rg.ray(address, workers=3)
+            spread = rg.evaluate(rows, "faithfulness", judge, postgres.new(), engine=engine)
+            seconds = time.perf_counter() - begun
+            trouble.join()
+        again = stub.stats()
+        equal = spread.estimates == plain.estimates and all(
+            one.scores == other.scores for one, other in zip(plain.records(), spread.records(), strict=True)
+        )
+        print(f"{samples:,} samples on two nodes, a worker killed, PostgreSQL restarted: {seconds:.0f} s")
+        print(f"  scores and estimates equal to one process: {equal}")
+        print(f"  calls: {once:,} in one process, {again['calls']:,} here; most in flight {again['widest']}")
 
 
 def disturb(stub: StubServer, postgres: PostgresServer, after: int) -> None:
@@ -214,29 +220,22 @@ def disturb(stub: StubServer, postgres: PostgresServer, after: int) -> None:
 
 def duplicates(samples: int) -> None:
     """Print how many calls 16 processes make that another has made."""
-    place = programs()
-    if place is None:
-        raise SystemExit("PostgreSQL is not installed")
-    postgres = PostgresServer(place)
     os.environ["OPENAI_API_KEY"] = "none"
-    try:
-        with StubServer(latency=0.5, jitter=0.5) as stub:
-            for claims in (True, False):
-                stub.reset(latency=0.5, jitter=0.5)
-                store, begun = postgres.new(), time.perf_counter()
-                command = [sys.executable, __file__, "--share"]
-                shared = [json.dumps([samples, seed, stub.url, store, claims]) for seed in range(16)]
-                for one in [subprocess.Popen([*command, arguments]) for arguments in shared]:
-                    if one.wait():
-                        raise SystemExit("a process failed")
-                calls, needed = stub.stats()["calls"], 2 * samples
-                print(
-                    f"{'with' if claims else 'without'} claims: {time.perf_counter() - begun:.0f} s, {calls:,} calls",
-                    end="",
-                )
-                print(f" where {needed:,} are needed: {(calls - needed) / needed * 10_000:,.0f} duplicates per 10,000")
-    finally:
-        postgres.remove()
+    needed = 2 * samples
+    with postgres_server() as postgres, StubServer(latency=0.5, jitter=0.5) as stub:
+        for claims in (True, False):
+            stub.reset(latency=0.5, jitter=0.5)
+            store, begun = postgres.new(), time.perf_counter()
+            shared = [json.dumps([samples, seed, stub.url, store, claims]) for seed in range(16)]
+            for one in [subprocess.Popen([sys.executable, __file__, "--share", given]) for given in shared]:
+                if one.wait():
+                    raise SystemExit("a process failed")
+            seconds, calls = time.perf_counter() - begun, stub.stats()["calls"]
+            print(
+                f"{'with' if claims else 'without'} claims: {seconds:.0f} s, {calls:,} calls, {needed:,} needed:",
+                end=" ",
+            )
+            print(f"{(calls - needed) / needed * 10_000:,.0f} duplicates per 10,000")
 
 
 def share(samples: int, seed: int, url: str, place: str, claims: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import date
 from itertools import chain
@@ -267,9 +267,9 @@ class Dispatcher:
             routed = [group for request in requests for group in self.router.by_judge(request)]
             keys = _keys_of(routed)
             known = self.known(keys)
-            granted = self._store.claim([key for question, key in keys.items() if key and question not in known])
             if self.labels:
                 self._store.keep([self.labels[question] for question in known if question in self.labels])
+            granted = self._store.claim([key for question, key in keys.items() if key and question not in known])
         except Exception as error:
             self._fail(chain.from_iterable(requests), error)
             return
@@ -283,22 +283,22 @@ class Dispatcher:
                     failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
                     self._settle({question: Judgment(question, failure, NOBODY, "")})
                 continue
-            mine = {question: key for question, key in wanted.items() if key in granted}
-            self._pass_on(judge, mine)
-            if len(mine) < len(wanted):
-                others = {question: key for question, key in wanted.items() if question not in mine}
+            if others := self._pass_on(judge, wanted, granted):
                 self._start(self._await_others(judge, others))
 
-    def _pass_on(self, judge: Judge, keys: QuestionKeys) -> None:
-        if not keys:
-            return
+    def _pass_on(self, judge: Judge, keys: QuestionKeys, granted: Container[str]) -> QuestionKeys:
+        """Pass on to a judge the questions whose keys were granted; the others."""
+        mine = {question: key for question, key in keys.items() if key in granted}
+        if not mine:
+            return keys
         if getattr(judge, "by_sample", 0):
-            self._start(self._ask_for(judge, keys))
+            self._start(self._ask_for(judge, mine))
         elif id(judge) in self._queues:
-            self._queues[id(judge)].extend(keys.items())
+            self._queues[id(judge)].extend(mine.items())
         else:
-            self._queues[id(judge)] = deque(keys.items())
+            self._queues[id(judge)] = deque(mine.items())
             self._start(self._serve(judge))
+        return {question: key for question, key in keys.items() if question not in mine}
 
     async def _await_others(self, judge: Judge, keys: QuestionKeys) -> None:
         """Read the answers that other processes are asking for; ask what they give up, or are late with."""
@@ -311,9 +311,8 @@ class Dispatcher:
                 self.reused += len(known)
                 self._settle(known)
                 keys = {question: key for question, key in keys.items() if question not in known}
-                granted = self._store.claim(keys.values()) if waited < PATIENCE else set(keys.values())
-                self._pass_on(judge, {question: key for question, key in keys.items() if key in granted})
-                keys = {question: key for question, key in keys.items() if key not in granted}
+                granted = self._store.claim(keys.values()) if waited < PATIENCE else keys.values()
+                keys = self._pass_on(judge, keys, granted)
         except Exception as error:
             self._fail(keys, error)
 

@@ -9,6 +9,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -144,15 +145,12 @@ class Postgres:
         self._lock = threading.RLock()
         self._closed = False
         self._claimed: set[str] = set()
-        self._most_claims = 0
         try:
             self._connection: _Connection | None = None if wait else _Connection(self.url)
         except psycopg.Error as error:
             raise self._error("open it", error, _UNREACHABLE) from None
         try:
             self._repeated("open it", lambda db: _prepare(db, to_read))
-            (locks,) = self.read("open it", lambda db: db.execute(_LOCKS).fetchall()[0])
-            self._most_claims = int(_CLAIM_SHARE * locks)
         except BaseException:
             self.close()
             raise
@@ -195,8 +193,8 @@ class Postgres:
         """
         with self._lock:
             free = [key for key in keys if key not in self._claimed]
-            wanted = free[: self._most_claims - len(self._claimed)]
             try:
+                wanted = free[: self._most_claims - len(self._claimed)]
                 got = self._locks("pg_try_advisory_lock", wanted)
             except psycopg.Error:
                 return set(free)
@@ -211,13 +209,18 @@ class Postgres:
             with suppress(psycopg.Error, StoreError):  # a lost connection has taken its locks along
                 self._locks("pg_advisory_unlock", released)
 
+    @cached_property
+    def _most_claims(self) -> int:
+        (locks,) = self._connected().row(_LOCKS)
+        return int(_CLAIM_SHARE * locks)
+
     def _locks(self, function: str, keys: Collection[str]) -> set[str]:
         """The keys for which a function of advisory locks gives true."""
         if not keys:
             return set()
-        sql = f"SELECT n FROM unnest(%b::integer[]) AS n WHERE {function}(hashtext('ragauge.' || current_schema), n)"
+        sql = f"SELECT n FROM unnest(?::integer[]) AS n WHERE {function}(hashtext('ragauge.' || current_schema), n)"
         numbers = {key: int(key[:8], 16) - 2**31 for key in keys}
-        done = {n for (n,) in self._connected().db.execute(sql.encode(), (list(numbers.values()),))}
+        done = {n for (n,) in self._connected().execute(sql, (list(numbers.values()),))}
         return {key for key, n in numbers.items() if n in done}
 
     def _repeated(self, what: str, work: Callable[[_Connection], T]) -> T:
