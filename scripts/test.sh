@@ -19,4 +19,4 @@ fi
 .venv/bin/ruff format --check .
 .venv/bin/mypy src tests
 .venv/bin/lint-imports
-exec .venv/bin/python -m pytest -n auto -m "slow or not slow"
+exec .venv/bin/python -m pytest -n auto -m "slow or not slow" --hypothesis-profile=thorough

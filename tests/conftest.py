@@ -15,7 +15,8 @@ from tests.postgres import postgres as postgres
 
 from ragauge.host import disable_telemetry
 
-settings.register_profile("ragauge", derandomize=True, deadline=None)
+settings.register_profile("ragauge", derandomize=True, deadline=None, max_examples=25)
+settings.register_profile("thorough", derandomize=True, deadline=None)  # for CI: --hypothesis-profile=thorough
 settings.load_profile("ragauge")
 disable_telemetry()
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the hub client retries for a minute where there is no network

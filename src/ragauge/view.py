@@ -265,7 +265,7 @@ class Server(ThreadingHTTPServer):
 
     def start(self) -> None:
         """Serve in another thread until `close`."""
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
 
     def close(self) -> None:
         """Stop serving; call it from another thread than the one that serves."""

@@ -39,7 +39,7 @@ class Quiet(SimpleHTTPRequestHandler):
 def served(report: Path) -> Iterator[str]:
     """The address of the report on a server."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=report.parent))
-    thread = Thread(target=server.serve_forever, daemon=True)
+    thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}/{report.name}"
     server.shutdown()

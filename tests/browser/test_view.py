@@ -79,6 +79,7 @@ def test_the_browser_is_led_to_the_page(watched: Watched, served: str, monkeypat
     assert watched.page.url == served
 
 
+@pytest.mark.slow
 def test_a_served_page_asks_only_its_server(watched: Watched, served: str, store: Store) -> None:
     """Whatever is looked at, nothing but the server's own address is asked for."""
     for route in ({}, {"run": _run(store)}, {"run": _run(store), "view": "label"}, {"a": "baseline", "b": "candidate"}):
@@ -86,6 +87,7 @@ def test_a_served_page_asks_only_its_server(watched: Watched, served: str, store
     assert all(address.startswith((served, "about:blank", "data:,")) for address in watched.asked)
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared(watched: Watched, served: str) -> None:
     """Two runs of the list are compared; a sample that changed is shown in both, side by side."""
     page = watched.open(served)
@@ -104,6 +106,7 @@ def test_two_runs_are_compared(watched: Watched, served: str) -> None:
     page.get_by_role("heading", name="Is B better than A?").wait_for()
 
 
+@pytest.mark.slow
 def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store: Store) -> None:
     """On a sample a key corrects the opened verdict; the human value is next to the judge's, also after a restart."""
     page = watched.open(served, run=_run(store), sample="q18", metric="faithfulness")
@@ -134,6 +137,7 @@ def test_a_verdict_is_accepted_by_keyboard(watched: Watched, served: str, store:
     assert len(label.answer.chunks) == len(label.question.premise)  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> None:
     """Pieces come one after the other, the verdict hidden; labels correct the score, and are there after a reload."""
     run = _run(store)
@@ -210,6 +214,8 @@ def test_what_is_not_there_is_reported(watched: Watched, served: str) -> None:
     with watched.page.expect_console_message(lambda reply: "404 (Not Found)" in reply.text):
         page = watched.open(served, run="none")
     assert "unknown run 'none'" in page.get_by_role("alert").inner_text()
+    page.wait_for_load_state("networkidle")
+    assert [text for text in watched.complaints if "404 (Not Found)" not in text] == []
     watched.complaints.clear()
 
 

@@ -147,6 +147,7 @@ def test_nothing_leaves_the_machine_before_submit(call: Call, folder: Path, monk
     assert call("batch", "import", "out", _answers(folder, "wave-01-1")).exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 def test_a_killed_export_is_done_again(call: Call, start: Start, folder: Path) -> None:
     """After SIGKILL while it writes, an export is repeated and writes every question once."""

@@ -44,6 +44,7 @@ def test_version_and_unknown_commands(call: Call) -> None:
     assert "unknown command 'rum'; did you mean 'run'?" in unknown.stderr
 
 
+@pytest.mark.slow
 def test_the_demo(call: Call, folder: Path) -> None:
     """The demo measures both systems, shows them side by side with evidence, and keeps both runs."""
     result = call("demo", "-o", "demo.json")
@@ -109,6 +110,7 @@ def test_ctrl_c_anywhere_ends_with_130(call: Call, monkeypatch: pytest.MonkeyPat
     assert (result.exit_code, result.stdout, result.stderr) == (130, "", "Stopped.\n")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="modes are of other kinds elsewhere")
 def test_a_read_only_store_is_read(call: Call, start: Start, folder: Path) -> None:
     """`report` and `compare` show a store in a read-only folder; `label`, which has to write, ends with 1."""

@@ -191,6 +191,7 @@ def test_only_unreadable_files_end_with_2(call: Call, folder: Path) -> None:
     assert (result.exit_code, "it has no field 'claim'" in " ".join(result.stdout.split())) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_embedded_judge_is_compared_with_the_lexical_one(call: Call, sets: Path) -> None:
     """That is its default baseline; the result is written on request."""
     result = call("judges", "measure", "embedded", "--data", sets, "-o", "out/found.json", "-o", "found.md")
@@ -204,6 +205,7 @@ def test_the_embedded_judge_is_compared_with_the_lexical_one(call: Call, sets: P
     assert "| ent_bridges | 40 |" in Path("found.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_any_two_judges_are_compared(call: Call, sets: Path, folder: Path, stub_server: StubFactory) -> None:
     """--against names the other judge, whose answers are stored too; only the embedded judge has a default."""
     server = stub_server()

@@ -41,6 +41,7 @@ def test_piped_output_is_plain(start: Start) -> None:
     assert "\r" not in output
 
 
+@pytest.mark.slow
 def test_piped_tables_are_whole(start: Start) -> None:
     """Where output is piped a table is as wide as it needs to be: no name and no number is cut."""
     output, _ = start("run", "data.jsonl", "-m", "all", COLUMNS="40").communicate(timeout=60)
@@ -49,6 +50,7 @@ def test_piped_tables_are_whole(start: Start) -> None:
     assert "…" not in output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [["run", "data.jsonl", "--show", "6"], ["metrics"], pytest.param(["demo"], marks=pytest.mark.slow), ["judges"]],
@@ -105,6 +107,7 @@ def _on_a_terminal(arguments: list[str], folder: Path, **environment: str) -> st
     return printed.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_on_a_terminal_there_are_progress_and_colours(folder: Path) -> None:
     """On a terminal a run shows how far it is, and verdicts in colour."""
@@ -113,6 +116,7 @@ def test_on_a_terminal_there_are_progress_and_colours(folder: Path) -> None:
     assert COLOUR.search(printed)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_a_wait_is_shown_next_to_the_bar(folder: Path) -> None:
     """What a judge waits for is in the line of the progress bar, and stays above it on the terminal."""
@@ -122,6 +126,7 @@ def test_a_wait_is_shown_next_to_the_bar(folder: Path) -> None:
     assert re.search(r"(?<!, )waiting 90 s for a server", printed)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_no_color_is_honoured(folder: Path) -> None:
     """With NO_COLOR set no colour is printed, even on a terminal."""

@@ -116,6 +116,7 @@ def test_a_missing_key_ends_the_stream(call: Call, rows: list[dict[str, Any]], m
     assert "OPENAI_API_KEY" in result.stderr
 
 
+@pytest.mark.slow
 def test_each_line_is_answered_at_once(start: Start, rows: list[dict[str, Any]]) -> None:
     """The scores of a line are written while the input stays open, as behind `tail -f`."""
     with start("score", "-", "-m", "faithfulness", "--no-store", stdin=subprocess.PIPE) as child:
@@ -129,6 +130,7 @@ def test_each_line_is_answered_at_once(start: Start, rows: list[dict[str, Any]])
         assert child.wait(timeout=60) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_ends_it_with_what_is_done_written(

@@ -78,6 +78,7 @@ def test_markdown(comparison: Comparison, tmp_path: Path) -> None:
     assert "- faithfulness 0.250 → 1.000, sample 1: query 1" in lines
 
 
+@pytest.mark.slow
 def test_markdown_is_safe_in_a_comment(run: Make) -> None:
     """No text mentions, links or loads anything, and the length is limited to that of a comment on GitHub."""
     samples = [Sample(f"@ann-{n}", query="![x](http://x) <img> @bob " + "y" * 90) for n in range(60)]

@@ -28,6 +28,7 @@ def model(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_columns_of_models_are_filled_by_the_real_libraries(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Equal texts have 1 in all four columns, others less, and an empty response nothing."""
     bert_score = pytest.importorskip("bert_score", reason="needs ragauge[bertscore]")

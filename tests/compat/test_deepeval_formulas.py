@@ -68,7 +68,7 @@ def measured(name: str, verdicts: list[str], **settings: Any) -> float:
 def test_scores_are_those_of_the_library(name: str, words: tuple[str, ...], fewest: int) -> None:
     """Any verdicts on up to six pieces give the score that DeepEval computes from them."""
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.lists(st.sampled_from(words), min_size=fewest, max_size=6))
     def holds(verdicts: list[str]) -> None:
         choices: list[dict[str, Any]] = [{"penalize_ambiguous_claims": strict} for strict in (False, True)]

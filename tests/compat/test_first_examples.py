@@ -32,6 +32,7 @@ def model(stub_server: StubFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 RUNNING = [pytest.param(one, id=f"{one.system}: {one.page}") for one in EXAMPLES if one.program]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("example", RUNNING)
 def test_first_examples_run(example: Example, model: None, tmp_path: Path) -> None:

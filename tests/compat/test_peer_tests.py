@@ -32,6 +32,7 @@ def run(source: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
+@pytest.mark.slow
 def test_outcomes_are_counted_with_their_causes(tmp_path: Path) -> None:
     """A test passes, fails, or uses what the door has not, which counts apart; the checkout stays as it is."""
     pytest.importorskip("pydantic")

@@ -117,6 +117,7 @@ def instructor() -> Any:
     return pytest.importorskip("instructor", minversion="1.7")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_programs_as_documented(served: StubServer, capsys: pytest.CaptureFixture[str]) -> None:
     """Programs of the three documented forms run with instructor's clients and print what they promise."""

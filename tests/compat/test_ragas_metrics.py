@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.compat.ragas_ferry import ROWS, literal
 
@@ -149,7 +149,6 @@ def test_unknown_modes(make: Callable[[], Any]) -> None:
 WORDS = st.lists(st.sampled_from(["the", "ferry", "ferries", "leaves", "at", "nine", "Nine."]), min_size=1, max_size=8)
 
 
-@settings(max_examples=30)
 @given(WORDS, WORDS)
 def test_rouge_and_chrf_are_those_of_the_libraries(response: list[str], reference: list[str]) -> None:
     """ROUGE and chrF have the values of the libraries that ragas calls, with its settings."""

@@ -89,6 +89,7 @@ def test_the_workflow_of_the_documentation(golden: Path, model: str, workplace: 
     assert json.loads(Path("results/custom_data.json").read_text("utf-8")) == names["result"]
 
 
+@pytest.mark.slow
 def test_a_corpus_of_ones_own(model: str, workplace: Path) -> None:
     """With the corpus named, answers are found, cited and measured; each file is where it was asked for."""
     rows = [json.loads(line) for line in (MINI / "questions.jsonl").read_text(encoding="utf-8").splitlines()]

@@ -80,6 +80,7 @@ def test_keys_as_trust_align_spells_them(rows: list[dict[str, Any]], facts: Fact
     assert "refusal_f1" in evaluate(row["inputs"]["data"], "cm", facts, prefix="refusal")
 
 
+@pytest.mark.slow
 def test_citations_of_single_outputs(rows: list[dict[str, Any]]) -> None:
     """Each recorded output gives the recorded numbers, asks no pair twice, and no more pairs than were asked there."""
     outputs = [row for row in rows if row["metric"] == "compute_citation_metrics"]
@@ -93,6 +94,7 @@ def test_citations_of_single_outputs(rows: list[dict[str, Any]]) -> None:
     assert len(outputs) >= 22
 
 
+@pytest.mark.slow
 def test_refusals(rows: list[dict[str, Any]]) -> None:
     """An output counts as answered exactly where the original does not take it for a refusal."""
     texts = [row for row in rows if row["metric"] == "refusal"]
@@ -112,6 +114,7 @@ def test_strings(rows: list[dict[str, Any]]) -> None:
     assert len(texts) >= 6
 
 
+@pytest.mark.slow
 def test_words_without_citations(rows: list[dict[str, Any]]) -> None:
     """The length of an output is that of the text which the original leaves of it."""
     texts = [row for row in rows if row["metric"].startswith("remove_citations")]

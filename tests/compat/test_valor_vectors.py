@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.metrics.test_valor_vectors import METRICS, answering, args, fields_of, is_plain_number, raises, replies
 
@@ -280,7 +280,6 @@ def scripts(draw: st.DrawFn) -> Row:
 
 
 @given(row=scripts())
-@settings(max_examples=150)
 def test_valor_itself_agrees(row: Row) -> None:
     """Valor with a model that says what our judge says returns the same dict, or raises an error of the same kind."""
     theirs = pytest.importorskip("valor_lite.text_generation", reason="valor-lite is not installed")

@@ -136,7 +136,7 @@ def test_labels_are_those_that_the_metrics_would_ask_for(judge: rg.Judge, tmp_pa
     assert run.estimates["reject_recall"].value == 1.0
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.fixed_dictionaries(

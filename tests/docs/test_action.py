@@ -64,6 +64,7 @@ def outputs(folder: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in (folder / "github_output").read_text(encoding="utf-8").splitlines())
 
 
+@pytest.mark.slow
 def test_a_run_writes_junit_sarif_and_the_summary(runner: Path) -> None:
     """Gates that hold let the step succeed, with JUnit, SARIF and the summary at the paths that it gives out."""
     done = step("Measure", runner, data="answers.jsonl", metrics="bleu,token_f1", fail_under="token_f1=0.1\nbleu=0\n")
@@ -78,6 +79,7 @@ def test_a_run_writes_junit_sarif_and_the_summary(runner: Path) -> None:
     assert "token_f1" in summary
 
 
+@pytest.mark.slow
 def test_a_gate_that_fails_fails_the_step_after_everything_is_written(runner: Path) -> None:
     """A failed gate exits with 3, and the files and the summary are there nevertheless."""
     options = "--limit\n2\n--no-store"
@@ -88,7 +90,8 @@ def test_a_gate_that_fails_fails_the_step_after_everything_is_written(runner: Pa
     assert not (runner / ".ragauge").exists()
 
 
-def test_a_wrong_file_is_told(runner: Path) -> None:
+@pytest.mark.slow
+def test_a_wrong_file_is_reported(runner: Path) -> None:
     """A file that is not there fails the step with the message of the command, and no path is given out."""
     done = step("Measure", runner, data="answer.jsonl")
     assert done.returncode == 2

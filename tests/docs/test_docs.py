@@ -24,6 +24,12 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
 
 
+def pages_with(language: str) -> list[Any]:
+    """The pages with such blocks; of these the README is among the fast tests."""
+    found = [page for page in PAGES if blocks(page, language)]
+    return [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem != "README")) for page in found]
+
+
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty directory to work in, with a data file as the pages assume: the first half of the demo's candidate."""
@@ -34,7 +40,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", pages_with("python"))
 def test_python_on_the_pages_runs(page: Path, workplace: Path) -> None:
     """The Python blocks of a page run one after the other, and what they assert holds."""
     names: dict[str, Any] = {}
@@ -44,14 +50,7 @@ def test_python_on_the_pages_runs(page: Path, workplace: Path) -> None:
     assert names
 
 
-COMMANDS = [
-    pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if "$ ragauge demo" in "".join(console) else [])
-    for page in PAGES
-    if (console := blocks(page, "console"))
-]
-
-
-@pytest.mark.parametrize("page", COMMANDS)
+@pytest.mark.parametrize("page", pages_with("console"))
 def test_commands_on_the_pages_run(page: Path, workplace: Path) -> None:
     """The `$ ragauge ...` lines of a page exit with 0, in their order."""
     lines = [line for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ragauge ")]

@@ -60,6 +60,7 @@ def exchanged(chunk: str, sentence: str) -> str | None:
     return sentence[: first.start()] + others[0] + sentence[first.end() :] if first and others else None
 
 
+@pytest.mark.slow
 def test_what_stands_in_a_chunk_is_entailed_whatever_the_query(label: Labelling) -> None:
     """Of the sentences copied from a chunk all but one at most are entailed, whatever their row's query asks for."""
     assert len([sentence for row, _, sentence in chunk_sentences() if label(row, sentence) != Label.ENTAILED]) <= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.embedded.judge import EmbeddedJudge
@@ -27,7 +27,6 @@ def judge(premise: tuple[str, ...], hypothesis: str, query: str | None = None) -
     return entail(premise, hypothesis, query)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(TEXTS, max_size=4).map(tuple), TEXTS, QUERIES)
 def test_any_text_gets_a_sound_verdict(premise: tuple[str, ...], hypothesis: str, query: str | None) -> None:
     """Nothing raises; probabilities are in 0..1 and fit the label; each chunk is answered, with spans inside it."""
@@ -41,14 +40,12 @@ def test_any_text_gets_a_sound_verdict(premise: tuple[str, ...], hypothesis: str
         assert 0 <= start <= end <= len(text)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(TEXTS, max_size=4).map(tuple), TEXTS, QUERIES)
 def test_the_same_question_gets_the_same_answer(premise: tuple[str, ...], hypothesis: str, query: str | None) -> None:
     """Asked twice, it says the same."""
     assert judge(premise, hypothesis, query) == judge(premise, hypothesis, query)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(TEXTS, min_size=2, max_size=4), TEXTS, QUERIES)
 def test_the_order_of_chunks_does_not_matter(premise: list[str], hypothesis: str, query: str | None) -> None:
     """Chunks in reverse give the same joint label and the same verdict on each chunk."""
@@ -58,7 +55,6 @@ def test_the_order_of_chunks_does_not_matter(premise: list[str], hypothesis: str
     assert forward.chunks == backward.chunks[::-1]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), PIECES, QUERIES, st.sampled_from(FOREIGN))
 def test_a_chunk_about_something_else_changes_nothing(
     premise: tuple[str, ...], hypothesis: str, query: str | None, foreign: str
@@ -68,7 +64,6 @@ def test_a_chunk_about_something_else_changes_nothing(
     assert (before.label == Label.ENTAILED) == (after.label == Label.ENTAILED)
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(PIECES, min_size=1, max_size=5), st.data())
 def test_a_copied_sentence_is_entailed(pieces: list[str], data: st.DataObject) -> None:
     """A sentence of the premise, word for word, follows from it."""
@@ -77,7 +72,6 @@ def test_a_copied_sentence_is_entailed(pieces: list[str], data: st.DataObject) -
     assert judge((text,), text[start:end]).label == Label.ENTAILED
 
 
-@settings(max_examples=80, deadline=None)
 @given(TEXTS, TEXTS, st.none() | TEXTS)
 def test_any_text_gets_a_sound_relevance(query: str, text: str, reference: str | None) -> None:
     """Relevance is yes exactly from one half on, and its span lies in the text."""

@@ -71,6 +71,7 @@ def test_beyond_what_is_fitted_it_is_right_enough(votes: list[tuple[float, bool]
         assert found.share == pytest.approx(len(beyond) / len(votes))
 
 
+@pytest.mark.slow
 def test_few_fits_are_too_low() -> None:
     """Of a hundred fits on 300 labels of a judge that knows how sure it is, few fall short of the claim."""
     random_one, short = random.Random(5), 0

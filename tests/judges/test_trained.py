@@ -78,7 +78,8 @@ def test_an_answer_does_not_depend_on_what_else_is_asked() -> None:
     assert together == alone
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
+@settings(max_examples=25)
 @given(st.lists(st.sampled_from(f"{CURIE} {TOWER} {FILLER}".split()).map("{} was there.".format), min_size=2))
 def test_no_bit_of_what_is_reported_of_a_claim_depends_on_the_claims_beside_it(claims: list[str]) -> None:
     """The logits of claims of any number and lengths, read together, are those of each read alone."""

@@ -67,6 +67,7 @@ def test_any_text_is_that_of_tokenizers(text: str) -> None:
     check_parity(text)
 
 
+@pytest.mark.slow
 def test_every_character_is_that_of_tokenizers() -> None:
     """Whatever Unicode Python has, a character inside a word is dropped, kept, split or bared as in `tokenizers`."""
     theirs()

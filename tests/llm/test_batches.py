@@ -226,6 +226,7 @@ async def _cancel(folder: Folder, batch: str) -> None:
         await endpoints._json(dict, "POST", f"{path}/{batch}/cancel", b"{}")
 
 
+@pytest.mark.slow
 def test_requests_that_can_do_no_harm_are_made_again() -> None:
     """A server that is busy at first is asked again; one that stays so, or whose reply is no JSON, is an error."""
     with _serving(503, 429, 200) as (url, seen):
@@ -312,7 +313,7 @@ def _serving(
             """Say nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, daemon=True)
+        thread = Thread(target=server.serve_forever, args=(0.05,), daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/v1", seen
         server.shutdown()

@@ -194,7 +194,7 @@ def token_server() -> Iterator[tuple[str, list[str]]]:
     assertions: list[str] = []
     handler = type("Handler", (TokenServer,), {"assertions": assertions})
     server = HTTPServer(("127.0.0.1", 0), handler)
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/token", assertions
     server.shutdown()
     server.server_close()

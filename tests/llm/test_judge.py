@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.llm.judging import CLAIMS, LONG, PRICE, TEXT, ask, consult, reasons
 from tests.llm.models import Model, Reply, Till, failing, perfect
@@ -156,7 +156,6 @@ def _mangled(draw: Callable[[st.SearchStrategy[Any]], Any], text: str) -> Reply:
     return json.dumps({key: draw(st.one_of(st.just(value), junk)) for key, value in reply.items()})
 
 
-@settings(max_examples=150)
 @given(st.data())
 def test_whatever_comes_back_every_question_ends(data: st.DataObject) -> None:
     """Any garbage leads to answers that fit or typed failures, in order, in at most four calls a question."""

@@ -61,6 +61,7 @@ def test_the_end_of_a_long_premise_counts(judge: NliJudge) -> None:
     check_the_end_is_read(judge)
 
 
+@pytest.mark.slow
 def test_the_contract_is_kept(folder: Path) -> None:
     """The judge passes the contract that anybody's judge can run."""
     check_judge(lambda: onnx_judge(f"onnx/{folder}?threads=1"))

@@ -49,6 +49,7 @@ def _run(session: pytest.Pytester, *arguments: str) -> pytest.RunResult:
     return session.runpytest_subprocess("-p", "ragauge.plugin", *arguments, timeout=120)
 
 
+@pytest.mark.slow
 def test_a_test_fails_with_the_evidence(session: pytest.Pytester) -> None:
     """A score beyond its bound fails the test; the message has the sample, the claim and the verdict."""
     session.makepyfile(TESTS)
@@ -63,6 +64,7 @@ def test_a_test_fails_with_the_evidence(session: pytest.Pytester) -> None:
     assert "scoring.py" not in str(result.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [pytest.param((), id="alone"), pytest.param(("-p", "xdist", "-n", "2"), id="xdist", marks=pytest.mark.slow)],
@@ -78,6 +80,7 @@ def test_scores_go_into_the_test_report(session: pytest.Pytester, arguments: tup
     assert {name.split(".")[0] for name in found["test_good"] if name} == {"faithfulness", "hallucination", "rouge"}
 
 
+@pytest.mark.slow
 def test_a_store_is_shared_by_workers(session: pytest.Pytester) -> None:
     """Tests of several workers with one store all pass, and keep their runs in it."""
     session.makepyfile(
@@ -97,6 +100,7 @@ def test_stored(ragauge, n):
         assert sorted(run.name for run in store.runs()) == list("012345")
 
 
+@pytest.mark.slow
 def test_wrong_calls_are_errors(session: pytest.Pytester) -> None:
     """An unknown metric, one that the run did not measure, and options together with a run are errors."""
     session.makepyfile(
@@ -159,6 +163,7 @@ def test_the_documented_tests_pass(session: pytest.Pytester) -> None:
     _run(session).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_properties_are_recorded_without_a_warning(session: pytest.Pytester) -> None:
     """The usual family of JUnit files, xunit2, has the estimates as properties, and pytest warns of nothing."""
     session.makepyfile(TESTS)

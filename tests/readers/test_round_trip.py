@@ -103,7 +103,7 @@ def _canonical(samples: list[Sample]) -> Rows:
 
 
 @pytest.mark.parametrize("extension", WRITERS)
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(samples=data_sets())
 def test_canonical_rows_read_back_the_same(tmp_path: Path, extension: str, samples: list[Sample]) -> None:
     """Samples written as JSON Lines, JSON, CSV and Parquet come back equal, text character for character."""
@@ -115,14 +115,12 @@ def test_canonical_rows_read_back_the_same(tmp_path: Path, extension: str, sampl
     assert found == samples
 
 
-@settings(max_examples=40, deadline=None)
 @given(samples=data_sets())
 def test_dicts_and_samples_read_alike(samples: list[Sample]) -> None:
     """Samples given as dicts are the samples themselves."""
     assert list(read(_canonical(samples))) == list(read(samples)) == samples
 
 
-@settings(max_examples=150, deadline=None)
 @given(cell=st.text("[]{}\"' ,\\ax1:\n", max_size=30))
 def test_no_text_of_contexts_is_lost_or_breaks_the_reader(cell: str) -> None:
     """Whatever a contexts cell spells, it is chunks, absent, or a bad row, never a failure of another kind."""
@@ -140,7 +138,6 @@ anything = st.recursive(
 known_names = st.sampled_from([name for names in ALIASES.values() for name in names])
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows=st.lists(st.dictionaries(known_names | texts, anything, max_size=5), min_size=1, max_size=4))
 def test_any_rows_are_samples_or_bad_rows(rows: Rows) -> None:
     """Whatever JSON stands under whatever names, each row is a sample that can be stored, or an error that says why."""

@@ -141,6 +141,7 @@ def test_fingerprints_are_stable(data: Path, tmp_path: Path) -> None:
     assert len(set(marks)) == len(marks) == 5
 
 
+@pytest.mark.slow
 def test_the_packaged_data_make_a_log(tmp_path: Path) -> None:
     """All unsupported claims that the embedded judge finds in the packaged answers are located in their file."""
     with as_file(files("ragauge.demo") / "baseline.jsonl") as path:

@@ -112,6 +112,7 @@ def test_a_section_without_rows_is_left_out(run: rg.Run) -> None:
         rg.report_section(" ")
 
 
+@pytest.mark.slow
 def test_installed_packages_add_sections_to_the_command_line(
     run: rg.Run, tmp_path: Path, install_package: Callable[..., Path]
 ) -> None:

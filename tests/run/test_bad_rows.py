@@ -45,6 +45,7 @@ def test_nothing_but_bad_rows(judge: Any) -> None:
         rg.evaluate([BAD, BAD], "faithfulness", judge, skip_bad_rows=True)
 
 
+@pytest.mark.slow
 def test_a_bad_row_far_down_keeps_what_was_judged(judge: Any, tmp_path: Path) -> None:
     """A bad row after the inspected ones ends the run; its judgments stay, and the corrected data continues it."""
     count, bad = PEEK + 2 * AT_ONCE, PEEK + AT_ONCE + 1

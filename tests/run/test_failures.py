@@ -149,7 +149,6 @@ SAMPLES = st.tuples(
 ).map(lambda drawn: [Sample(str(n), **fields) for n, fields in enumerate([drawn[0], *drawn[1]])])
 
 
-@settings(max_examples=60, deadline=None)
 @given(samples=SAMPLES)
 def test_every_sample_is_counted_once(stub: Make, samples: list[Sample]) -> None:
     """Whatever fields are missing and whatever fails, n + undefined + failed is the number of samples.
@@ -167,7 +166,7 @@ def test_every_sample_is_counted_once(stub: Make, samples: list[Sample]) -> None
         assert (estimate.value is None) == (estimate.n == 0)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(samples=SAMPLES, key=st.sampled_from(["faithfulness", "bleu", "claim_f1"]))
 def test_a_score_does_not_depend_on_the_other_metrics(stub: Make, samples: list[Sample], key: str) -> None:
     """A metric measured alone gives the scores and the estimate that it gives among all others."""

@@ -137,6 +137,7 @@ def _document(path: Path) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     """`ragauge run` killed by SIGKILL half-way and run again asks only what the store does not hold.
 
@@ -160,13 +161,14 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path) -> None:
     assert resumed["samples"] == whole["samples"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "again", "code"),
     [
         pytest.param(signal.SIGINT, False, 130, id="Ctrl-C"),
-        pytest.param(signal.SIGTERM, False, 143, id="SIGTERM", marks=pytest.mark.slow),
-        pytest.param(signal.SIGINT, True, 130, id="Ctrl-C until it ends", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, True, 143, id="SIGTERM until it ends", marks=pytest.mark.slow),
+        pytest.param(signal.SIGTERM, False, 143, id="SIGTERM"),
+        pytest.param(signal.SIGINT, True, 130, id="Ctrl-C until it ends"),
+        pytest.param(signal.SIGTERM, True, 143, id="SIGTERM until it ends"),
     ],
 )
 def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, number: signal.Signals, again: bool, code: int) -> None:

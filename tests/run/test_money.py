@@ -138,7 +138,7 @@ USAGES = st.none() | st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(usage=USAGES, share=st.floats(0.15, 0.9))
 def test_a_limit_holds_whatever_the_server_counts(usage: Any, share: float) -> None:
     """Under every combination of counts no call is made once the limit is spent, and no call is free."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
@@ -37,7 +37,6 @@ overlaps = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=20
 parts = st.integers(1, 6).flatmap(lambda total: st.tuples(st.integers(0, total), st.just(total)))
 
 
-@settings(max_examples=30)
 @given(overlaps)
 def test_contains_the_value_within_the_scale(counts: list[tuple[int, int, int]]) -> None:
     """0 <= low <= F1 of the sums <= high <= 1, and low < high, whatever the counts."""
@@ -49,7 +48,6 @@ def test_contains_the_value_within_the_scale(counts: list[tuple[int, int, int]])
     assert low < high
 
 
-@settings(max_examples=30)
 @given(overlaps, st.randoms(use_true_random=False))
 def test_order_does_not_matter(counts: list[tuple[int, int, int]], random: object) -> None:
     """Permuted samples give exactly the same interval."""
@@ -58,7 +56,6 @@ def test_order_does_not_matter(counts: list[tuple[int, int, int]], random: objec
     assert aggregate_interval(permuted, f1, resamples=100) == aggregate_interval(counts, f1, resamples=100)
 
 
-@settings(max_examples=30)
 @given(overlaps)
 def test_every_sample_its_own_cluster(counts: list[tuple[int, int, int]]) -> None:
     """Clusters of one sample give exactly the interval without clusters."""
@@ -67,7 +64,6 @@ def test_every_sample_its_own_cluster(counts: list[tuple[int, int, int]]) -> Non
     assert ends(clustered) == ends(aggregate_interval(counts, f1, resamples=100))
 
 
-@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30))
 def test_agrees_with_the_mean(values: list[float]) -> None:
     """For a mean, simulation and closed form are the same interval."""
@@ -76,7 +72,6 @@ def test_agrees_with_the_mean(values: list[float]) -> None:
     assert ends(simulated) == pytest.approx(ends(mean_interval(values)), abs=0.03)
 
 
-@settings(max_examples=30)
 @given(st.lists(st.tuples(parts, parts), min_size=1, max_size=20))
 def test_more_of_the_same_is_narrower(rows: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
     """Nine times the same data give a narrower interval."""

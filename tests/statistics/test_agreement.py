@@ -8,7 +8,7 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
@@ -91,7 +91,6 @@ def _columns(rows: list[tuple[int, float, float, int]]) -> tuple[list[int], list
     return labels, one, other, groups
 
 
-@settings(max_examples=40, deadline=None)
 @given(PAIRED)
 def test_a_difference_turns_with_the_judges(rows: list[tuple[int, float, float, int]]) -> None:
     """The other way round it has the other sign, its interval too, and the same p."""
@@ -108,7 +107,6 @@ def test_a_difference_turns_with_the_judges(rows: list[tuple[int, float, float, 
         assert ends == (-(back.interval.value or 0.0), -back.interval.high, -back.interval.low)
 
 
-@settings(max_examples=40, deadline=None)
 @given(PAIRED)
 def test_p_and_interval_tell_the_same(rows: list[tuple[int, float, float, int]]) -> None:
     """0 lies outside of the interval just where p is below 0.05; p is never 0, and never above 1."""
@@ -120,7 +118,6 @@ def test_p_and_interval_tell_the_same(rows: list[tuple[int, float, float, int]])
         assert 2 / 101 <= found.p <= 1
 
 
-@settings(max_examples=40, deadline=None)
 @given(PAIRED)
 def test_only_the_order_of_scores_counts(rows: list[tuple[int, float, float, int]]) -> None:
     """Two judges that put all rows in the same order are equal, on whatever scale each of them scores."""

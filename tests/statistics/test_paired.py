@@ -20,7 +20,6 @@ from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import Paired, paired_aggregate, paired_mean
 
 
-@settings(max_examples=60)
 @given(FEW)
 @example([0.1, 0.2, -0.3])
 @example([0.5, 0.25, -0.1, 0.3, 0.0, 0.2, -0.2, 0.4, 0.35])
@@ -29,7 +28,6 @@ def test_p_is_that_of_all_signs(differences: list[float]) -> None:
     assert paired_mean(differences).p == pytest.approx(p_by_signs(differences), abs=1e-12)
 
 
-@settings(max_examples=40)
 @given(st.lists(st.one_of(SHARES, st.floats(-1, 1)), min_size=6, max_size=8), st.sampled_from([0.8, 0.9, 0.95]))
 def test_the_interval_holds_what_the_test_does_not_reject(differences: list[float], confidence: float) -> None:
     """A true difference a little inside of the ends is not rejected, and one a little outside is."""
@@ -59,7 +57,6 @@ def test_many_samples_come_close_to_mcnemars_test(up: int, down: int) -> None:
     assert found.p == pytest.approx(min(1.0, 2 * tail), abs=0.025)
 
 
-@settings(max_examples=80)
 @given(st.one_of(FEW, MANY), st.sampled_from([0.9, 0.95, 0.99]))
 def test_p_and_interval_agree(differences: list[float], confidence: float) -> None:
     """0 lies outside of the interval exactly where p is below 1 - confidence, but where all differ by the same."""

@@ -53,7 +53,6 @@ def _apart(rows: Sequence[tuple[tuple[int, int], tuple[int, int]]]) -> float | N
     return None if shares[0] is None or shares[1] is None else shares[1] - shares[0]
 
 
-@settings(max_examples=40)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=10))
 def test_a_pooled_value_of_equal_totals_is_a_mean(rows: list[tuple[bool, bool]]) -> None:
     """Where every sample counts one, the pooled difference has the p and the interval of the mean difference."""
@@ -65,7 +64,6 @@ def test_a_pooled_value_of_equal_totals_is_a_mean(rows: list[tuple[bool, bool]])
         assert ends(found) == pytest.approx(ends(expected))
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(OVERLAPS, OVERLAPS), min_size=1, max_size=20), st.randoms(use_true_random=False))
 def test_an_f1_of_the_data_set(rows: list[tuple[tuple[int, ...], tuple[int, ...]]], random: Any) -> None:
     """-1 <= low <= difference <= high <= 1 with 0 outside only where p < 0.05; the order makes no difference."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.statistics.signs import FEW, MANY, SHARES, ends, p_by_signs, pooled
 
@@ -35,7 +35,6 @@ def test_copies_in_a_cluster_add_nothing(differences: list[float], copies: int) 
     assert ends(found) == pytest.approx(ends(expected), abs=1e-9)
 
 
-@settings(max_examples=60)
 @given(GROUPED)
 def test_the_samples_of_a_cluster_change_sign_together(rows: list[tuple[float, str]]) -> None:
     """With clusters p is the share of all ways to swap the systems on whole clusters."""
@@ -47,7 +46,6 @@ def test_the_samples_of_a_cluster_change_sign_together(rows: list[tuple[float, s
     assert found.interval.value == pytest.approx(fmean(differences))
 
 
-@settings(max_examples=30)
 @given(GROUPED, st.randoms(use_true_random=False))
 def test_clusters_in_another_order(rows: list[tuple[float, str]], random: Any) -> None:
     """Permuted samples with their clusters give the same p, and the same interval but for rounding."""

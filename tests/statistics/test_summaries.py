@@ -8,7 +8,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
@@ -67,7 +67,6 @@ def same(one: Summary, other: Summary) -> None:
     assert not one.scale or a.value == b.value
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows, st.integers(0, 30), st.integers(0, 30), st.booleans())
 def test_merging_is_associative_and_commutative(samples: Rows, i: int, j: int, bounded: bool) -> None:
     """Three parts in any order and grouping give what one summary gives, within the bounds and beyond them."""

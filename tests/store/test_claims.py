@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.postgres import PostgresServer
 
 from ragauge.questions import Judgment
@@ -51,7 +53,10 @@ def test_a_key_is_claimed_by_one_store(postgres: PostgresServer, judgment: Make)
         one.release(keys(judgment, 2, 4))
         assert two.claim(keys(judgment, 2, 3)) == {*keys(judgment, 2)}
         one.close()
-        assert two.claim(keys(judgment, 1, 3)) == {*keys(judgment, 1, 3)}
+        granted = two.claim(keys(judgment, 1, 3))
+        while len(granted) < 2:  # the server ends a session after its client has left
+            time.sleep(0.01)
+            granted |= two.claim(keys(judgment, 1, 3))
         two.release()
         assert two.claim(keys(judgment, 1)) == {*keys(judgment, 1)}
 
@@ -101,6 +106,7 @@ def test_processes_share_the_questions_of_a_run(postgres: PostgresServer, python
     assert len(asked) <= 84
 
 
+@pytest.mark.slow
 def test_the_questions_of_a_killed_process_are_asked_by_others(
     postgres: PostgresServer, python: Python, tmp_path: Path
 ) -> None:
@@ -115,6 +121,7 @@ def test_the_questions_of_a_killed_process_are_asked_by_others(
     assert len(set(log.read_text().splitlines())) == 80
 
 
+@pytest.mark.slow
 def test_failed_questions_are_free_again(postgres: PostgresServer, python: Python, tmp_path: Path) -> None:
     """A question whose judge failed in one process is asked by the other, which does not wait for an answer."""
     place, log = postgres.new(), tmp_path / "log"

@@ -27,6 +27,7 @@ from ragauge.types import Call
 Make = Callable[..., Judgment]
 
 
+@pytest.mark.slow
 def test_a_restart_of_the_server_is_waited_for(
     postgres: PostgresServer, judgment: Make, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -90,6 +90,7 @@ def test_processes_that_write_the_same_keys(place: str, python: Start) -> None:
     assert {each.answer.rationale for each in kept} <= {"one", "two"}  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_the_log_is_emptied_while_processes_write(tmp_path: Path, python: Start) -> None:
     """Three processes write five times what the log may hold: it is emptied on the way and nothing is lost."""
     writers = [python(WRITER, tmp_path, first, first + 2400, "x") for first in (0, 2400, 4800)]

@@ -125,7 +125,7 @@ record = st.builds(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(judgment)
 def test_a_key_is_a_hash_of_the_judge_and_the_question(kept: Judgment) -> None:
     """However the key is computed, stores that were written before know the judgment under it."""
@@ -133,7 +133,7 @@ def test_a_key_is_a_hash_of_the_judge_and_the_question(kept: Judgment) -> None:
     assert kept.key == hashlib.sha256(encoded).hexdigest()[:32]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(judgments)
 def test_what_is_found_is_what_was_kept(fresh: Callable[[], Store], kept: list[Judgment]) -> None:
     """Judgments of all kinds of question come back equal, by key and in order."""
@@ -143,7 +143,7 @@ def test_what_is_found_is_what_was_kept(fresh: Callable[[], Store], kept: list[J
         assert list(store.judgments()) == kept
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(judgments)
 def test_what_is_read_from_a_recording_is_what_was_written(written: list[Judgment]) -> None:
     """Judgments that fit are read back from a file equal, keys included, though keys are not in the file."""
@@ -158,7 +158,6 @@ def test_what_is_read_from_a_recording_is_what_was_written(written: list[Judgmen
         assert list(read_judgments(path)) == written
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(record, min_size=1, max_size=2))
 def test_samples_come_back_as_they_were(fresh: Callable[[], Store], records: list[SampleRecord]) -> None:
     """Sample records, with evidence and any metadata, come back equal; so do the values of each metric."""
@@ -171,7 +170,6 @@ def test_samples_come_back_as_they_were(fresh: Callable[[], Store], records: lis
             assert store.values("r", metric) == [each.value if each else None for each in scores]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(answered, max_size=6, unique_by=lambda each: each[0]))
 def test_labels_are_found_by_their_question(fresh: Callable[[], Store], given_: list[tuple[object, object]]) -> None:
     """Labels on questions of every kind are found with the answer that was given."""

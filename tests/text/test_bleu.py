@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
@@ -30,7 +30,6 @@ def nltk_bleu(references: Sequence[list[str]], response: list[str], weights: Seq
 
 
 @given(response=TEXTS, references=REFERENCES, weights=WEIGHTS)
-@settings(max_examples=150, derandomize=True, deadline=None)
 def test_unsmoothed_values_are_those_of_nltk(response: str, references: list[str], weights: list[float]) -> None:
     """Any weights and several references give NLTK's value, or 0 where that is below Valor's 1e-9."""
     golden = [valor_tokens(reference) for reference in references]
@@ -39,7 +38,6 @@ def test_unsmoothed_values_are_those_of_nltk(response: str, references: list[str
 
 
 @given(response=TEXTS, references=REFERENCES, weights=WEIGHTS)
-@settings(max_examples=150, derandomize=True, deadline=None)
 def test_method_1_values_are_those_of_nltk(response: str, references: list[str], weights: list[float]) -> None:
     """Smoothing with epsilon 0.1 on whitespace tokens, as Dataworkz has it, gives NLTK's value."""
     golden = [reference.split() for reference in references]
@@ -48,7 +46,6 @@ def test_method_1_values_are_those_of_nltk(response: str, references: list[str],
 
 
 @given(response=TEXTS, references=REFERENCES, weights=WEIGHTS)
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_values_lie_between_zero_and_one(response: str, references: list[str], weights: list[float]) -> None:
     """No admitted weights lead out of 0..1, and the order of the references does not matter."""
     value = bleu(response, references, weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
@@ -14,7 +14,6 @@ REFERENCES = st.lists(TEXTS, min_size=1, max_size=3)
 
 
 @given(response=TEXTS, references=REFERENCES, words=st.integers(0, 3))
-@settings(max_examples=150, derandomize=True, deadline=None)
 def test_values_are_those_of_sacrebleu(response: str, references: list[str], words: int) -> None:
     """100 times the value is sacreBLEU's score, for chrF, chrF++ and several references."""
     assert (
@@ -24,7 +23,6 @@ def test_values_are_those_of_sacrebleu(response: str, references: list[str], wor
 
 
 @given(response=TEXTS, reference=TEXTS, order=st.integers(1, 8), beta=st.sampled_from([1, 2, 3]))
-@settings(max_examples=150, derandomize=True, deadline=None)
 def test_order_and_beta_are_those_of_sacrebleu(response: str, reference: str, order: int, beta: int) -> None:
     """Other orders and weights of recall follow sacreBLEU too."""
     expected = CHRF(char_order=order, beta=beta).sentence_score(response, [reference]).score
@@ -32,7 +30,6 @@ def test_order_and_beta_are_those_of_sacrebleu(response: str, reference: str, or
 
 
 @given(response=TEXTS, references=REFERENCES, words=st.integers(0, 2))
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_values_lie_between_zero_and_one(response: str, references: list[str], words: int) -> None:
     """The value is a fraction, and whitespace between characters does not change it where words do not count."""
     assert 0 <= chrf(response, references, words=words) <= 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
@@ -25,14 +25,12 @@ BUILT_WORDS = st.builds(
 
 
 @given(BUILT_WORDS)
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_words_built_of_endings_stem_as_in_nltk(word: str) -> None:
     """Random roots with up to three of the algorithm's own endings give NLTK's stem."""
     assert stem(word) == NLTK.stem(word)
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789é", max_size=12))
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_any_word_stems_as_in_nltk(word: str) -> None:
     """Random letters of both cases, digits and an accented letter give NLTK's stem."""
     assert stem(word) == NLTK.stem(word)

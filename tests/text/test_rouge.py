@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer, _union_lcs
 from rouge_score.tokenizers import Tokenizer
@@ -34,7 +34,6 @@ class UnicodeTokenizer(Tokenizer):  # type: ignore[misc]
 
 
 @given(response=TIED_TEXTS, references=st.lists(TIED_TEXTS, min_size=1, max_size=3))
-@settings(max_examples=100, derandomize=True, deadline=None)
 def test_tied_texts_score_as_in_rouge_score(response: str, references: list[str]) -> None:
     """Repetitive texts of several lines, against several references, give rouge-score's F-measures exactly."""
     expected = {name: score.fmeasure for name, score in PLAIN.score_multi(references, response).items()}
@@ -42,7 +41,6 @@ def test_tied_texts_score_as_in_rouge_score(response: str, references: list[str]
 
 
 @given(response=st.text(max_size=80), reference=st.text(max_size=80))
-@settings(max_examples=100, derandomize=True, deadline=None)
 def test_any_text_scores_as_in_rouge_score(response: str, reference: str) -> None:
     """Arbitrary Unicode, stemmed, gives rouge-score's F-measures exactly."""
     expected = {name: score.fmeasure for name, score in STEMMING.score(reference, response).items()}
@@ -50,14 +48,12 @@ def test_any_text_scores_as_in_rouge_score(response: str, reference: str) -> Non
 
 
 @given(reference=st.lists(st.sampled_from("abc"), max_size=12), lines=LINES)
-@settings(max_examples=100, derandomize=True, deadline=None)
 def test_the_union_of_common_subsequences_is_that_of_rouge_score(reference: list[str], lines: list[list[str]]) -> None:
     """The bit vectors are read backwards with the tie-breaking of rouge-score's table."""
     assert sorted(union_lcs(reference, bit_columns(lines))) == sorted(_union_lcs(reference, lines))
 
 
 @given(left=st.lists(st.sampled_from("abcd"), max_size=30), right=st.lists(st.sampled_from("abcd"), max_size=30))
-@settings(max_examples=100, derandomize=True, deadline=None)
 def test_the_length_of_a_common_subsequence_is_symmetric(left: list[str], right: list[str]) -> None:
     """Which text is laid out as bits does not matter, and the union over one line has exactly that length."""
     length = lcs_length(left, bit_columns([right]))
@@ -65,7 +61,6 @@ def test_the_length_of_a_common_subsequence_is_symmetric(left: list[str], right:
 
 
 @given(st.lists(st.sampled_from(["中文", "привет", "école", "a", "."]), max_size=12).map(" ".join))
-@settings(max_examples=100, derandomize=True, deadline=None)
 def test_the_unicode_tokenizer_scores_as_in_rouge_score_with_it(text: str) -> None:
     """Given the same tokens of any script, the values are rouge-score's."""
     scorer = RougeScorer(TYPES, tokenizer=UnicodeTokenizer())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.text import sentences as sentences_module
@@ -62,7 +62,6 @@ def test_the_splitter_is_named_with_its_version() -> None:
 
 
 @given(text=TEXTS)
-@settings(max_examples=400, derandomize=True, deadline=None)
 def test_spans_are_ordered_trimmed_and_cover_the_text(text: str) -> None:
     """For any text the spans are in order, apart, without white space around, and leave out white space alone."""
     spans = sentences(text)
@@ -76,7 +75,6 @@ def test_spans_are_ordered_trimmed_and_cover_the_text(text: str) -> None:
 
 
 @given(text=TEXTS)
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_blocks_cover_the_text(text: str) -> None:
     """For any text the blocks are in order, hold all but white space, and their bodies lie within them."""
     position = 0
@@ -88,14 +86,12 @@ def test_blocks_cover_the_text(text: str) -> None:
 
 
 @given(text=TEXTS)
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_splitting_is_deterministic(text: str) -> None:
     """The same text is split the same way twice."""
     assert sentences(text) == sentences(text)
 
 
 @given(text=TEXTS)
-@settings(max_examples=100, derandomize=True, deadline=None)
 def test_any_text_is_split_without_the_library(text: str) -> None:
     """The splitter of the standard library covers any text too."""
     with pytest.MonkeyPatch.context() as patch:

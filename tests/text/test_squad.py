@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.text.overlap import exact_match, token_f1
@@ -36,7 +36,6 @@ def test_punctuation_goes_before_articles() -> None:
 
 
 @given(ANSWERS)
-@settings(max_examples=100, derandomize=True, deadline=None)
 def test_normalising_twice_changes_nothing(text: str) -> None:
     """A normalised text is normal."""
     assert squad_normalise(squad_normalise(text)) == squad_normalise(text)
@@ -67,7 +66,6 @@ def test_token_f1_of_known_answers(response: str, references: list[str], value: 
 
 
 @given(left=ANSWERS, right=ANSWERS)
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_token_f1_is_symmetric_and_one_for_equal_answers(left: str, right: str) -> None:
     """With one reference the two texts can change places, and an exact match has an F1 of 1."""
     value = token_f1(left, [right])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 from nltk.tokenize import RegexpTokenizer
@@ -29,7 +29,6 @@ TEXTS = st.text(st.one_of(TRICKY, KNOWN_TO_BOTH), max_size=40)
 
 
 @given(st.text(max_size=60))
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_rouge_tokens_are_those_of_rouge_score(text: str) -> None:
     """Any text, stemmed or not, gives exactly rouge-score's tokens."""
     assert rouge_tokens(text) == rouge_score_tokens(text, None)
@@ -37,7 +36,6 @@ def test_rouge_tokens_are_those_of_rouge_score(text: str) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=200, derandomize=True, deadline=None)
 def test_valor_tokens_are_those_of_nltk(text: str) -> None:
     """Any text of characters that both Unicode versions know gives exactly NLTK's tokens for Valor's pattern."""
     assert valor_tokens(text) == VALOR.tokenize(text)
@@ -90,7 +88,6 @@ def test_unicode_tokens_of_many_scripts(text: str, tokens: list[str]) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=150, derandomize=True, deadline=None)
 def test_unicode_tokens_are_folded_already(text: str) -> None:
     """Tokenising the tokens again, parted by spaces, changes nothing."""
     tokens = unicode_tokens(text)
@@ -99,7 +96,6 @@ def test_unicode_tokens_are_folded_already(text: str) -> None:
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @given(lines=st.lists(TEXTS, max_size=4))
-@settings(max_examples=150, derandomize=True, deadline=None)
 def test_a_line_break_is_a_gap(name: str, lines: list[str]) -> None:
     """For every tokenizer the tokens of a text are those of its lines, one after another."""
     tokenize = tokenizer_named(name)
