@@ -23,7 +23,7 @@ from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
 from ragauge.questions import Classify, Entail, Judgment, Question, Relevant, kind
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
-from ragauge.run.specs import JudgeFile, arguments_of, judge_of_file, load_judge, read_judge_file
+from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file, load_judge
 from ragauge.statistics.agreement import balanced_accuracy, group_difference
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.types import Answer, Failure, Label, Verdict
@@ -88,7 +88,7 @@ class Tuner:
     ) -> None:
         if not 0 < accuracy < 1:
             raise BadParameter(f"accuracy={accuracy!r} must be above 0 and below 1, as in accuracy=0.95")
-        self._first = read_judge_file(spec) if spec.endswith(".json") else JudgeFile(judge=spec)
+        self._first = judge_file(spec)
         self._is_model = self._first.judge.partition("/")[0] in PROVIDERS
         self._is_cascade = self._first.judge.startswith("cascade(")
         if self._is_cascade:

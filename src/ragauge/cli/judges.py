@@ -31,7 +31,7 @@ from ragauge.report.files import save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Budget, Dispatcher, check_priced
 from ragauge.run.prepare import opened_store
-from ragauge.run.specs import DESCRIPTIONS, JudgeFile, load_judge, load_judges, read_judge_file
+from ragauge.run.specs import DESCRIPTIONS, judge_file, load_judge, load_judges
 from ragauge.run.sync import blocking
 from ragauge.store import Place, read_labels
 
@@ -185,7 +185,7 @@ def prompts_command(judge: str, write: Path | None) -> None:
     from ragauge.judges.llm.prompts import digest, file_name, sections, system
     from ragauge.judges.llm.providers import parse_llm_spec
 
-    file = read_judge_file(judge) if judge.endswith(".json") else JudgeFile(judge=judge)
+    file = judge_file(judge)
     style = prompt_style(parse_llm_spec(file.judge, examples=file.examples or None).options)
     if write is None:
         for title, kinds in (("decompose", {"decompose"}), ("verdicts and grades", set(KINDS) - {"decompose"})):

@@ -90,15 +90,17 @@ def judge_of_file(file: JudgeFile) -> Judge:
     return Decided(made, file.thresholds) if file.thresholds else made
 
 
-def read_judge_file(path: str) -> JudgeFile:
-    """A judge file. Raises BadData for anything else."""
+def judge_file(spec: str) -> JudgeFile:
+    """The judge file that a spec names, or one of that judge alone. Raises BadData for a file that is none."""
+    if not spec.endswith(".json"):
+        return JudgeFile(judge=spec)
     try:
-        found = msgspec.json.decode(Path(path).read_bytes(), type=JudgeFile)
+        found = msgspec.json.decode(Path(spec).read_bytes(), type=JudgeFile)
     except (OSError, msgspec.MsgspecError) as error:
         fix = "give a judge file, such as `ragauge judges tune -o FILE` writes"
-        raise BadData(f"{path}: cannot be read as a judge: {error}; {fix}") from None
+        raise BadData(f"{spec}: cannot be read as a judge: {error}; {fix}") from None
     if found.judge.endswith(".json"):
-        raise BadData(f"{path}: its judge is a file too, {found.judge}; name the judge itself")
+        raise BadData(f"{spec}: its judge is a file too, {found.judge}; name the judge itself")
     return found
 
 
@@ -178,7 +180,7 @@ def _maker(spec: str) -> Callable[[], Any]:
     if "(" in spec and spec.partition("(")[0] in COMPOSITES:
         return partial(COMPOSITES[spec.partition("(")[0]], *arguments_of(spec))
     if spec.endswith(".json"):
-        return partial(judge_of_file, read_judge_file(spec))
+        return partial(judge_of_file, judge_file(spec))
     if "/" in spec.partition("?")[0]:
         return partial(LOCAL.get(spec.partition("/")[0], _model), spec)
     points = installed(ENTRY_POINTS)

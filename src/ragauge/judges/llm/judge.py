@@ -87,47 +87,6 @@ class LearnedLimits:
         self.policy = msgspec.structs.replace(self.policy, limits=reduced)
 
 
-class ModelJudge(ContextJudge):
-    """A judge that asks a model. Subclasses define in `consult` what they send and how they read the replies."""
-
-    def __init__(self, transport: Transport, price: Price | None) -> None:
-        self._client = ModelClient(transport, price)
-
-    @property
-    def price(self) -> Price | None:
-        """What its calls cost; None where that is not known."""
-        return self._client.price
-
-    @property
-    def ended(self) -> Failure | None:
-        """Why no further call can succeed, once that is so; None again when the judge is reopened."""
-        return self._client.ended
-
-    def notes(self) -> Sequence[str]:
-        """The transport's notes on how its calls went since it was opened, and of what day their prices are."""
-        notes = [*getattr(self._client.transport, "notes", list[str])()]
-        if self._client.priced and self.price and self.price.dated:
-            notes.append(f"{self._client.transport.name}: prices of {self.price.dated}.")
-        return notes
-
-    def share_tempo(self, processes: int) -> None:
-        """Keep to one part of the requests and tokens per minute, for as many processes."""
-        getattr(self._client.transport, "share_tempo", lambda _: None)(processes)
-
-    def _expected_call(self, questions: Sequence[Question], usage: TokenUsage, tempo: CallTempo) -> ExpectedCall:
-        cost = self.price.of(usage) if self.price else None
-        seconds = tempo.seconds(usage.prompt, usage.completion)
-        return ExpectedCall(questions, usage.prompt, usage.completion, cost, seconds)
-
-    async def __aenter__(self) -> Self:
-        """Open the client, unless it is open. Raises UsageError where something is missing, such as a key."""
-        await self._client.__aenter__()
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self._client.__aexit__(*exc)
-
-
 #: Characters of a reply that a failure keeps.
 MAX_RAW_CHARS = 4000
 
@@ -363,7 +322,7 @@ def _read_text(path: Path) -> str:
 Packing = Literal["together", "alone"]
 
 
-class LLMJudge(ModelJudge):
+class LLMJudge(ContextJudge):
     """Answers questions of every kind with a language model.
 
     Use it as an asynchronous context manager to keep connections open from one `answer` to the next; a run does.
@@ -391,7 +350,7 @@ class LLMJudge(ModelJudge):
     ) -> None:
         if pack not in ("together", "alone"):
             raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
-        super().__init__(transport, price)
+        self._client = ModelClient(transport, price)
         self.tempo = tempo or CallTempo()
         self.by_sample = width
         self._set(PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle()))
@@ -411,22 +370,46 @@ class LLMJudge(ModelJudge):
         made._set(msgspec.structs.replace(policy, style=style))
         return made
 
+    @property
+    def price(self) -> Price | None:
+        """What its calls cost; None where that is not known."""
+        return self._client.price
+
+    @property
+    def ended(self) -> Failure | None:
+        """Why no further call can succeed, once that is so; None again when the judge is reopened."""
+        return self._client.ended
+
     def notes(self) -> list[str]:
-        """The transport's notes, the number of calls whose tokens are estimated, and the version of changed prompts."""
-        style = self._limits.initial.style
-        changed = [f"{self.identity.name}: prompts {prompts.digest(style)}."] if style.sections else []
-        note = (
-            f"{self.identity.name}: tokens and price of {self._client.estimated} calls are estimates, since the server "
-            "counted none or too few; if it truncates long prompts to its window, set that window's size with context="
-        )
-        return [*super().notes(), *([note] if self._client.estimated else []), *changed]
+        """The transport's notes on its calls, the day of their prices, the number of calls whose tokens are estimated,
+        and the version of changed prompts."""
+        name, style = self.identity.name, self._limits.initial.style
+        notes = [*getattr(self._client.transport, "notes", list[str])()]
+        if self._client.priced and self.price and self.price.dated:
+            notes.append(f"{name}: prices of {self.price.dated}.")
+        if self._client.estimated:
+            notes.append(
+                f"{name}: tokens and price of {self._client.estimated} calls are estimates, since the server counted "
+                "none or too few; if it truncates long prompts to its window, set that window's size with context="
+            )
+        return notes + ([f"{name}: prompts {prompts.digest(style)}."] if style.sections else [])
+
+    def share_tempo(self, processes: int) -> None:
+        """Keep to one part of the requests and tokens per minute, for as many processes."""
+        getattr(self._client.transport, "share_tempo", lambda _: None)(processes)
 
     async def __aenter__(self) -> Self:
-        """Open the client; what was learned about the model's window is forgotten."""
-        await super().__aenter__()
+        """Open the client, unless it is open; what was learned about the model's window is forgotten.
+
+        Raises UsageError where something is missing, such as a key.
+        """
+        await self._client.__aenter__()
         if self._client.entered == 1:
             self._limits.policy = self._limits.initial
         return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._client.__aexit__(*exc)
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
         """The answers of one round."""
@@ -442,5 +425,7 @@ class LLMJudge(ModelJudge):
         for pack in packs:
             usage = self._client.expected(pack, prompts.prompt_of(pack, policy.style), policy.style)
             asked = list(dict.fromkeys(originals.get(question, question) for question in pack.questions))
-            calls.append(self._expected_call(asked, usage, self.tempo))
+            cost = self.price.of(usage) if self.price else None
+            seconds = self.tempo.seconds(usage.prompt, usage.completion)
+            calls.append(ExpectedCall(asked, usage.prompt, usage.completion, cost, seconds))
         return calls

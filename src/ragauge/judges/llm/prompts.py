@@ -4,7 +4,8 @@ A system message is the preamble, the sections of the kinds that occur, in the o
 on rationales and quotes, and a worked example of those kinds. It depends on nothing else: calls that ask the same kinds
 have the same prefix, which servers that cache prefixes of any length (vLLM, llama.cpp, SGLang) read once. OpenAI and
 Anthropic cache none below 1,024 tokens, which it reaches only where one call judges claims, relevance and traits, and
-where a schema is sent they put it before the message. All texts of a sample are JSON strings of one document, the user message.
+where a schema is sent they put it before the message. All texts of a sample are JSON strings of one document, the user
+message.
 
 Schemas use only what strict modes and grammars of servers have in common: all properties required and no others,
 `$defs`, enums, and bounds for numbers only.
