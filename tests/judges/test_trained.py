@@ -50,6 +50,14 @@ def test_what_is_reported_is_entailed(claim: str) -> None:
     assert sum(chunk.label == Label.ENTAILED for chunk in verdict.chunks) == 1
 
 
+def test_a_transcript_without_full_stops_is_read() -> None:
+    """What is said somewhere in thousands of words without a full stop is found, and what is not is not."""
+    said = FILLER.lower().translate({ord(mark): None for mark in ".,"}) * 100
+    transcript = f"{said} marie curie was born in warsaw {said}"
+    assert _entail([transcript], "Marie Curie was born in Warsaw.").label == Label.ENTAILED
+    assert _entail([transcript], "Marie Curie was born in Paris.").label != Label.ENTAILED
+
+
 @pytest.mark.parametrize("claim", ["Marie Curie won the Nobel Prize in 1911.", "Marie Curie was not born in Warsaw."])
 def test_another_value_or_a_negation_contradicts(claim: str) -> None:
     """One number with another in its place, and a negation, speak against a text."""

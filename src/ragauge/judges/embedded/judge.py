@@ -66,7 +66,7 @@ _ENGLISH = frozenset(
 _CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
 _EXTREME = 6.0  # logits beyond are as good as this
 
-_RULES = "17"  # increased with every change that can change an answer
+_RULES = "18"  # increased with every change that can change an answer
 _YIELD = 32  # questions after which other coroutines may run
 
 SEEN = 4 + len(Kind)  # values that the network sees of a token

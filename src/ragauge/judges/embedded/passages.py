@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ from ragauge.text.sentences import sentences
 _TITLE = 15  # words at most
 _PREFIX = 5  # letters that two words of one family share
 _WINDOW = 170  # words of a window, some 230 tokens
-_OVERLAP = 40  # words up to which the last sentence of a window also opens the next
+_OVERLAP = 40  # words up to which the last sentence of a window also opens the next; words of a part of a long one
 
 
 class Sentence:
@@ -25,13 +27,23 @@ class Sentence:
         self.words = words(self.text)
 
 
+def _sentences(text: str) -> Iterator[Sentence]:
+    """The sentences of a text; one that is longer than a window, as a transcript without full stops is, in parts."""
+    for start, end in sentences(text):
+        found = list(re.finditer(r"\S+", text[start:end]))
+        size = _OVERLAP if len(found) > _WINDOW else len(found)
+        for at in range(0, len(found), size):
+            part = found[at : at + size]
+            yield Sentence(text, start + part[0].start(), start + part[-1].end())
+
+
 class Passage:
     """A text as sentences, and for each key the sentences that hold it."""
 
     __slots__ = ("families", "numbers", "postings", "sentences", "titled")
 
     def __init__(self, text: str) -> None:
-        self.sentences = [Sentence(text, start, end) for start, end in sentences(text)]
+        self.sentences = list(_sentences(text))
         self.titled = _titled(text, self.sentences)
         self.postings: dict[str, list[int]] = {}
         self.families: dict[str, list[str]] = {}
@@ -80,7 +92,7 @@ class Window(NamedTuple):
 def windows(text: str) -> tuple[Window, ...]:
     """The windows of a text in its order: each sentence is in one of them, and the last of one may open the next.
 
-    A title is repeated at the start of each. A sentence longer than a window is one by itself. () for a blank text.
+    A title is repeated at the start of each. () for a blank text.
     """
     source = passage(text)
     lengths = [len(sentence.text.split()) for sentence in source.sentences]
