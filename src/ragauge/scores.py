@@ -61,7 +61,7 @@ class F1Counts(Counts, frozen=True, gc=False):
 
 
 class PrecisionRecall(Counts, frozen=True, gc=False):
-    """Precision and recall with different denominators; the value is their harmonic mean.
+    """Precision and recall with different denominators; the value is their harmonic mean, None for impossible counts.
 
     Args:
         precise, responded: numerator and denominator of precision.
@@ -87,6 +87,8 @@ class PrecisionRecall(Counts, frozen=True, gc=False):
     def value(self) -> float | None:
         """The score, or None where there is nothing to count."""
         precision, recall = self.precision, self.recall
+        if self.precise > self.responded * (1 + 1e-9) or self.recalled > self.expected * (1 + 1e-9):
+            return None
         if precision == 0 or recall == 0:
             return 0.0
         if precision is None or recall is None:

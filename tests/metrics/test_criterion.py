@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import ragauge as rg
@@ -106,6 +106,7 @@ def test_two_criteria_in_one_run_have_keys_of_their_own() -> None:
 
 
 @given(st.text(min_size=1).filter(str.strip), st.lists(st.text(min_size=1), max_size=3).map(tuple))
+@example("0", ('""',))
 def test_any_text_is_read_as_it_is_written(text: str, steps: tuple[str, ...]) -> None:
     """A criterion of any text writes a spec that reads as the same criterion, among other specs too."""
     metric = rg.criterion(text, steps=steps)

@@ -12,8 +12,9 @@ from ragauge.scores import Share
 from ragauge.statistics.paired import Paired
 
 SHARES = st.sampled_from([-1.0, -2 / 3, -0.5, -1 / 3, 0.0, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])
-FEW = st.lists(st.one_of(SHARES, st.floats(-1, 1)), min_size=1, max_size=9)
-MANY = st.lists(st.one_of(SHARES, st.floats(-1, 1)), min_size=14, max_size=40)
+SCORES = st.one_of(SHARES, st.floats(-1, 1).map(lambda number: round(number, 6)))  # far from errors of rounding
+FEW = st.lists(SCORES, min_size=1, max_size=9)
+MANY = st.lists(SCORES, min_size=14, max_size=40)
 
 
 def ends(found: Paired) -> tuple[float, float]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
@@ -73,6 +73,7 @@ def test_agrees_with_the_mean(values: list[float]) -> None:
 
 
 @given(st.lists(st.tuples(parts, parts), min_size=1, max_size=20))
+@example([((0, 1), (5, 5))])
 def test_more_of_the_same_is_narrower(rows: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
     """Nine times the same data give a narrower interval."""
     counts = [first + second for first, second in rows]

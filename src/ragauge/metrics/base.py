@@ -260,8 +260,11 @@ def _converted(value: Any, hint: Any, where: str) -> Any:
     given = value
     if isinstance(value, str):
         is_list = get_origin(plain_hint) is tuple
-        pieces = [value] if isinstance(value, Quoted) else split_at(value, "+") if is_list and value else []
-        given = [str(unquoted(piece)) for piece in pieces] if is_list else str(value)
+        given = str(value)
+        if is_list and isinstance(value, Quoted):
+            given = [str(value)]
+        elif is_list:
+            given = [str(unquoted(piece)) for piece in split_at(value, "+")] if value else []
     try:
         return msgspec.convert(given, hint, strict=False)
     except msgspec.ValidationError as error:
