@@ -1,5 +1,5 @@
 """Write the documentation that is made from the code: docs/metrics.md, docs/command-line.md and docs/demo.svg, and in
-docs/embedded-judge.md the tables of what was measured.
+docs/embedded-judge.md and docs/compare.md the tables of what was measured.
 
 python scripts/docs.py
 """
@@ -17,11 +17,14 @@ import msgspec
 from click.testing import CliRunner
 from rich.console import Console
 
+from ragauge.analysis.compare import compare, comparison_view
 from ragauge.analysis.measure import Measurement, measurement_markdown
 from ragauge.cli.main import COMMANDS, main
+from ragauge.cli.run import demo_run, demo_view
 from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, METRICS, OVER_DATA
 from ragauge.report.wording import CARD
+from ragauge.run.results import Run
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -290,14 +293,25 @@ def embedded_page() -> str:
     return _MEASURED.sub(lambda found: f"{found[1]}\n{tables}\n{found[2]}", page)
 
 
-def demo_picture() -> str:
-    """docs/demo.svg: what `ragauge demo` prints, without the fonts that rich would fetch."""
-    from ragauge.cli import run
+_COMPARED = re.compile(r"( metric +A .*?\n)(?=```)", re.DOTALL)
 
+
+def compare_page(baseline: Run, candidate: Run) -> str:
+    """docs/compare.md, with the table that comparing the runs of the demo prints."""
+    console = Console(file=StringIO(), width=112)
+    with console.capture() as printed:
+        for part in comparison_view(compare(baseline, candidate, "faithfulness,context_precision,bleu"), 112):
+            console.print(part)
+    table = "\n".join(line.rstrip() for line in printed.get().splitlines() if line.startswith(" ") and line.strip())
+    return _COMPARED.sub(lambda _: f"{table}\n", (DOCS / "compare.md").read_text(encoding="utf-8"), count=1)
+
+
+def demo_picture(baseline: Run, candidate: Run) -> str:
+    """docs/demo.svg: what `ragauge demo` prints, without the fonts that rich would fetch."""
     console = Console(
         record=True, file=StringIO(), width=112, force_terminal=True, color_system="truecolor", highlight=False
     )
-    for part in run.demo_view(run.demo_run("baseline", None), run.demo_run("candidate", None), count=2):
+    for part in demo_view(baseline, candidate, count=2):
         console.print(part)
     picture = console.export_svg(title="ragauge demo", unique_id="demo")  # the default id differs between runs
     return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
@@ -307,4 +321,6 @@ if __name__ == "__main__":
     (DOCS / "metrics.md").write_text(metrics_page(), encoding="utf-8")
     (DOCS / "command-line.md").write_text(commands_page(), encoding="utf-8")
     (DOCS / "embedded-judge.md").write_text(embedded_page(), encoding="utf-8")
-    (DOCS / "demo.svg").write_text(demo_picture(), encoding="utf-8")
+    runs = demo_run("baseline", None), demo_run("candidate", None)
+    (DOCS / "compare.md").write_text(compare_page(*runs), encoding="utf-8")
+    (DOCS / "demo.svg").write_text(demo_picture(*runs), encoding="utf-8")

@@ -2,7 +2,7 @@
 
     python training/confidence.py PAIRS FOLDER
 
-PAIRS: the training pairs, of which those of premises that were held out from the reader's training are asked; all, and
+PAIRS: the training pairs, of which those of premises that were held out from the encoder's training are asked; all, and
 the plain pairs of sentences that training/fit_lexical.py names. Prints for each accuracy the threshold beyond which it
 is shown, and the share of answers there. FOLDER: labelled sets; prints how many of the answers on one claim or question
 lie beyond 0.9 and 0.97, and how many of these are right.

@@ -1,16 +1,16 @@
-"""Fit the layers that weigh words and reader together.
+"""Fit the layers that weigh words and encoder together.
 
     python training/fit_layer.py PAIRS WRITTEN
 
 PAIRS: the training pairs. WRITTEN: the folder of the shared written data; that of training/written is added. Of the
-written rows only those are used that the reader was not trained on: of ids "e" for the fits, of ids "f" for figures.
+written rows only those are used that the encoder was not trained on: of ids "e" for the fits, of ids "f" for figures.
 Writes trained.json:
 
-- "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the reader's
-  own, so that the reader is trusted no more than it deserves on texts of a kind that it has not learnt, and on written
+- "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the encoder's
+  own, so that the encoder is trusted no more than it deserves on texts of a kind that it has not learnt, and on written
   claims. Half of them stand among other premises, as the chunks of a retrieval. How sure it is, and where a half lies,
   is then fitted on these and on claims of people in words of their own, about premises that were held out from the
-  reader's training.
+  encoder's training.
 - "contradicted" is fitted on claims of people and written ones with labels of three kinds.
 - "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
   words with it.
@@ -112,7 +112,7 @@ def supported(rows: Any, each: int, backend: Trained, chance: random.Random) -> 
 
 
 def written_rows(shared: Path, name: str) -> Iterator[Any]:
-    """The written rows of a kind that the reader was not trained on; "held" says those of ids "f"."""
+    """The written rows of a kind that the encoder was not trained on; "held" says those of ids "f"."""
     for folder in (shared, WRITTEN):
         for row in read(folder / f"{name}.jsonl.gz") if (folder / f"{name}.jsonl.gz").exists() else ():
             if part := kept_for(row["id"]):
@@ -120,7 +120,7 @@ def written_rows(shared: Path, name: str) -> Iterator[Any]:
 
 
 def written(aside: Mapping[str, list[Any]], each: int, backend: Trained, chance: random.Random) -> Iterator[Example]:
-    """Written claims that the reader was not trained on, half of the texts among others."""
+    """Written claims that the encoder was not trained on, half of the texts among others."""
     for name, rows in aside.items():
         found = [(row, *one) for row in rows for one in questions(name, row)]
         for row, question, label in chance.sample(found, min(2 * each, len(found))):
@@ -146,7 +146,7 @@ def questions(name: str, row: Any) -> Iterator[tuple[Entail, str]]:
 
 
 def in_own_words(rows: Any, backend: Trained) -> Iterator[Example]:
-    """Claims of people about premises that the reader has not seen."""
+    """Claims of people about premises that the encoder has not seen."""
     for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
         words, sentences = backend.joint(Entail((row["premise"],), row["claim"]))
         if sentences:

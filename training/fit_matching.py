@@ -2,9 +2,9 @@
 
     python training/fit_matching.py GROUPS
 
-GROUPS: what training/groups.py wrote for the reader's last training, with collages. At most `MOST` claims of a
+GROUPS: what training/groups.py wrote for the encoder's last training, with collages. At most `MOST` claims of a
 kind, as many supported as not; one premise in three with up to three others around it, as the chunks of a
-retrieval. One premise in four is held out from the fit; figures on these are printed. The reader knows these claims,
+retrieval. One premise in four is held out from the fit; figures on these are printed. The encoder knows these claims,
 but the net sees no more of it than how like single tokens are. Writes matching.json. The seed fixes everything.
 """
 

@@ -1,4 +1,4 @@
-"""Which premises have no part in training the reader: one in fifty, by their first words."""
+"""Which premises have no part in training the encoder: one in fifty, by their first words."""
 
 from __future__ import annotations
 

@@ -17,16 +17,16 @@ for seed in 1 3; do
         mv "$work/new.jsonl.gz" "$work/groups$seed.jsonl.gz"
     }
 done
-python "$here/train_reader.py" "$minilm" "$work/first" "$work/groups1.jsonl.gz=1" --steps 2400 --device "$device"
-python "$here/train_reader.py" "$minilm" "$work/second" "$work/groups3.jsonl.gz=1" --steps 1250 --rate 7e-5 \
-    --start "$work/first/reader.pt" --device "$device"
+python "$here/train_encoder.py" "$minilm" "$work/first" "$work/groups1.jsonl.gz=1" --steps 2400 --device "$device"
+python "$here/train_encoder.py" "$minilm" "$work/second" "$work/groups3.jsonl.gz=1" --steps 1250 --rate 7e-5 \
+    --start "$work/first/encoder.pt" --device "$device"
 [ -s "$work/groups5.jsonl.gz" ] || {
     python "$here/groups.py" "$pairs" "$work/new.jsonl.gz" --groups 9000 --collages 16000 --seed 5
     mv "$work/new.jsonl.gz" "$work/groups5.jsonl.gz"
 }
-python "$here/train_reader.py" "$minilm" "$work/third" "$work/groups5.jsonl.gz=1" --steps 4200 --rate 8e-5 --seed 5 \
-    --start "$work/second/reader.pt" --device "$device"
-python "$here/average.py" "$work/second/reader.pt" "$work/third/reader.pt" 0.5 "$work/natural.pt"
+python "$here/train_encoder.py" "$minilm" "$work/third" "$work/groups5.jsonl.gz=1" --steps 4200 --rate 8e-5 --seed 5 \
+    --start "$work/second/encoder.pt" --device "$device"
+python "$here/average.py" "$work/second/encoder.pt" "$work/third/encoder.pt" 0.5 "$work/natural.pt"
 [ -s "$work/pairs.jsonl.gz" ] || {
     python "$here/natural.py" "$pairs" "$work/new.jsonl.gz"
     mv "$work/new.jsonl.gz" "$work/pairs.jsonl.gz"
@@ -37,11 +37,11 @@ for kinds in long_claims documents,short_premises,answers,responses; do
         mv "$work/new.jsonl.gz" "$work/$kinds.jsonl.gz"
     }
 done
-python "$here/train_reader.py" "$minilm" "$work/fourth" "$work/documents,short_premises,answers,responses.jsonl.gz=5" \
+python "$here/train_encoder.py" "$minilm" "$work/fourth" "$work/documents,short_premises,answers,responses.jsonl.gz=5" \
     "$work/long_claims.jsonl.gz=1.5" "$work/pairs.jsonl.gz=2" --steps 3500 --start "$work/natural.pt" \
     --margin 0.3 --smoothing 0.05 --device "$device"
-python "$here/average.py" "$work/natural.pt" "$work/fourth/reader.pt" 0.9 "$work/mean.pt"
-python "$here/export_reader.py" "$work/mean.pt" "$package/encoder.onnx" "$pairs"
+python "$here/average.py" "$work/natural.pt" "$work/fourth/encoder.pt" 0.9 "$work/mean.pt"
+python "$here/export_encoder.py" "$work/mean.pt" "$package/encoder.onnx" "$pairs"
 python "$here/idf.py" "$pairs"
 python "$here/fit_lexical.py" "$pairs"
 python "$here/fit_matching.py" "$work/groups5.jsonl.gz"

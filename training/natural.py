@@ -1,4 +1,4 @@
-"""Groups out of the natural pairs: a premise with its labelled claims, for training/train_reader.py.
+"""Groups out of the natural pairs: a premise with its labelled claims, for training/train_encoder.py.
 
     python training/natural.py PAIRS OUT [--seed 1]
 

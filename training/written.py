@@ -1,4 +1,4 @@
-"""Groups out of the written data: a premise with its labelled claims, for training/train_reader.py.
+"""Groups out of the written data: a premise with its labelled claims, for training/train_encoder.py.
 
     python training/written.py OUT FOLDER... [--kinds documents,long_claims] [--seed 1]
 

@@ -58,7 +58,7 @@ def test_the_demo(call: Call, folder: Path) -> None:
         "wrote demo.json",
     ):
         assert expected in result.stdout
-    assert "Behind the numbers: the baseline's worst answers by hallucination" in result.stdout
+    assert "Behind the numbers: the baseline's worst answers by faithfulness" in result.stdout
     assert "The baseline's report, to open in a browser: .ragauge/demo.html" in result.stdout
     assert "<title>demo baseline – ragauge</title>" in (folder / ".ragauge/demo.html").read_text(encoding="utf-8")
     runs = rg.Store.open(folder / ".ragauge").runs()

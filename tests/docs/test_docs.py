@@ -32,11 +32,12 @@ def pages_with(language: str) -> list[Any]:
 
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory to work in, with a data file as the pages assume: the first half of the demo's candidate."""
+    """An empty directory to work in, with data files as the pages assume: the first half of the demo's candidate."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sections, "SECTIONS", {})
     rows = (ROOT / "src/ragauge/demo/candidate.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (tmp_path / "answers.jsonl").write_text("".join(rows[: len(rows) // 2]), encoding="utf-8")
+    for name in ("answers", "old", "new"):
+        (tmp_path / f"{name}.jsonl").write_text("".join(rows[: len(rows) // 2]), encoding="utf-8")
     return tmp_path
 
 

@@ -42,7 +42,7 @@ def chunk_sentences() -> Iterator[tuple[dict[str, Any], str, str]]:
 
 @pytest.fixture(scope="module", params=[Lexical, pytest.param(Trained, marks=pytest.mark.slow)])
 def label(request: pytest.FixtureRequest) -> Labelling:
-    """What a row's contexts say of a claim, read with the row's query, by words and with the reader."""
+    """What a row's contexts say of a claim, read with the row's query, by words and with the encoder."""
     backend: Lexical | Trained = request.param()
 
     def said(row: dict[str, Any], claim: str) -> Label:

@@ -125,7 +125,7 @@ def test_a_reference_must_be_reachable(reference: str, text: str, label: Label) 
 
 
 def test_its_identity_names_rules_and_tables() -> None:
-    """The settings hold what can change an answer: the rules, and hashes of the tables, the reader and the layers."""
+    """The settings hold what can change an answer: the rules, and hashes of the tables, the encoder and the layers."""
     identity = EmbeddedJudge().identity
     assert identity.name == "embedded"
-    assert {name for name, _ in identity.settings} == {"rules", "splitter", "reads", "tables", "reader", "layers"}
+    assert {name for name, _ in identity.settings} == {"rules", "splitter", "reads", "tables", "encoder", "layers"}

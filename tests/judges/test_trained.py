@@ -146,7 +146,7 @@ def test_bias_is_not_answered() -> None:
 
 def test_the_model_is_part_of_the_identity() -> None:
     """Answers of another model are never taken for those of this one."""
-    assert ("reader", fingerprint()) in EmbeddedJudge().identity.settings
+    assert ("encoder", fingerprint()) in EmbeddedJudge().identity.settings
 
 
 def test_embeddings_have_length_one_and_are_kept() -> None:

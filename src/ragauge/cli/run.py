@@ -113,10 +113,11 @@ def stop(why: str, store: Place | None) -> NoReturn:
 def run_command(
     data: str, output: Texts, raw_csv: bool, show: int | None, by: Texts, under: Texts, over: Texts, **given: Any
 ) -> None:
-    """Measure DATA: a .jsonl .json .csv .tsv or .parquet file with queries, responses, contexts, references.
+    """Measure DATA: a .jsonl .json .csv .tsv .xlsx or .parquet file with queries, responses, contexts, references.
 
-    With --engine ray also a folder, a bucket, or a pattern in quotes such as "s3://bucket/*.parquet". Columns are
-    recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and others use.
+    "-" is standard input; `ragauge docs data` lists all formats. With --engine ray also a folder, a bucket, or a
+    pattern in quotes such as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval,
+    RAGChecker, Trust-Eval and others use.
     """
     spread = {name: given.pop(name) for name in ("engine", "workers", "gpus")}
     asked, store = opts.evaluation_arguments(**given), given["store"]
@@ -274,6 +275,7 @@ def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, sho
     if store is not None:
         page = baseline.save((baseline.store.folder or Path()) / "demo.html")
         seen = f"The baseline's report, to open in a browser: {page}"
+        show_parts('Are the differences real?  ragauge compare "demo baseline" "demo candidate"')
     show_parts(seen, "Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
 
 
@@ -285,9 +287,9 @@ def demo_run(system: str, store: Place | None) -> Run:
 
 
 def demo_view(baseline: Run, candidate: Run, count: int) -> Iterator[RenderableType]:
-    """The estimates side by side, and the answers of the baseline that contradict most, with their evidence."""
+    """The estimates side by side, and the baseline's answers with the least support, with their evidence."""
     yield f"Two versions of an assistant, {baseline.record.samples} questions each, judged offline by ragauge."
     yield estimates_table({"baseline": baseline.record, "candidate": candidate.record})
     if count:
-        yield from ("Behind the numbers: the baseline's worst answers by hallucination:", "")
-        yield from _worst_samples(baseline, "hallucination", count)
+        yield from ("Behind the numbers: the baseline's worst answers by faithfulness:", "")
+        yield from _worst_samples(baseline, "faithfulness", count)

@@ -171,7 +171,7 @@ def _contained(sample: Sample, texts: Sequence[str], case: bool) -> list[str]:
 
 @check
 def contains_all(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
-    """1 if the response contains all of the texts, such as contains_all(refund+30 days), else 0.
+    """1 if the response contains all of the texts, such as contains_all(refund+"30 days"), else 0.
 
     case: whether upper and lower case differ.
     """

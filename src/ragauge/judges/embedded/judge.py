@@ -199,7 +199,7 @@ class Trained(Lexical):
         """Hashes of the tables, of the encoder and of the layers, for the identity."""
         layers = "".join(packaged(f"{name}.json") for name in ("matching", "trained", "toxicity"))
         digest = hashlib.sha256(layers.encode()).hexdigest()[:12]
-        return (*super().settings, ("reader", fingerprint()), ("layers", digest))
+        return (*super().settings, ("encoder", fingerprint()), ("layers", digest))
 
     def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
         """Encode what questions of entailment need, each window once with all claims about it; a step for each."""

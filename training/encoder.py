@@ -1,4 +1,4 @@
-"""The reader: MiniLM as an encoder that reads a premise once and any number of claims against it.
+"""The encoder: MiniLM, changed to read a premise once and any number of claims against it.
 
 A premise is encoded alone. The tokens of a claim see themselves and, in every layer, the premise as it stood in that
 layer, so that the premise's encoding serves all claims and is never made twice. While training, a premise and its
@@ -52,7 +52,7 @@ def _heads(states: Tensor) -> Tensor:
     return states.view(batch, tokens, HEADS, WIDTH // HEADS).transpose(1, 2)
 
 
-class Reader(nn.Module):
+class Encoder(nn.Module):
     """The encoder with its heads."""
 
     def __init__(self, words: int) -> None:

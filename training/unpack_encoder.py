@@ -1,6 +1,6 @@
-"""Read the weights of a reader back from ONNX, to train on from what is packaged.
+"""Read the weights of an encoder back from ONNX, to train on from what is packaged.
 
-    python training/unpack_reader.py READER.onnx OUT.pt
+    python training/unpack_encoder.py ENCODER.onnx OUT.pt
 
 They are as near to what they were as eight bits are; written as ONNX again they give the same graph.
 """
@@ -45,7 +45,7 @@ def spreads(model: onnx.ModelProto) -> dict[str, Any]:
 def main(source: str, out: str) -> None:
     """Read one, write the other."""
     weights = unpacked(onnx.load(source))
-    torch.save({"reader": {name: torch.tensor(values) for name, values in weights.items()}}, out)
+    torch.save({"encoder": {name: torch.tensor(values) for name, values in weights.items()}}, out)
 
 
 if __name__ == "__main__":
