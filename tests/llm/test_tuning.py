@@ -27,6 +27,8 @@ import ragauge as rg
 
 def said(premise, hypothesis):
     share = int(hypothesis.rpartition(" ")[2]) / 100
+    if share == 0.77:
+        raise ValueError("no answer to this one")
     return ("entailed" if share > 0.5 else "neutral"), share
 
 shy = rg.judge_from(entail=said, name="shy/1")
@@ -55,7 +57,7 @@ def tuned(spec: str, given: list[Judgment], **options: Any) -> Tuned:
 
 
 def test_the_level_of_probability_is_fitted() -> None:
-    """A judge that says yes too late says it earlier, the file makes that judge, and the rest shows the gain."""
+    """A judge that says yes too late, and once nothing, says it earlier in the file, and the rest shows the gain."""
     found = tuned("python:shy_judges:shy", labels(200, lambda at: at % 100 >= 30))
     (level,) = found.file.thresholds.values()
     assert 0.28 <= level <= 0.32
@@ -73,7 +75,7 @@ def test_the_level_of_probability_is_fitted() -> None:
 
 def test_what_is_good_already_stays() -> None:
     """Where nothing agrees better, the file is the judge as it was, and the gain is 0."""
-    found = tuned("python:shy_judges:shy", labels(100, lambda at: at > 50))
+    found = tuned("python:shy_judges:shy", labels(70, lambda at: at > 50))
     assert found.file.thresholds == {}
     assert found.file.judge == "python:shy_judges:shy"
     assert found.gain.value == 0

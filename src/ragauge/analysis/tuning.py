@@ -204,9 +204,10 @@ class Tuner:
         found = {}
         levels = sorted((step / 100 for step in range(1, 100)), key=lambda level: abs(level - 0.5))
         for name in dict.fromkeys(map(kind, self._answers)):
-            own = {question: one for question, one in self._answers.items() if kind(question) == name}
-            sure = [one.probability for one in own.values() if isinstance(one, Verdict) and one.probability is not None]
-            if len(sure) == len(own):
+            of_kind = ((question, one) for question, one in self._answers.items() if kind(question) == name)
+            own = {question: one for question, one in of_kind if isinstance(one, Verdict)}
+            sure = [one.probability for one in own.values() if one.probability is not None]
+            if own and len(sure) == len(own):
                 people = [self._yes[question] for question in own]
                 at = {level: balanced_accuracy(people, [one >= level for one in sure]) or 0.0 for level in levels}
                 level = max(at, key=at.__getitem__)
