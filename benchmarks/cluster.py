@@ -6,7 +6,7 @@ metrics in one process and by one and two workers. embedded: the embedded judge,
 process that reads, as its data grows. disturbed: two nodes, each started with `ray start`, on one PostgreSQL and the
 stub server of the tests; a worker is killed and PostgreSQL restarted half-way, and scores and calls are compared with
 those of one process. duplicates: 16 processes score the same samples at once, each in an order of its own, on one
-PostgreSQL and the stub server, with claims and without; a duplicate is a call that another process made too.
+PostgreSQL and the stub server, with locks and without; a duplicate is a call that another process made too.
 """
 
 from __future__ import annotations
@@ -223,28 +223,28 @@ def duplicates(samples: int) -> None:
     os.environ["OPENAI_API_KEY"] = "none"
     needed = 2 * samples
     with postgres_server() as postgres, StubServer(latency=0.5, jitter=0.5) as stub:
-        for claims in (True, False):
+        for locks in (True, False):
             stub.reset(latency=0.5, jitter=0.5)
             store, begun = postgres.new(), time.perf_counter()
-            shared = [json.dumps([samples, seed, stub.url, store, claims]) for seed in range(16)]
+            shared = [json.dumps([samples, seed, stub.url, store, locks]) for seed in range(16)]
             for one in [subprocess.Popen([sys.executable, __file__, "--share", given]) for given in shared]:
                 if one.wait():
                     raise SystemExit("a process failed")
             seconds, calls = time.perf_counter() - begun, stub.stats()["calls"]
             print(
-                f"{'with' if claims else 'without'} claims: {seconds:.0f} s, {calls:,} calls, {needed:,} needed:",
+                f"{'with' if locks else 'without'} locks: {seconds:.0f} s, {calls:,} calls, {needed:,} needed:",
                 end=" ",
             )
             print(f"{(calls - needed) / needed * 10_000:,.0f} duplicates per 10,000")
 
 
-def share(samples: int, seed: int, url: str, place: str, claims: bool) -> None:
+def share(samples: int, seed: int, url: str, place: str, locks: bool) -> None:
     """Score all samples in an order of one's own."""
     rows = list(drawn(samples))
     random.Random(seed).shuffle(rows)
     with Store.open(place) as store:
-        if not claims:
-            store.claim = set  # type: ignore[method-assign,assignment]
+        if not locks:
+            store.lock = set  # type: ignore[method-assign,assignment]
         rg.evaluate(rows, "faithfulness", f"openai/gpt-4o-mini?base_url={url}&concurrency=8", store)
 
 

@@ -37,7 +37,7 @@ from logistic import fitted, newton
 from rows import by_source, read
 from written import held as kept_for
 
-from ragauge.judges.embedded.judge import Trained, relevance, signals
+from ragauge.judges.embedded.judge import Trained, claim_features, relevance
 from ragauge.judges.embedded.layer import linear
 from ragauge.judges.embedded.lexical import relevant
 from ragauge.judges.embedded.passages import passage
@@ -108,7 +108,7 @@ def supported(rows: Any, each: int, backend: Trained, chance: random.Random) -> 
             premise = chance.sample([one.premise, *others], len(others) + 1) if chance.random() < 0.5 else [one.premise]
             words, sentences = backend.joint(Entail(tuple(premise), one.claim))
             if sentences:
-                yield Example(kind, signals(words, sentences), one.label, checked(one.premise))
+                yield Example(kind, claim_features(words, sentences), one.label, checked(one.premise))
 
 
 def written_rows(shared: Path, name: str) -> Iterator[Any]:
@@ -131,7 +131,7 @@ def written(aside: Mapping[str, list[Any]], each: int, backend: Trained, chance:
             words, sentences = backend.joint(question)
             if sentences:
                 against = float(label == "contradicted")
-                yield Example(name, signals(words, sentences), float(label == "entailed"), row["held"], against)
+                yield Example(name, claim_features(words, sentences), float(label == "entailed"), row["held"], against)
 
 
 def questions(name: str, row: Any) -> Iterator[tuple[Entail, str]]:
@@ -153,7 +153,7 @@ def in_own_words(rows: Any, backend: Trained) -> Iterator[Example]:
             label, kind = row["label3"], row["source"].partition("/")[0]
             against = None if label == "not_entailment" else float(label == "contradiction")
             entailed = float(label == "entailment")
-            yield Example(kind, signals(words, sentences), entailed, checked(row["premise"]), against)
+            yield Example(kind, claim_features(words, sentences), entailed, checked(row["premise"]), against)
 
 
 def answering(rows: Sequence[Any], chance: random.Random) -> Iterator[Example]:

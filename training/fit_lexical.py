@@ -24,7 +24,7 @@ import numpy as np
 from logistic import fitted
 from rows import by_source
 
-from ragauge.judges.embedded.lexical import NAMES, Claim, features, find, together
+from ragauge.judges.embedded.lexical import NAMES, Terms, features, find, select_sentences
 from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.words import words
 from ragauge.statistics.agreement import auc
@@ -63,9 +63,9 @@ def main(pairs: Path) -> None:
 
 def measured(example: Example) -> list[float]:
     """The constant term and the features of a claim against its premise."""
-    claim = Claim(words(example.claim))
+    claim = Terms(words(example.claim))
     evidence = find(claim, passage(example.premise))
-    return [1.0, *features(claim, evidence, together(claim, evidence)).values()]
+    return [1.0, *features(claim, evidence, select_sentences(claim, evidence)).values()]
 
 
 def made(rows: dict[str, list[dict[str, Any]]], chance: random.Random) -> Iterator[Example]:

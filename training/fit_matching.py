@@ -25,7 +25,7 @@ from fit_layer import checked
 from rows import read
 from torch import nn
 
-from ragauge.judges.embedded.judge import LEAST, RARE, SEEN, SHARP, Trained, tokens_of
+from ragauge.judges.embedded.judge import FEATURES, MIN_TOKEN_WEIGHT, RARE_WORD_WEIGHT, SHARPNESS, Trained, tokens_of
 from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc
 
@@ -56,22 +56,22 @@ class Example(NamedTuple):
 
 
 class Net(nn.Module):
-    """What `ragauge.judges.embedded.judge.matched` computes."""
+    """What `ragauge.judges.embedded.judge.support_logit` computes."""
 
     def __init__(self) -> None:
         super().__init__()
         self.steps = nn.ModuleList(
-            [nn.Linear(SEEN, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, VALUES), nn.Linear(2 * VALUES, 1)]
+            [nn.Linear(FEATURES, WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, VALUES), nn.Linear(2 * VALUES, 1)]
         )
 
     def forward(self, tokens: Any, present: Any) -> Any:
-        """Logits of claims. tokens: (claims, tokens, SEEN). present: (claims, tokens), 1 for tokens and 0 for none."""
+        """Logits of claims. tokens: (claims, tokens, FEATURES). present: (claims, tokens), 1 for tokens, else 0."""
         first, second, third, last = self.steps
         values = third(torch.relu(second(torch.relu(first(tokens)))))
-        weights = ((RARE * tokens[:, :, 3] + LEAST) * present)[:, :, None]
+        weights = ((RARE_WORD_WEIGHT * tokens[:, :, 3] + MIN_TOKEN_WEIGHT) * present)[:, :, None]
         mean = (weights * values).sum(1) / weights.sum(1)
         absent = values.masked_fill(present[:, :, None] == 0, 1e4)
-        least = -torch.logsumexp(-SHARP * absent, 1) / SHARP
+        least = -torch.logsumexp(-SHARPNESS * absent, 1) / SHARPNESS
         return last(torch.cat([mean, least], 1)).squeeze(1)
 
 
@@ -126,7 +126,10 @@ def seen(found: Iterator[tuple[str, str, Entail, float]]) -> Iterator[Example]:
 def stacked(examples: Sequence[Example]) -> tuple[Any, Any]:
     """The tokens of examples, and which are present."""
     length = max(len(one.tokens) for one in examples)
-    tokens, present = np.zeros((len(examples), length, SEEN), np.float32), np.zeros((len(examples), length), np.float32)
+    tokens, present = (
+        np.zeros((len(examples), length, FEATURES), np.float32),
+        np.zeros((len(examples), length), np.float32),
+    )
     for at, one in enumerate(examples):
         tokens[at, : len(one.tokens)], present[at, : len(one.tokens)] = one.tokens, 1
     return torch.tensor(tokens), torch.tensor(present)

@@ -142,7 +142,7 @@ def test_a_limit_ends_with_4(call: Call, workplace: Path, stub_server: Callable[
     whole = evaluate("benchmark.csv", "responses.txt", judge=judge, extras=False).run.record.spent
     stopped = call(*COMMAND, *FILES, "--judge", judge, "--max-cost", 0.95 * whole.cost)
     assert stopped.exit_code == 4
-    assert "the same command goes on from there" in stopped.stderr
+    assert "run the same command again to resume" in stopped.stderr
     assert 0 < len(_written(workplace)) < 6
     server.reset()
     assert call(*COMMAND, *FILES, "--judge", judge).exit_code == 0

@@ -109,7 +109,7 @@ def test_a_limit_ends_with_4(call: Call, workplace: Path, stub_server: Callable[
     model = f"openai/m?base_url={stub_server().url}&price=100:100&concurrency=1"
     result = call(*COMMAND, "-j", model, "--max-cost", 0.5)
     assert result.exit_code == 4
-    assert "stopped: the limit of $0.5 was reached; the same command goes on from there" in result.stderr
+    assert "stopped: the limit of $0.5 was reached; run the same command again to resume" in result.stderr
     answered = sum("response" in row for row in _answers(workplace))
     assert 0 < answered < 20
     assert f"; {answered} asked for, 0 known" in result.output

@@ -107,7 +107,7 @@ def test_a_limit_ends_the_measurement(call: Call, sets: Path, stub_server: StubF
     result = call("judges", "measure", judge, "--data", sets, "--max-cost", 0.25)
     stats = server.stats()
     assert result.exit_code == 4, result.output
-    assert "stopped: the limit of $0.25 was reached; the same command goes on from there" in result.stderr
+    assert "stopped: the limit of $0.25 was reached; run the same command again to resume" in result.stderr
     assert 0 < (stats["prompt_tokens"] + stats["completion_tokens"]) * 10 / 1e6 <= 0.25
     assert 0 < stats["calls"] < 60
     assert call("judges", "measure", judge, "--data", sets).exit_code == 0

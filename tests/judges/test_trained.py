@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from ragauge.judges.embedded.encoder import MODEL, Encoder, encoder, fingerprint
 from ragauge.judges.embedded.judge import (
-    SEEN,
+    FEATURES,
     EmbeddedJudge,
     Trained,
-    matched,
     similarity,
+    support_logit,
     token_features,
     token_weights,
 )
@@ -212,13 +212,13 @@ def test_a_token_is_seen_in_all_texts_and_in_the_sentence_that_holds_most() -> N
 def test_any_texts_and_claim_can_be_matched(texts: list[str], claim: str) -> None:
     """Texts and claims without words give a finite number, whatever the order of the texts."""
     tokens = _tokens(texts, claim)
-    assert tokens.shape[1] == SEEN
-    assert np.isfinite(matched(tokens))
-    assert matched(tokens) == matched(_tokens(texts[::-1], claim))
+    assert tokens.shape[1] == FEATURES
+    assert np.isfinite(support_logit(tokens))
+    assert support_logit(tokens) == support_logit(_tokens(texts[::-1], claim))
 
 
 def test_a_claim_is_matched_less_with_a_word_that_no_text_has() -> None:
     """One rare word that stands nowhere lowers what the tokens tell, and two lower it more."""
     claims = ["She was born in Warsaw.", "She was born in Lisbon.", "She drowned in Lisbon."]
-    reported, one, two = (matched(_tokens([CURIE], claim)) for claim in claims)
+    reported, one, two = (support_logit(_tokens([CURIE], claim)) for claim in claims)
     assert reported > one > two

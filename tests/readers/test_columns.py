@@ -72,9 +72,7 @@ def test_no_known_column_lists_what_was_found() -> None:
 
 def test_a_later_row_without_known_columns_is_a_bad_row() -> None:
     """A row that has none of the known columns is refused by its number."""
-    with pytest.raises(
-        BadRow, match=r"list of 2 rows, row 2: no column of a known name among 'x'; .*--map query=COLUMN"
-    ):
+    with pytest.raises(BadRow, match=r"list of 2 rows, row 2: no known column among 'x'; .*--map query=COLUMN"):
         list(read([{"query": "q"}, {"x": 1}]))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed, UnknownName
-from ragauge.run.evaluate import AT_ONCE
+from ragauge.run.evaluate import WRITE_BATCH
 
 Make = Callable[..., Any]
 
@@ -166,15 +166,15 @@ def test_variants_of_one_metric_stand_side_by_side(judge: Any) -> None:
 
 def test_questions_are_asked_once(judge: Any, rows: Make) -> None:
     """Twenty-odd metrics over two windows put no question twice."""
-    run = rg.evaluate(rows(AT_ONCE + 3), judge=judge)
+    run = rg.evaluate(rows(WRITE_BATCH + 3), judge=judge)
     assert len(judge.asked) == len(set(judge.asked)) == run.record.asked
 
 
 def test_progress_is_reported(judge: Any, rows: Make) -> None:
     """The caller hears of every sample, in order."""
     heard: list[int] = []
-    rg.evaluate(rows(2 * AT_ONCE + 1), "bleu", judge, progress=heard.append)
-    assert heard == list(range(1, 2 * AT_ONCE + 2))
+    rg.evaluate(rows(2 * WRITE_BATCH + 1), "bleu", judge, progress=heard.append)
+    assert heard == list(range(1, 2 * WRITE_BATCH + 2))
 
 
 def test_limit_measures_the_first_samples(judge: Any, rows: Make) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.questions import Question
-from ragauge.run.evaluate import AT_ONCE
+from ragauge.run.evaluate import WRITE_BATCH
 from ragauge.types import Answer, Failure
 
 Make = Callable[..., Any]
@@ -37,13 +37,13 @@ def test_two_runs_at_once(stub: Make, rows: Make, tmp_path: Path) -> None:
     async def together() -> list[rg.Run]:
         store = rg.Store.open(tmp_path)
         return await asyncio.gather(
-            *(rg.evaluate_async(rows(2 * AT_ONCE), "faithfulness", stub(), store) for _ in range(2))
+            *(rg.evaluate_async(rows(2 * WRITE_BATCH), "faithfulness", stub(), store) for _ in range(2))
         )
 
     one, other = asyncio.run(together())
     assert one.id != other.id
     assert one.estimates == other.estimates
-    assert len(list(one.store.judgments())) == 2 * AT_ONCE * 4
+    assert len(list(one.store.judgments())) == 2 * WRITE_BATCH * 4
 
 
 def test_a_cancelled_run_is_marked_and_can_be_reported(judge: Any, rows: Make, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_cancelled_run_is_marked_and_can_be_reported(judge: Any, rows: Make, t
                 task.cancel()
 
         task = asyncio.ensure_future(
-            rg.evaluate_async(rows(3 * AT_ONCE), "faithfulness", judge, tmp_path, progress=cancel)
+            rg.evaluate_async(rows(3 * WRITE_BATCH), "faithfulness", judge, tmp_path, progress=cancel)
         )
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -87,7 +87,7 @@ class Waiting:
 
     async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
         """The other's answers, or none ever."""
-        if len(self._judge.asked) > 5 * AT_ONCE:
+        if len(self._judge.asked) > 5 * WRITE_BATCH:
             self._then()
             await asyncio.sleep(60)
         answers: Sequence[Answer | Failure] = await self._judge.answer(questions)
@@ -100,7 +100,7 @@ def test_ctrl_c_ends_the_run_at_once(judge: Any, rows: Make, tmp_path: Path, und
     """Ctrl-C, in a script and under a running loop, raises KeyboardInterrupt and leaves an interrupted run."""
 
     def measure(press: Callable[[], None]) -> rg.Run:
-        return rg.evaluate(rows(4 * AT_ONCE), "faithfulness", Waiting(judge, press), tmp_path)
+        return rg.evaluate(rows(4 * WRITE_BATCH), "faithfulness", Waiting(judge, press), tmp_path)
 
     async def notebook(press: Callable[[], None]) -> rg.Run:
         return measure(press)
@@ -110,5 +110,5 @@ def test_ctrl_c_ends_the_run_at_once(judge: Any, rows: Make, tmp_path: Path, und
         loop.run_until_complete(notebook(press)) if under_a_loop else measure(press)
     run = rg.Run.open(tmp_path)
     assert run.record.status == "interrupted"
-    assert run.record.samples == run.estimates["faithfulness"].n >= AT_ONCE
+    assert run.record.samples == run.estimates["faithfulness"].n >= WRITE_BATCH
     assert not [thread for thread in set(threading.enumerate()) - others if "ThreadPool" in thread.name]

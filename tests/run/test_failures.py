@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ragauge as rg
 from ragauge.questions import Decompose, Question
-from ragauge.run.evaluate import AT_ONCE
+from ragauge.run.evaluate import WRITE_BATCH
 from ragauge.types import Chunk, Decomposition, Failure, Grade, Identity, Label, Sample, Statement, Verdict
 
 Make = Callable[..., Any]
@@ -185,11 +185,11 @@ def test_a_store_that_fails_ends_the_run(
     kept = store.keep
 
     def keep(judgments: Any, calls: Any = ()) -> None:
-        if len(judge.asked) > AT_ONCE:
+        if len(judge.asked) > WRITE_BATCH:
             raise rg.StoreError("the disk is full")
         kept(judgments, calls)
 
     monkeypatch.setattr(store, "keep", keep)
     with pytest.raises(rg.StoreError, match="the disk is full"):
-        rg.evaluate(rows(4 * AT_ONCE), "faithfulness", judge, store)
-    assert len(judge.asked) <= 2 * AT_ONCE
+        rg.evaluate(rows(4 * WRITE_BATCH), "faithfulness", judge, store)
+    assert len(judge.asked) <= 2 * WRITE_BATCH

@@ -188,7 +188,7 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, number: signal.Signals,
         child.send_signal(number)
     output, complaint = child.communicate(timeout=60)
     assert (child.returncode, output) == (code, "")
-    assert "Every judgment made so far is kept in .ragauge: the same command goes on from there" in complaint
+    assert "Every judgment made so far is kept in .ragauge; run the same command again to resume" in complaint
     assert "Traceback" not in complaint
 
     shown = _finish(["-m", "ragauge", "report"], tmp_path)

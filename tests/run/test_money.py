@@ -71,9 +71,7 @@ def test_half_of_a_plan_does_about_half_and_the_same_again_the_rest(server: Stub
 
 def test_a_limit_below_one_sample_sends_nothing(server: StubServer, tmp_path: Path) -> None:
     """A plan that shows the limit to be less than one sample costs ends the run with the price, and leaves no trace."""
-    with pytest.raises(
-        rg.RunFailed, match=r"the limit of \$0\.0002 is less than one sample is expected to cost, about"
-    ):
+    with pytest.raises(rg.RunFailed, match=r"the limit of \$0\.0002 is below the expected cost of one sample, about"):
         rg.evaluate(_samples(5), METRICS, judge(server), tmp_path, max_cost=0.0002)
     assert server.stats()["calls"] == 0
     assert Store.open(tmp_path).runs() == []
@@ -115,7 +113,7 @@ def test_the_command_says_what_is_done_and_goes_on(server: StubServer, tmp_path:
     assert first.exit_code == 4
     assert 4 <= done <= 8
     assert f"these are the first {done} samples" in " ".join(first.stdout.split())
-    assert f"spent), with {10 - done} samples to go; the same command goes on from there" in first.stderr
+    assert f"spent), with {10 - done} samples to go; run the same command again to resume" in first.stderr
     assert _call(tmp_path, *store, "--max-cost", limit).exit_code == 0
     assert Run.open(tmp_path / "kept").record.samples == 10
     server.reset()

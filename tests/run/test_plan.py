@@ -9,7 +9,7 @@ import pytest
 import ragauge as rg
 from ragauge.errors import BadData, MissingField
 from ragauge.questions import Entail
-from ragauge.run.evaluate import AT_ONCE
+from ragauge.run.evaluate import WRITE_BATCH
 from ragauge.store import Store, label
 from ragauge.types import Label, Verdict
 
@@ -18,9 +18,9 @@ Make = Callable[..., Any]
 
 def test_a_plan_asks_nobody_and_counts_what_a_run_asks(judge: Any, rows: Make) -> None:
     """The plan asks no judge and keeps nothing; where sentences are claims its counts are those of the run."""
-    planned = rg.plan(rows(AT_ONCE + 3), "faithfulness,claim_f1,context_precision", judge)
+    planned = rg.plan(rows(WRITE_BATCH + 3), "faithfulness,claim_f1,context_precision", judge)
     assert judge.asked == []
-    run = rg.evaluate(rows(AT_ONCE + 3), "faithfulness,claim_f1,context_precision", judge)
+    run = rg.evaluate(rows(WRITE_BATCH + 3), "faithfulness,claim_f1,context_precision", judge)
     kinds = ["decompose", "entail", "relevant"]
     counted = {kind: sum(type(question).__name__.lower() == kind for question in judge.asked) for kind in kinds}
     assert {kind: planned.questions[kind] for kind in kinds} == counted

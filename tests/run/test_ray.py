@@ -197,7 +197,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
     child.send_signal(signal.SIGINT)
     output, complaint = child.communicate(timeout=300)
     assert (child.returncode, output) == (130, "")
-    assert "the same command goes on from there" in complaint
+    assert "run the same command again to resume" in complaint
     assert "Traceback" not in complaint
     with Store.open(store) as opened:
         assert opened.runs()[0].status == "interrupted"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.run.evaluate import AT_ONCE
+from ragauge.run.evaluate import WRITE_BATCH
 from ragauge.store import write_judgments
 
 Make = Callable[..., Any]
@@ -19,9 +19,9 @@ def _told(run: rg.Run) -> list[dict[str, rg.Score]]:
 
 def test_a_second_run_asks_nothing(judge: Any, stub: Make, rows: Make, tmp_path: Path) -> None:
     """Over the same store nothing is asked again, and estimates, scores and evidence are equal."""
-    first = rg.evaluate(rows(AT_ONCE + 5), judge=judge, store=tmp_path)
+    first = rg.evaluate(rows(WRITE_BATCH + 5), judge=judge, store=tmp_path)
     again = stub()
-    second = rg.evaluate(rows(AT_ONCE + 5), judge=again, store=tmp_path)
+    second = rg.evaluate(rows(WRITE_BATCH + 5), judge=again, store=tmp_path)
     assert (second.record.asked, again.asked) == (0, [])
     assert second.record.reused == first.record.asked + first.record.reused
     assert second.estimates == first.estimates

@@ -12,7 +12,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import UnknownName, UsageError
-from ragauge.run.evaluate import AT_ONCE
+from ragauge.run.evaluate import WRITE_BATCH
 from ragauge.types import Sample
 
 Make = Callable[..., Any]
@@ -21,7 +21,7 @@ Make = Callable[..., Any]
 @pytest.fixture
 def run(judge: Any, rows: Make) -> rg.Run:
     """A run of one window and three samples; the second last has no claim, the last fails."""
-    samples = rows(AT_ONCE + 1)
+    samples = rows(WRITE_BATCH + 1)
     return rg.evaluate(
         [*samples, Sample("none", "q", "", (), ("a",)), Sample("fails", "q", "Ada!", (), ("a",))],
         "faithfulness,bleu,rouge(types=rouge1+rougeL)",
@@ -32,20 +32,20 @@ def run(judge: Any, rows: Make) -> rg.Run:
 def test_scores_are_read_by_position(run: rg.Run) -> None:
     """Positions count from both ends, slices are lists, and a position beyond the end is an IndexError."""
     scores = run.scores
-    assert len(scores) == AT_ONCE + 3
+    assert len(scores) == WRITE_BATCH + 3
     assert (scores[0].sample.id, scores[-1].sample.id) == ("1", "fails")
     assert [one.sample.id for one in scores[1:4]] == ["2", "3", "4"]
     assert [one.sample.id for one in scores[::-17]] == ["fails", "18", "1"]
     assert scores[5:5] == []
-    for beyond in (AT_ONCE + 3, -AT_ONCE - 4):
-        with pytest.raises(IndexError, match=f"position {beyond} in a run of {AT_ONCE + 3} samples"):
+    for beyond in (WRITE_BATCH + 3, -WRITE_BATCH - 4):
+        with pytest.raises(IndexError, match=f"position {beyond} in a run of {WRITE_BATCH + 3} samples"):
             scores[beyond]
 
 
 def test_scores_are_iterated_in_order(run: rg.Run) -> None:
     """Iteration gives every sample once, in the order of the data, and can be repeated."""
     ids = [scores.sample.id for scores in run.scores]
-    assert ids == [*map(str, range(1, AT_ONCE + 2)), "none", "fails"]
+    assert ids == [*map(str, range(1, WRITE_BATCH + 2)), "none", "fails"]
     assert [scores.sample.id for scores in run.scores] == ids
     assert [scores.sample.id for scores in reversed(run.scores)] == ids[::-1]
 
@@ -61,7 +61,7 @@ def test_scores_are_read_when_they_are_looked_at(run: rg.Run, monkeypatch: pytes
 
     monkeypatch.setattr(run.store, "sample", reading)
     scores = run.scores
-    assert (len(scores), read) == (AT_ONCE + 3, [])
+    assert (len(scores), read) == (WRITE_BATCH + 3, [])
     assert scores[2]["bleu"].value is not None
     assert read == [2]
 
@@ -98,7 +98,7 @@ def test_frames_hold_nan_where_there_is_no_value(run: rg.Run) -> None:
     assert list(frame.columns) == [
         "id", "query", "response", "faithfulness", "bleu", "rouge.rouge1", "rouge.rougeL", "remarks",
     ]  # fmt: skip
-    assert len(frame) == AT_ONCE + 3
+    assert len(frame) == WRITE_BATCH + 3
     assert all(frame[metric].dtype == float for metric in frame.columns[3:-1])
     assert [value is None for value in run.values("faithfulness")] == frame["faithfulness"].isna().tolist()
     assert frame["faithfulness"].mean() == pytest.approx(run.estimates["faithfulness"].value)
@@ -155,7 +155,7 @@ def test_saving_that_fails_leaves_the_old_file(run: rg.Run, tmp_path: Path, monk
 
 def test_a_run_in_print(run: rg.Run) -> None:
     """Text, HTML and Markdown show each estimate, and the short form how many samples and estimates there are."""
-    assert repr(run) == f"<Run {run.id}: {AT_ONCE + 3} samples, 4 estimates, finished>"
+    assert repr(run) == f"<Run {run.id}: {WRITE_BATCH + 3} samples, 4 estimates, finished>"
     for shown in (str(run), run._repr_markdown_()):
         for key, estimate in run.estimates.items():
             assert key in shown

@@ -58,7 +58,7 @@ def test_a_server_that_restarts_may_be_waited_for(postgres: PostgresServer, judg
         Store.open(place)
     with Store.open(place, wait=True) as store:
         store.keep([judgment(1)])
-        assert store.claim([judgment(2).key]) == {judgment(2).key}
+        assert store.lock([judgment(2).key]) == {judgment(2).key}
     starting.join()
 
 

@@ -12,7 +12,7 @@ import click
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.run import progress_bar, stop, stoppable
+from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
 from ragauge.datasets import Built, Generated, build, generate
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
@@ -59,7 +59,7 @@ def build_command(questions: str, corpus: Path | None, output: Path, **given: An
     the judgments.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
-    with stoppable(given["store"]), progress_bar("building", given["limit"]) as progress:
+    with exit_on_interrupt(given["store"]), progress_bar("building", given["limit"]) as progress:
         built = build(questions, corpus, progress=progress, **given)
     built.save(output)
     say(*_dataset_lines(built))
@@ -133,7 +133,7 @@ def generate_command(
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
     check_samples_output(output, [samples, *([shots] if shots else [])])
     given |= {"refusal": "" if no_refusal else refusal or REFUSAL_SENTENCE, "shots": shots}
-    with stoppable(given["store"], "answer"), progress_bar("answering", given["limit"]) as progress:
+    with exit_on_interrupt(given["store"], "answer"), progress_bar("answering", given["limit"]) as progress:
         generated = generate(samples, progress=progress, **given)
     generated.save(output)
     say(*_generate_lines(generated))
@@ -170,4 +170,4 @@ def _end_of_work(made: SampleSet, whole: int, store: Place | None) -> None:
     if made.samples and not whole:
         raise RunFailed(f"no sample is whole, the first because {next(iter(made.failures.first.values()))}")
     if made.stopped:
-        stop(made.stopped, store)
+        exit_stopped(made.stopped, store)

@@ -10,7 +10,7 @@ import click
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.run import end, progress_bar, stoppable
+from ragauge.cli.run import exit_by_outcome, exit_on_interrupt, progress_bar
 from ragauge.compat.dataworkz import COLUMNS, LLM, METRICS, Evaluation, evaluate, evaluate_question
 from ragauge.errors import RunFailed
 from ragauge.readers import read
@@ -50,7 +50,7 @@ def evaluate_command(
     conditions = opts.gates(under, (), METRICS)
     check_place(Path(evaluation_file), (benchmark, responses))
     store, reading = given["store"], {name: given.pop(name) for name in ("map", "skip_bad_rows")}
-    with stoppable(store), progress_bar("judging", given["limit"]) as progress:
+    with exit_on_interrupt(store), progress_bar("judging", given["limit"]) as progress:
         given |= {"extras": not no_extras, "name": benchmark, "progress": progress}
         done = evaluate(read(benchmark, **reading), responses, **given)
     done.save(evaluation_file)
@@ -70,7 +70,7 @@ def evaluate_command(
 @opts.max_cost_option
 def question_command(store: Place | None, no_extras: bool, **given: Any) -> None:
     """Compare one response with one golden response."""
-    with stoppable(store):
+    with exit_on_interrupt(store):
         done = evaluate_question(**given, store=store, extras=not no_extras)
     (row,) = done.rows
     shown = COLUMNS[COLUMNS.index("Bleu Score") :]
@@ -100,4 +100,4 @@ def _end(done: Evaluation, conditions: Sequence[Gate], store: Place | None) -> N
     say(*footnotes(record))
     if "claim_f1" in record.failures and not done.run.estimates["claim_f1"].n:
         raise RunFailed(f"no claims were judged, the first because: {record.failures['claim_f1']}")
-    end(done.run, conditions, store)
+    exit_by_outcome(done.run, conditions, store)

@@ -23,7 +23,7 @@ from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Paths
-from ragauge.cli.run import progress_bar, stop, stoppable
+from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, notes_of
 from ragauge.questions import KINDS
@@ -82,7 +82,7 @@ def measure_command(
     results: list[SetResult] = []
     failed = None
     try:
-        with stoppable(asking["store"], "answer"):
+        with exit_on_interrupt(asking["store"], "answer"):
             blocking(_measured, "measured")(cached, data, limit, results)
     except RunFailed as error:
         failed = error
@@ -233,7 +233,7 @@ class _CachedJudge:
                 return await work()
 
         try:
-            with stoppable(self._store, "answer"):
+            with exit_on_interrupt(self._store, "answer"):
                 found = blocking(opened, done)()
         except RunFailed:
             self.end()
@@ -248,7 +248,7 @@ class _CachedJudge:
             say(f"calls to models: {usage_words(budget.spent)}")
         say(*(note for judge in filter(None, [self.judge, self.baseline]) for note in notes_of(judge)))
         if budget.exceeded:
-            stop(budget.reason, self._store)
+            exit_stopped(budget.reason, self._store)
 
 
 async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results: list[SetResult]) -> None:

@@ -75,7 +75,7 @@ def interruptible() -> Iterator[None]:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def ending() -> int:
+def interrupt_exit_code() -> int:
     """The exit code of an interrupted command; from this call on no signal raises an exception."""
     since = time.monotonic()
 
@@ -162,7 +162,7 @@ class Commands(click.Group):
             _discard_output()
             ctx.exit(0)
         except KeyboardInterrupt:
-            code = ending()
+            code = interrupt_exit_code()
             say("Stopped.", err=True)
             ctx.exit(code)
         except OSError as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ragauge.cli import options as opts
-from ragauge.cli.main import ending, say, show_parts
+from ragauge.cli.main import interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
 from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
@@ -66,13 +66,13 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
 
 
 @contextmanager
-def stoppable(store: Place | None, what: str = "judgment", more: str = "") -> Iterator[None]:
+def exit_on_interrupt(store: Place | None, what: str = "judgment", more: str = "") -> Iterator[None]:
     """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on. what: what is kept."""
     try:
         yield
     except KeyboardInterrupt:
-        code = ending()
-        kept = f"Every {what} made so far is kept in {store}: the same command goes on from there{more}."
+        code = interrupt_exit_code()
+        kept = f"Every {what} made so far is kept in {store}; run the same command again to resume{more}."
         say("", f"Stopped. {kept if store else 'Nothing was kept, because of --no-store.'}", err=True)
         raise SystemExit(code) from None
 
@@ -81,13 +81,13 @@ def stoppable(store: Place | None, what: str = "judgment", more: str = "") -> It
 def judging(store: Place | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
     """A progress bar for a run that may be interrupted."""
     shown = ", and `ragauge report` shows what is done"
-    with stoppable(store, more=shown), progress_bar(label, limit) as progress:
+    with exit_on_interrupt(store, more=shown), progress_bar(label, limit) as progress:
         yield progress
 
 
-def stop(why: str, store: Place | None) -> NoReturn:
+def exit_stopped(why: str, store: Place | None) -> NoReturn:
     """Exit with 4, and print why the work was stopped and how to go on. store: where finished work is kept."""
-    after = "the same command goes on from there" if store else "what is not shown or written is lost (--no-store)"
+    after = "run the same command again to resume" if store else "what is not shown or written is lost (--no-store)"
     say(f"stopped: {why}; {after}", err=True)
     raise SystemExit(4)
 
@@ -139,7 +139,7 @@ def run_command(
     say(*(f"wrote {one}" for one in written))
     if store:
         say(*_next_steps(run, store))
-    end(run, conditions, store)
+    exit_by_outcome(run, conditions, store)
 
 
 def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
@@ -186,7 +186,7 @@ def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
         yield from sample_view(record, key)
 
 
-def end(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
+def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
     """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed."""
     if all(one.value is None for one in run.estimates.values()) and (run.record.failures or not run.record.stopped):
         reasons = [*run.record.failures.values(), *run.record.undefined.values()]
@@ -194,7 +194,7 @@ def end(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""
         raise RunFailed(f"no score has a value{because}{stopped}")
     if run.record.stopped:
-        stop(run.record.stopped, store)
+        exit_stopped(run.record.stopped, store)
     failed = [line for gate in conditions if (line := gate.failure(run.record))]
     say(*(f"gate failed: {line}" for line in failed), err=True)
     if failed:
@@ -233,11 +233,11 @@ def score_command(data: str, watch: Path | None, store: Place | None, **given: A
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
     stream = Stream(store=store, **opts.evaluation_arguments(**given))
     counts: Counter[bool] = Counter()
-    with stoppable(store):
+    with exit_on_interrupt(store):
         blocking(_write_scores, "score")(stream, watch, counts)
     say(f"{counted(counts.total(), 'line')}, {counts[False]} without scores", err=True)
     if stream.stopped:
-        stop(stream.stopped, store)
+        exit_stopped(stream.stopped, store)
     if counts[False] and not counts[True]:
         raise RunFailed("no line could be scored; the errors are in the output")
 

@@ -18,9 +18,9 @@ from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, 
 from ragauge.analysis.labels import Labelling, LabelSession, answer_words, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
 from ragauge.cli import options as opts
-from ragauge.cli.main import TERMINATED, ending, say, screen, show_parts
+from ragauge.cli.main import TERMINATED, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
-from ragauge.cli.run import end, judging, progress_bar, show_run
+from ragauge.cli.run import exit_by_outcome, judging, progress_bar, show_run
 from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
@@ -73,7 +73,7 @@ def view_command(run: str, store: Store, port: int, by: str | None, no_open: boo
         with opened_in_browser(f"{server.address}{start}") if not no_open else nullcontext():
             server.serve_forever()
     except KeyboardInterrupt:
-        code = ending()
+        code = interrupt_exit_code()
         say("", "ended")
         if code == TERMINATED:
             raise SystemExit(code) from None
@@ -186,7 +186,7 @@ def parity_command(
             run = evaluate(data or scores, measuring(kept), progress=progress, **given)
     found = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
     say(*str(found).splitlines(), *(f"wrote {found.save(path)}" for path in output))
-    end(run, (), store)
+    exit_by_outcome(run, (), store)
 
 
 def _columns(given: Sequence[str]) -> dict[str, str]:
@@ -252,7 +252,7 @@ def store_command() -> None:
 def copy_command(source: Place, target: Place) -> None:
     """Add the judgments of the store SOURCE to the store TARGET, where its own answers stay.
 
-    Runs, calls and labels are not copied. Stopped half-way, the same command goes on.
+    Runs, calls and labels are not copied. If interrupted, run the same command again to resume.
     """
     with opts.existing_store(source) as read, Store.open(target) as written, progress_bar("copying", None) as progress:
         count, new = read.copy_to(written, progress)

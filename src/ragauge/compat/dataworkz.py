@@ -96,7 +96,7 @@ def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: 
 
 
 def evaluate_question(question: str, golden_response: str, candidate_response: str, **options: Any) -> Evaluation:
-    """Compare one response with a golden response; options and errors as of `evaluate`."""
+    """Compare one response with a golden response; options and errors as for `evaluate`."""
     row = {"query": question, "reference": golden_response}
     return evaluate([row], [{"query": question, "response": candidate_response}], **options)
 

@@ -68,7 +68,7 @@ def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
 JudgeAnswers = Sequence[Answer | Failure]
 
 #: The failure of questions once the budget is exhausted, where the run stops.
-NO_MONEY = Failure("max_cost", "no more may be spent; raise max_cost and run again, what is answered is kept")
+OVER_BUDGET = Failure("max_cost", "max_cost is reached; raise it and run again, the answers so far are kept")
 
 
 class RunContext(Protocol):

@@ -21,7 +21,7 @@ import msgspec
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.base import (
     DEFAULT_BATCH,
-    NO_MONEY,
+    OVER_BUDGET,
     ContextJudge,
     ExpectedCall,
     ForecastingJudge,
@@ -294,7 +294,7 @@ class Repeat(Panel):
 
 
 def _is_out_of_money(answer: Answer | Failure) -> bool:
-    return isinstance(answer, Failure) and answer.reason == NO_MONEY.reason
+    return isinstance(answer, Failure) and answer.reason == OVER_BUDGET.reason
 
 
 #: The kinds that are answered by a verdict, which may come with a probability.

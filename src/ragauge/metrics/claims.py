@@ -18,7 +18,7 @@ from ragauge.needs import entailment
 from ragauge.needs.base import Checks, Failed, Support, Supports, Undefined
 from ragauge.needs.checks import contexts_to_query, opinions_with
 from ragauge.needs.citations import CitationSupport, citations
-from ragauge.needs.gold import Correctness, MatchedGold, Variant, claims_entailed, claims_listed, claims_present
+from ragauge.needs.gold import MatchedGold, Variant, claims_entailed, claims_listed, claims_present
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
 from ragauge.types import Label
 
@@ -63,8 +63,8 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
 def answer_correctness(in_references: Supports, in_response: Supports) -> F1Counts:
     """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
 
-    tp, fp: response statements that the reference supports or not; fn: reference statements absent from the response.
-    0 without a true positive. As in Valor.
+    tp, fp: response statements that the reference supports or does not; fn: reference statements absent from the
+    response. 0 without a true positive. As in Valor.
     """
     each = zip(in_references.tables, in_response.tables, strict=True)
     overlaps = [F1Counts(sum(a.entailed), len(a) - sum(a.entailed), len(b) - sum(b.entailed)) for a, b in each]
@@ -207,8 +207,8 @@ def toxicity(toxic: Checks) -> Incidence:
     return _of_opinions(toxic)
 
 
-#: How many gold items of a list are enough.
-ENOUGH = 5
+#: How many gold items of a list are enough in QAMPARI.
+QAMPARI_CAP = 5
 
 
 @metric(claims_entailed)
@@ -217,7 +217,7 @@ def claim_match(matched: MatchedGold) -> Share:
 
     As claims_nli in Trust-Eval and ALCE. variant: "default" tries the wordings that occur in the response, or all if
     none does; "trust_eval" tries the first only, strips citations as that system does and omits the query.
-    style: how citations are written, as of citation_recall.
+    style: how citations are written, see citation_recall.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
@@ -227,7 +227,7 @@ def string_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which some wording occurs in the response, both SQuAD-normalised.
 
     As str_em in Trust-Eval and ALCE. variant: "default" matches whole words; "trust_eval" any substring, so that
-    "art" is found in "party", and a wording of articles only in any text. style: as of citation_recall.
+    "art" is found in "party", and a wording of articles only in any text. style: see citation_recall.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
@@ -244,10 +244,10 @@ class ListScore(NamedTuple):
 
 @metric(claims_listed, parts=ListScore._fields)
 def list_match(matched: MatchedGold) -> Mapping[str, float]:
-    """Items of a list response among the gold claims, and gold claims among the items; for top5, five are enough.
+    """Precision, recall and F1 of the items of a list against the gold claims; for top5, five found are all.
 
     As in QAMPARI's evaluation by Trust-Eval and ALCE. variant: "default" splits items at commas, semicolons and lines;
-    "trust_eval" at every comma. style: as of citation_recall.
+    "trust_eval" at every comma. style: see citation_recall.
     """
     return list_score(matched, matched.gold)._asdict()
 
@@ -258,39 +258,13 @@ def list_score(matched: MatchedGold, gold: Sequence[Sequence[str]]) -> ListScore
     found = sum(any(wording in matched.items for wording in wordings) for wordings in gold)
     precision = sum(item in wordings_of_all for item in matched.items) / max(1, len(matched.items))
     recall = found / max(1, len(gold))
-    recall_top5 = min(ENOUGH, found) / max(1, min(ENOUGH, len(gold)))
+    recall_top5 = min(QAMPARI_CAP, found) / max(1, min(QAMPARI_CAP, len(gold)))
     return ListScore(precision, recall, recall_top5, harmonic(precision, recall), harmonic(precision, recall_top5))
 
 
 def harmonic(one: float, other: float) -> float:
     """The harmonic mean, 0 where both are 0."""
     return 2 * one * other / (one + other) if one + other else 0.0
-
-
-def match_score(matched: MatchedGold, correctness: Correctness) -> float:
-    """How well the response matches the gold claims: the share matched, or for a list the F1 with five enough."""
-    return calibrated_score(matched, [True] * len(matched.claims), correctness)
-
-
-def calibrated_score(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
-    """`match_score` on the gold claims that some document contains; 0 where none does."""
-    if not any(in_documents):
-        return 0.0
-    if correctness == "em5":
-        gold = [wordings for wordings, yes in zip(matched.gold, in_documents, strict=True) if yes]
-        return list_score(matched, gold).f1_top5
-    return _matched_and_contained(matched, in_documents) / sum(in_documents)
-
-
-def grounded_share(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
-    """Share of all gold claims in both the response and some document; for a list, recall with five enough."""
-    if correctness == "em5":
-        return min(ENOUGH, _matched_and_contained(matched, in_documents)) / min(ENOUGH, len(in_documents))
-    return _matched_and_contained(matched, in_documents) / len(in_documents)
-
-
-def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -> int:
-    return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))
 
 
 NO_SENTENCE = "the response has no sentence that needs a citation"
@@ -315,7 +289,7 @@ def citation_precision(citing: CitationSupport, *, variant: Variant = "default")
     """Share of the citations that are needed: their sentence is supported, by them alone or not without them.
 
     A citation is redundant if it fails alone and the others of its sentence suffice (ALCE). Without citations it is
-    undefined, and 0 in the variants "trust_eval" and "alce". Parameters as of citation_recall.
+    undefined, and 0 in the variants "trust_eval" and "alce". Parameters: see citation_recall.
     """
     if not citing.sentences:
         return Undefined(NO_SENTENCE)

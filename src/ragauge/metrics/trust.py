@@ -154,6 +154,33 @@ def macro_f1(check: RefusalCheck, gold: GoldInContexts) -> MeanF1:
     return MeanF1(*confusion(check, gold))
 
 
+def match_score(matched: MatchedGold, correctness: Correctness) -> float:
+    """How well the response matches the gold claims: the share matched, or for a list the F1 with five enough."""
+    return calibrated_score(matched, [True] * len(matched.claims), correctness)
+
+
+def calibrated_score(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
+    """`match_score` on the gold claims that some document contains; 0 where none does."""
+    if not any(in_documents):
+        return 0.0
+    if correctness == "em5":
+        gold = [wordings for wordings, yes in zip(matched.gold, in_documents, strict=True) if yes]
+        return claims.list_score(matched, gold).f1_top5
+    return _matched_and_contained(matched, in_documents) / sum(in_documents)
+
+
+def grounded_share(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
+    """Share of all gold claims in both the response and some document; for a list, recall with five enough."""
+    grounded = _matched_and_contained(matched, in_documents)
+    if correctness == "em5":
+        return min(claims.QAMPARI_CAP, grounded) / min(claims.QAMPARI_CAP, len(in_documents))
+    return grounded / len(in_documents)
+
+
+def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -> int:
+    return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))
+
+
 @metric(refusals, claims_in_response, over="data")
 def answered_correctness(
     check: RefusalCheck, matched: MatchedGold, *, correctness: Correctness = "cm"
@@ -162,7 +189,7 @@ def answered_correctness(
 
     correctness: "cm" by entailment, "em" as strings, "em5" as items of a list, scored by F1.
     """
-    return Undefined(REFUSED) if check.refused else Share(claims.match_score(matched, correctness), 1)
+    return Undefined(REFUSED) if check.refused else Share(match_score(matched, correctness), 1)
 
 
 @metric(refusals, claims_in_documents, claims_in_response, over="data")
@@ -204,15 +231,13 @@ def parametric(
     if check.refused:
         return Undefined(REFUSED)
     everywhere = [True] * len(gold.claims)
-    matched_share, grounded_share = (
-        claims.grounded_share(matched, one, correctness) for one in (everywhere, gold.claims)
-    )
-    return Share(matched_share - grounded_share, 1)
+    in_all, in_documents = (grounded_share(matched, one, correctness) for one in (everywhere, gold.claims))
+    return Share(in_all - in_documents, 1)
 
 
 def _calibrated(check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, correctness: Correctness) -> float:
     refused = check.refused or check.refused_without_citations
-    return 0.0 if refused else claims.calibrated_score(matched, gold.claims, correctness)
+    return 0.0 if refused else calibrated_score(matched, gold.claims, correctness)
 
 
 class MeanCitations(Counts, frozen=True):
@@ -419,13 +444,13 @@ def _share_values(
         answered = [item for item in items if not item.refusal.refused_without_citations]
 
     def calibrated(subset: _Items) -> float:
-        return 100 * _mean(_unless_refused(item, claims.calibrated_score, correctness) for item in subset)
+        return 100 * _mean(_unless_refused(item, calibrated_score, correctness) for item in subset)
 
     def matched(subset: _Items) -> float:
-        return 100 * _mean(claims.match_score(item.matched, correctness) for item in subset)
+        return 100 * _mean(match_score(item.matched, correctness) for item in subset)
 
     of_answered, by_answered, by_answerable = matched(answered), calibrated(answered), calibrated(answerable)
-    grounding = 100 * _mean(_unless_refused(item, claims.grounded_share, correctness) for item in answered)
+    grounding = 100 * _mean(_unless_refused(item, grounded_share, correctness) for item in answered)
     f1 = _harmonic(by_answered, by_answerable)
     return {
         f"regular_{name}": matched(items),
@@ -471,7 +496,7 @@ def _list_values(items: _Items, answered: _Items, answerable: _Items) -> tuple[d
         for at, name in enumerate(("prec", "rec", "rec_top5", "f1", "f1_top5")):
             block[f"{prefix}qampari_{name}"] = 100 * _mean(one[at] for one in scores)
     f1 = _harmonic(block["calib_answered_qampari_f1_top5"], block["calib_answerable_qampari_f1_top5"])
-    grounding = 100 * _mean(_unless_refused(item, claims.grounded_share, "em5") for item in answered)
+    grounding = 100 * _mean(_unless_refused(item, grounded_share, "em5") for item in answered)
     block["calib_qampari_em_f1"] = f1
     block["parametric_qampari_rec_top5"] = block["answered_qampari_rec_top5"] - grounding
     return block, f1

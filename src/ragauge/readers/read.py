@@ -96,8 +96,8 @@ def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: i
     cells = known.unfold(cells)
     columns = known.assign(tuple(cells))
     if not columns.keys() & set(FIELDS):
-        problem = f"no column of a known name among {', '.join(map(repr, cells)) or 'none'}"
-        raise BadRow(where, number, None, problem, "name the right one, such as --map query=COLUMN")
+        problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
+        raise BadRow(where, number, None, problem, "map one, such as --map query=COLUMN")
 
     def value(field: str, convert: Callable[[Any], Any], column: str | None = None) -> Any:
         """The converted cell of a field, or of a column without one; None where the row has no column for the field."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
 from html import escape
@@ -202,18 +202,18 @@ def head_document(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str,
 
 def sample_document(record: SampleRecord) -> dict[str, Any]:
     """One sample: its fields, scores with evidence, failure patterns, and why questions have no answer."""
-    scores, counted = (
-        {key: score_document(record.score(key)) for key in keys} for keys in (record.scores, record.counted)
-    )
-    return {**_about(record), "scores": scores, "counted": counted}
+    return {**_about(record), **_scores_of(record, record.score)}
 
 
 def shared_document(record: SampleRecord) -> dict[str, Any]:
-    """The same with each piece of evidence once, in a table that scores refer to."""
-    scores, counted = (
-        {key: score_document(score) for key, score in scores.items()} for scores in (record.scores, record.counted)
-    )
-    return {**_about(record), "scores": scores, "counted": counted, "evidence": msgspec.to_builtins(record.evidence)}
+    """One sample as `sample_document` gives it, but with its evidence in a table that scores refer to."""
+    found = _scores_of(record, {**record.scores, **record.counted}.__getitem__)
+    return {**_about(record), **found, "evidence": msgspec.to_builtins(record.evidence)}
+
+
+def _scores_of(record: SampleRecord, score_of: Callable[[str], Score | ScoreRecord]) -> dict[str, Any]:
+    groups = {"scores": record.scores, "counted": record.counted}
+    return {name: {key: score_document(score_of(key)) for key in scores} for name, scores in groups.items()}
 
 
 def _about(record: SampleRecord) -> dict[str, Any]:

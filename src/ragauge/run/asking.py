@@ -13,7 +13,15 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadParameter
-from ragauge.judges.base import DEFAULT_BATCH, NO_MONEY, ForecastingJudge, Judge, JudgeRouter, ask_in_context, checked
+from ragauge.judges.base import (
+    DEFAULT_BATCH,
+    OVER_BUDGET,
+    ForecastingJudge,
+    Judge,
+    JudgeRouter,
+    ask_in_context,
+    checked,
+)
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.report.wording import dollars as price
 from ragauge.store import Store
@@ -41,21 +49,21 @@ class LazyExitStack(AsyncExitStack):
                 self._entered.add(id(one))
 
 
-def _single(judges: Iterable[Judge]) -> Iterator[Judge]:
+def _leaf_judges(judges: Iterable[Judge]) -> Iterator[Judge]:
     """The judges, with the members of composite ones in their place."""
     for judge in judges:
-        yield from _single(judge.members) if hasattr(judge, "members") else [judge]
+        yield from _leaf_judges(judge.members) if hasattr(judge, "members") else [judge]
 
 
 def price_dates(judges: Iterable[Judge]) -> set[date]:
     """The days of the tables that the prices of the judges' models are from."""
-    prices: Iterator[Any] = (getattr(judge, "price", None) for judge in _single(judges))
+    prices: Iterator[Any] = (getattr(judge, "price", None) for judge in _leaf_judges(judges))
     return {price.dated for price in prices if getattr(price, "dated", None)}
 
 
 def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
     """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
-    for judge in _single(judges) if limit is not None else ():
+    for judge in _leaf_judges(judges) if limit is not None else ():
         if isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
             raise unpriced(str(judge.identity))
 
@@ -84,21 +92,21 @@ class Budget:
         self.exceeded = False
         self._reserved = 0.0
         self._expected = 0.0
-        self._begun = self._ended = 0.0  # expected cost of the samples in flight, and of those that are done
+        self._running = self._done = 0.0  # expected cost of samples
         self._admission = asyncio.Lock()
         self._freed = asyncio.Event()
 
     @property
     def _overrun(self) -> float:
         """Actual over expected cost so far, of calls or samples, whichever is larger; at least 1."""
-        expected = [some for some in (self._expected, self._begun + self._ended) if some]
+        expected = [some for some in (self._expected, self._running + self._done) if some]
         return max([1.0, *(self.spent.cost / some for some in expected)])
 
     def _covers(self, expected: float) -> bool:
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
     async def _borrow(self, dollars: float) -> None:
-        """Raise the limit to cover this much more, where it can be raised."""
+        """A hook: `cluster` raises the limit here to cover this much more."""
 
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
@@ -110,23 +118,24 @@ class Budget:
             yield
             return
         async with self._admission:
-            await self._borrow(self._begun + dollars)
-            while self._begun and dollars and not (self._ended and self._covers(self._begun + dollars)):
+            await self._borrow(self._running + dollars)
+            while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
                 self._freed.clear()
                 await self._freed.wait()
-                await self._borrow(self._begun + dollars)
+                await self._borrow(self._running + dollars)
             if dollars and not self._covers(dollars):
                 self.exceeded = True
             if self.exceeded and self.spent.calls:
                 raise Stopped(self.reason)
             if self.exceeded:
-                one = f"one sample is expected to cost, about {price(dollars)}"
-                raise Stopped(f"the limit of ${self.limit:g} is less than {one}")
-            self._begun += dollars
+                raise Stopped(
+                    f"the limit of ${self.limit:g} is below the expected cost of one sample, about {price(dollars)}"
+                )
+            self._running += dollars
         try:
             yield
         finally:
-            self._begun, self._ended = _minus(self._begun, dollars), self._ended + dollars
+            self._running, self._done = _minus(self._running, dollars), self._done + dollars
             self._freed.set()
 
     async def reserve(self, dollars: float) -> bool:
@@ -183,7 +192,7 @@ def resolve(future: asyncio.Future[Any], value: object, error: Exception | None)
 NOBODY = Identity("nobody")
 
 #: Seconds for which an answer is awaited that another process is asking for.
-PATIENCE = 120.0
+MAX_WAIT_SECONDS = 120.0
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Answer).decode
@@ -196,7 +205,7 @@ class Dispatcher:
     sample then gets each sample's questions; any other judge gets batches of whatever is waiting.
 
     labels: of people, passed to the run. asked, reused: numbers of questions put to judges, and of those already known;
-    labelled: of these, from people. unable: topics that answers show their judges cannot decide, whatever they declare.
+    labelled: of these, from people. unable: topics that a judge declares, but by its answers cannot decide.
     """
 
     def __init__(
@@ -269,7 +278,7 @@ class Dispatcher:
             known = self.known(keys)
             if self.labels:
                 self._store.keep([self.labels[question] for question in known if question in self.labels])
-            granted = self._store.claim([key for question, key in keys.items() if key and question not in known])
+            granted = self._store.lock([key for question, key in keys.items() if key and question not in known])
         except Exception as error:
             self._fail(chain.from_iterable(requests), error)
             return
@@ -287,7 +296,7 @@ class Dispatcher:
                 self._start(self._await_others(judge, others))
 
     def _pass_on(self, judge: Judge, keys: QuestionKeys, granted: Container[str]) -> QuestionKeys:
-        """Pass on to a judge the questions whose keys were granted; the others."""
+        """Queue for a judge the questions whose keys were granted; returns the others."""
         mine = {question: key for question, key in keys.items() if key in granted}
         if not mine:
             return keys
@@ -311,7 +320,7 @@ class Dispatcher:
                 self.reused += len(known)
                 self._settle(known)
                 keys = {question: key for question, key in keys.items() if question not in known}
-                granted = self._store.claim(keys.values()) if waited < PATIENCE else keys.values()
+                granted = self._store.lock(keys.values()) if waited < MAX_WAIT_SECONDS else keys.values()
                 keys = self._pass_on(judge, keys, granted)
         except Exception as error:
             self._fail(keys, error)
@@ -348,7 +357,7 @@ class Dispatcher:
         context, questions = _DispatchContext(self), list(keys)
         answers = await _answers(judge, questions, context)
         if not hasattr(judge, "members"):
-            self.asked += sum(answer is not NO_MONEY for answer in answers)
+            self.asked += sum(answer is not OVER_BUDGET for answer in answers)
         judgments = [
             Judgment(question, _normalised(question, answer), judge.identity, key, context.call_of.get(question, ""))
             for (question, key), answer in zip(keys.items(), answers, strict=True)
@@ -397,7 +406,7 @@ class Dispatcher:
             judgment = self._in_flight.pop(question)
             if not judgment.done():
                 judgment.set_exception(error)
-                judgment.exception()  # asyncio reports one that nobody has looked at
+                judgment.exception()  # else asyncio logs that it was never retrieved
 
     def _check_running(self) -> None:
         """Raise Stopped if a failed question must end the run."""

@@ -42,11 +42,11 @@ class BatchScorer:
     once, with its first batch. The scores of a sample are those of `evaluate`. See docs/scale.md.
 
     Args:
-        metrics: as of `evaluate`, but not None, so that all batches are measured alike. A sample that lacks a field has
-            undefined scores.
-        judge: as of `evaluate`; a spec, rather than a judge, can always be pickled.
+        metrics: as for `evaluate`, but not None, so that all batches are measured alike. A sample that lacks a field
+            has undefined scores.
+        judge: as for `evaluate`; a spec, rather than a judge, can always be pickled.
         store: a file, folder or URL that every process reaches. None: judgments live as long as their batch.
-        labels, map, group: as of `evaluate`. Columns are recognised by the first rows of each batch; `map` makes that
+        labels, map, group: as for `evaluate`. Columns are recognised by the first rows of each batch; `map` makes that
             certain.
 
     Raises:

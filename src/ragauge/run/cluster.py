@@ -122,7 +122,7 @@ async def evaluate_on_ray(
         task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
         scorer = BatchScorer([_portable(one) for one in task.settings.metrics], judge, opened, labels=labels)
         scorer.by_name = task.settings.by_name
-        return await _RayEvaluation(task, name, session, scorer).go(progress)
+        return await _RayEvaluation(task, name, session, scorer).run(progress)
     finally:
         session.close()
 

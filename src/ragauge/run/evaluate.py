@@ -81,7 +81,7 @@ async def evaluate_async(
     Raises:
         UsageError: a metric, judge, column or row is wrong, or a key is missing; nothing is asked before metrics and
             fields have been checked.
-        RunFailed: the judge cannot answer at all, or `max_cost` is less than one sample is expected to cost.
+        RunFailed: the judge cannot answer at all, or `max_cost` is below the expected cost of one sample.
         StoreError: the store cannot be read or written.
     """
     total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
@@ -91,15 +91,15 @@ async def evaluate_async(
         from ragauge.run.cluster import evaluate_on_ray
 
         return await evaluate_on_ray(engine, data, metrics, judge, store, labels, *reading, name, shown)
-    return await Evaluation(prepared(data, metrics, judge, store, labels, *reading), name).go(shown)
+    return await Evaluation(prepared(data, metrics, judge, store, labels, *reading), name).run(shown)
 
 
 evaluate = blocking(evaluate_async, "evaluate")
 
-#: How many samples are written at a time, and the least number in flight at once.
-AT_ONCE = 32
+WRITE_BATCH = 32  # samples
+MIN_CONCURRENCY = 32  # samples
 #: How many failures a sample's record keeps, each with the unusable reply.
-FAILURES = 5
+MAX_KEPT_FAILURES = 5
 
 
 def notebook_progress(total: int | None) -> Callable[[int], None] | None:
@@ -131,7 +131,7 @@ class SampleScoring:
 
     async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
         """The records in order, up to the first sample that is stopped; those in flight then are finished."""
-        async with aclosing(ordered_map(self._source(samples), self._score, in_flight(self._dispatcher))) as found:
+        async with aclosing(ordered_map(self._source(samples), self._score, concurrency(self._dispatcher))) as found:
             async for one in found:
                 if isinstance(one, Stopped):
                     self.stopped = self.stopped or str(one)
@@ -146,10 +146,10 @@ class SampleScoring:
                 return
 
     async def _score(self, sample: Sample) -> SampleRecord | Stopped:
-        expected = self._plan_counter.count(sample) if self._plan_counter else 0.0
+        expected = self._plan_counter.add_sample(sample) if self._plan_counter else 0.0
         try:
             async with self._dispatcher.budget.sample(expected):
-                return await judged(sample, self._needs, self._settings, self._dispatcher)
+                return await score_sample(sample, self._needs, self._settings, self._dispatcher)
         except Stopped as stopped:
             self._stopping = True
             return stopped
@@ -161,10 +161,10 @@ class Evaluation:
     def __init__(self, task: Prepared, name: str) -> None:
         self._reading, self._samples, self._settings, self._dispatcher, self._store = task
         self._scored: list[SampleRecord] = []
-        self._begun = False
+        self._run_stored = False
         self._notes: Sequence[str] = ()
         self._accumulators = Accumulators(task.settings.metrics)
-        self._began = time.monotonic()
+        self._start = time.monotonic()
         self._digest = hashlib.sha256()
         self._record = RunRecord(
             id=f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
@@ -176,17 +176,17 @@ class Evaluation:
             name=name,
         )
 
-    async def go(self, progress: Callable[[int], None] | None) -> Run:
+    async def run(self, progress: Callable[[int], None] | None) -> Run:
         """Score all samples; if the run ends early, what is done is kept and marked, and nothing if nothing is done."""
-        status, leaves_trace = "interrupted", True
+        status, keep_run = "interrupted", True
         try:
             async with self._dispatcher.opened():
                 status = await self._measure(progress)
         except (UsageError, RunFailed):
-            leaves_trace = self._begun
+            keep_run = self._run_stored
             raise
         finally:
-            if leaves_trace:
+            if keep_run:
                 self._finish(status)
         return Run(self._store, self._record, self._settings.metrics)
 
@@ -197,7 +197,7 @@ class Evaluation:
             async for record in records:
                 self._begin()
                 self._scored.append(record)
-                if len(self._scored) == AT_ONCE:
+                if len(self._scored) == WRITE_BATCH:
                     self._keep()
                 done += 1
                 if progress:
@@ -217,9 +217,9 @@ class Evaluation:
         return "stopped"
 
     def _begin(self) -> None:
-        if not self._begun:
+        if not self._run_stored:
             self._store.begin(self._record)
-            self._begun = True
+            self._run_stored = True
 
     def _keep(self) -> None:
         records, self._scored = self._scored, []
@@ -235,7 +235,7 @@ class Evaluation:
         record, dispatcher, found = self._record, self._dispatcher, self._accumulators
         metrics = self._settings.metrics
         record.status, record.finished = status, datetime.now(UTC).isoformat(timespec="seconds")
-        record.seconds = round(time.monotonic() - self._began, 3)
+        record.seconds = round(time.monotonic() - self._start, 3)
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
         record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
@@ -249,14 +249,14 @@ class Evaluation:
         self._store.finish(record)
 
 
-def in_flight(dispatcher: Dispatcher) -> int:
+def concurrency(dispatcher: Dispatcher) -> int:
     """How many samples are judged at once; few under a limit on the cost, so that few are left half done."""
     if dispatcher.budget.limit is not None:
-        return AT_ONCE
-    return max(AT_ONCE, *(getattr(judge, "by_sample", 0) for judge in dispatcher.router.unique()))
+        return MIN_CONCURRENCY
+    return max(MIN_CONCURRENCY, *(getattr(judge, "by_sample", 0) for judge in dispatcher.router.unique()))
 
 
-async def judged(
+async def score_sample(
     sample: Sample, needs: Sequence[Need[EvidenceTable]], settings: RunSettings, dispatcher: Dispatcher
 ) -> SampleRecord:
     """A sample with its scores, once every question of its needs is answered. Raises Stopped where the run must end."""
@@ -277,7 +277,7 @@ async def judged(
         kept = counted if isinstance(metric, DatasetMetric) else scores
         for key, score in metric.scores(own).items():
             kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
-    return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:FAILURES]))
+    return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:MAX_KEPT_FAILURES]))
 
 
 async def score_async(
@@ -299,8 +299,8 @@ async def score_async(
 
     Args:
         sample: a dict, or anything else that can be a row of `evaluate`.
-        metrics, judge, store, options: as of `evaluate`.
-        attempts: the greatest number of runs while a score fails; each asks only for what is missing.
+        metrics, judge, store, options: as for `evaluate`.
+        attempts: the most runs that are made while a score fails; a retry asks only the unanswered questions.
         strict: raise RunFailed if a score still fails.
 
     Returns:
@@ -317,7 +317,8 @@ async def score_async(
         run = await evaluate_async([sample], metrics, judge, opened, **{"progress": lambda _: None, **options})
         if not run.record.failures:
             break
-    for metric, reason in run.record.failures.items() if strict else ():
+    if strict and run.record.failures:
+        metric, reason = next(iter(run.record.failures.items()))
         raise RunFailed(f"{metric}: {reason}")
     return run.scores[0]
 
@@ -334,7 +335,7 @@ class Scorer:
     Args:
         metrics: values of metrics, such as "faithfulness" or "rouge.rougeL"; `values` maps each to its metric and the
             key of its score.
-        judge, store, options: as of `evaluate`; without a store, judgments live as long as the scorer.
+        judge, store, options: as for `evaluate`; without a store, judgments live as long as the scorer.
 
     Raises:
         UsageError: a metric or judge is unknown.
@@ -370,7 +371,7 @@ def rescore(run: Run, metrics: MetricsLike = None) -> Run:
 
     Args:
         run: a run whose store is open.
-        metrics: as of `evaluate`; None: those of the run.
+        metrics: as for `evaluate`; None: those of the run.
 
     Returns:
         The new run, kept in the same store. A score that needs a judgment which is not there is failed, and says so.

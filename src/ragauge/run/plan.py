@@ -102,7 +102,7 @@ def plan(
     No judge is asked, no key is needed, and nothing is stored.
 
     Args:
-        data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, progress: as of `evaluate`.
+        data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, progress: as for `evaluate`.
 
     Returns:
         The plan; `print(plan)` shows it as `ragauge plan` does.
@@ -110,11 +110,11 @@ def plan(
     Raises:
         UsageError: as `evaluate` raises before it asks.
     """
-    there = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
-    task = prepared(data, metrics, judge, there, labels, map, group, limit, skip_bad_rows)
+    existing = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
+    task = prepared(data, metrics, judge, existing, labels, map, group, limit, skip_bad_rows)
     counting = PlanCounter(task.settings, task.dispatcher)
     for sample in task.samples:
-        counting.count(sample)
+        counting.add_sample(sample)
         if progress:
             progress(counting.plan.samples)
     return counting.plan
@@ -131,8 +131,8 @@ class PlanCounter:
         self._dispatcher = dispatcher
         self._seen: set[str] = set()
 
-    def count(self, sample: Sample) -> float:
-        """Count a sample, with guesses for unknown answers; returns its expected cost, 0 for calls of unknown price."""
+    def add_sample(self, sample: Sample) -> float:
+        """Add a sample to the plan, with guesses for unknown answers; returns its expected cost (0 where unpriced)."""
         rounds = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []

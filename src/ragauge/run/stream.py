@@ -26,7 +26,7 @@ from ragauge.readers.read import SampleReader
 from ragauge.readers.values import Malformed
 from ragauge.report.document import sample_document
 from ragauge.run.asking import Budget, Dispatcher, Stopped, check_priced, resolve
-from ragauge.run.evaluate import in_flight, judged
+from ragauge.run.evaluate import concurrency, score_sample
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, labels_by_question, opened_store
 from ragauge.run.results import Accumulators, SampleScores
@@ -44,7 +44,7 @@ INTERVAL = 0.5
 
 
 class StreamRow(NamedTuple):
-    """A row of a stream. where: what it is from. number: from 1. given: a line of JSON, or a row as of `evaluate`."""
+    """A row of a stream. where: what it is from. number: from 1. given: a line of JSON, or a row as for `evaluate`."""
 
     where: str
     number: int
@@ -104,7 +104,7 @@ class Stream:
         """
         running: deque[tuple[StreamRow, asyncio.Task[StreamScores]]] = deque()
         coming: asyncio.Future[StreamRow | None] | None = asyncio.ensure_future(anext(rows, None))
-        width, cancelled = in_flight(self._dispatcher), None
+        width, cancelled = concurrency(self._dispatcher), None
         async with self._dispatcher.opened():
             try:
                 while running or coming:
@@ -140,10 +140,10 @@ class Stream:
         except (BadData, MissingField, UnknownName) as error:
             return StreamScores(row, error=error)
         needs, budget = [need for metric in settings.metrics for need in metric.needs], self._dispatcher.budget
-        cost = 0.0 if budget.limit is None else PlanCounter(settings, self._dispatcher).count(sample)
+        cost = 0.0 if budget.limit is None else PlanCounter(settings, self._dispatcher).add_sample(sample)
         try:
             async with budget.sample(cost):
-                return StreamScores(row, await judged(sample, needs, settings, self._dispatcher), settings)
+                return StreamScores(row, await score_sample(sample, needs, settings, self._dispatcher), settings)
         except Stopped as stopped:
             self.stopped = self.stopped or str(stopped)
             return _unscored(row, self.stopped)
@@ -204,8 +204,8 @@ async def score_stream(
     Several rows are judged at once, no run is kept, and memory does not grow with the number of rows.
 
     Args:
-        rows: rows as of `evaluate`, one at a time; an asynchronous iterator may keep them waiting.
-        metrics, judge, store, labels, map, max_cost: as of `evaluate`. A metric whose fields a row lacks has no score.
+        rows: rows as for `evaluate`, one at a time; an asynchronous iterator may keep them waiting.
+        metrics, judge, store, labels, map, max_cost: as for `evaluate`. A metric whose fields a row lacks has no score.
 
     Yields:
         For each row, in order, its scores; or the error of a row that cannot be read or measured, after which the

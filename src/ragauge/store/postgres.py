@@ -58,8 +58,8 @@ _PAUSE = 2.0
 #: SQLSTATE codes, or classes, of what may succeed when tried again: connection exceptions, a server that shuts down or
 #: starts up, too many connections, deadlocks (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 _PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
-#: The share of the server's lock table that one process may fill with its claims.
-_CLAIM_SHARE = 0.01
+#: The share of the server's lock table that one process may fill with its locks.
+_LOCK_SHARE = 0.01
 #: When the server was started, in SQL.
 _SERVER = "pg_postmaster_start_time()::text"
 
@@ -144,7 +144,7 @@ class Postgres:
         self.url = url if isinstance(url, PostgresUrl) else PostgresUrl(str(url))
         self._lock = threading.RLock()
         self._closed = False
-        self._claimed: set[str] = set()
+        self._locked: set[str] = set()
         try:
             self._connection: _Connection | None = None if wait else _Connection(self.url)
         except psycopg.Error as error:
@@ -185,34 +185,34 @@ class Postgres:
 
         return self._repeated(what, attempt)
 
-    def claim(self, keys: Collection[str]) -> set[str]:
-        """Those of the keys that nobody else has claimed; see `Store.claim`.
+    def lock(self, keys: Collection[str]) -> set[str]:
+        """Lock keys; those that no other process has locked. See `Store.lock`.
 
-        A claim is an advisory lock of the session on the first 32 bits of a key. So as not to fill the server's lock
+        A lock is an advisory one of the session on the first 32 bits of a key. So as not to fill the server's lock
         table a process holds few of them, and is granted further keys without; as it is where locking fails.
         """
         with self._lock:
-            free = [key for key in keys if key not in self._claimed]
+            free = [key for key in keys if key not in self._locked]
             try:
-                wanted = free[: self._most_claims - len(self._claimed)]
+                wanted = free[: self._most_locks - len(self._locked)]
                 got = self._locks("pg_try_advisory_lock", wanted)
             except psycopg.Error:
                 return set(free)
-            self._claimed |= got
+            self._locked |= got
             return got.union(free[len(wanted) :])
 
     def release(self, keys: Iterable[str] | None = None) -> None:
-        """End the claims on these keys, or all."""
+        """Release the locks on these keys, or all."""
         with self._lock:
-            released = self._claimed.copy() if keys is None else self._claimed.intersection(keys)
-            self._claimed -= released
+            released = self._locked.copy() if keys is None else self._locked.intersection(keys)
+            self._locked -= released
             with suppress(psycopg.Error, StoreError):  # a lost connection has taken its locks along
                 self._locks("pg_advisory_unlock", released)
 
     @cached_property
-    def _most_claims(self) -> int:
+    def _most_locks(self) -> int:
         (locks,) = self._connected().row(_LOCKS)
-        return int(_CLAIM_SHARE * locks)
+        return int(_LOCK_SHARE * locks)
 
     def _locks(self, function: str, keys: Collection[str]) -> set[str]:
         """The keys for which a function of advisory locks gives true."""

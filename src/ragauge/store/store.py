@@ -50,7 +50,7 @@ END = 2**63 - 1
 def _in_database(
     kind: Literal["read", "write"], what: str
 ) -> Callable[[Callable[Concatenate[Store, Connection, Work], T]], Callable[Concatenate[Store, Work], T]]:
-    """Makes methods of functions of a connection; one that writes makes all changes or none. what: for messages."""
+    """Decorator: run the method in one transaction, and pass it the connection. what: it does, for messages."""
 
     def method_of(function: Callable[Concatenate[Store, Connection, Work], T]) -> Callable[Concatenate[Store, Work], T]:
         @wraps(function)
@@ -73,12 +73,12 @@ class Store:
     returns survives a crash of the process. Methods raise StoreError where the place cannot be read or written.
     """
 
-    _shared: Postgres | None = None  # where claims are made
+    _postgres: Postgres | None = None
 
     def __init__(self, database: Database | Postgres, folder: Path | None = None) -> None:
         """database: open. folder: removed with all its files when the store is closed."""
         self._opened = database
-        self._shared = None if isinstance(database, Database) else database
+        self._postgres = None if isinstance(database, Database) else database
         self._numbers = texts.TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
@@ -93,7 +93,7 @@ class Store:
             wait: wait up to a minute for a server that cannot be reached, as during a restart.
 
         Raises:
-            StoreError: the store cannot be opened, is none, or was written by a newer version.
+            StoreError: the store cannot be opened, is no ragauge store, or was written by a newer version.
             UsageError: the URL is malformed, or psycopg is not installed.
         """
         if is_url(path):
@@ -107,7 +107,7 @@ class Store:
 
     @staticmethod
     def exists(place: Place) -> bool:
-        """Whether a place is there: a file, a folder, or a database, which only opening it reaches."""
+        """Whether the file or folder exists; True for the URL of a database, which only opening it reaches."""
         return is_url(place) or Path(str(place)).exists()
 
     @classmethod
@@ -154,34 +154,34 @@ class Store:
         rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
         return {judgment.key: judgment for judgment in _judgments(db, rows)}
 
-    def claim(self, keys: Collection[str]) -> set[str]:
-        """Those of the keys that nobody else is asking a judge for; of a file, all.
+    def lock(self, keys: Collection[str]) -> set[str]:
+        """Lock the keys of questions that this process is going to ask; those that no other process has locked.
 
-        They are then claimed by this store, until their judgments are kept, they are released, or it is closed. Nothing
-        but `claim` heeds a claim.
+        A lock lasts until the judgment is kept, the key is released, or the store is closed. It binds nothing but
+        `lock`. Of a file all keys are returned, and none is locked.
         """
-        return self._shared.claim(keys) if self._shared else set(keys)
+        return self._postgres.lock(keys) if self._postgres else set(keys)
 
     def release(self, keys: Iterable[str] | None = None) -> None:
-        """End this store's claims on these keys, or all."""
-        if self._shared:
-            self._shared.release(keys)
+        """Release this store's locks on these keys, or all."""
+        if self._postgres:
+            self._postgres.release(keys)
 
-    def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
+    def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call] = ()) -> None:
         """Add judgments and the calls that were made for them; all of them or, where this raises, none.
 
-        An answer that is stored under the same key already is not replaced. Claims on the keys end.
+        An answer that is stored under the same key already is not replaced. Locks on the keys are released.
         Raises ValueError for a judgment whose answer is a Failure.
         """
-        self._numbers.remember(self._keep(answered, made))
-        if self._shared:
-            self._shared.release([judgment.key for judgment in answered])
+        self._numbers.remember(self._keep(judgments, calls))
+        if self._postgres:
+            self._postgres.release([judgment.key for judgment in judgments])
 
     @_in_database("write", "keep judgments")
     def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call]) -> dict[str, int]:
         references: dict[str, dict[str, int]] = {}
         premises: dict[tuple[str, ...], Any] = {}
-        trees = [_referring(judgment.question, references, premises) for judgment in answered(judgments)]
+        trees = [_with_references(judgment.question, references, premises) for judgment in answered(judgments)]
         judges = {judge: _encode(judge).decode() for judge in {judgment.judge for judgment in judgments}}
         wanted = {*references, *judges.values()}
         new = texts.keep_texts(db, [text for text in wanted if text not in self._numbers])
@@ -291,7 +291,7 @@ class Store:
 
         Raises:
             UnknownName: no run matches.
-            UsageError: several ids begin so.
+            UsageError: several ids start with it.
         """
         ids = [id for (id,) in db.execute("SELECT id FROM runs ORDER BY number DESC")]
         if not ids:
@@ -418,8 +418,13 @@ def _close(database: Database | Postgres, folder: Path | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _referring(question: Question, references: dict[str, dict[str, int]], premises: dict[tuple[str, ...], Any]) -> Any:
-    """The question as plain data that refers to its long texts; a premise that several share is converted once."""
+def _with_references(
+    question: Question, references: dict[str, dict[str, int]], premises: dict[tuple[str, ...], Any]
+) -> Any:
+    """The question as plain data, with a dict in place of each long text, to which `_keep` adds the id of the text.
+
+    references: those dicts, by text. premises: converted ones, each converted once.
+    """
     tree = msgspec.to_builtins(question)
     if not isinstance(question, Entail):
         return texts.refer(tree, references)
@@ -510,36 +515,36 @@ class MemoryStore(Store):
             self._file.close()
 
     def find(self, keys: Sequence[str]) -> dict[str, Judgment]:
-        """As of any store."""
+        """See `Store.find`."""
         if self._file is not None:
             return super().find(keys)
         return {key: self._judgments[key] for key in keys if key in self._judgments}
 
-    def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
-        """As of any store."""
+    def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call] = ()) -> None:
+        """See `Store.keep`."""
         with self._lock:
             if self._file is not None:
-                return super().keep(answered, made)
-            if any(isinstance(judgment.answer, Failure) for judgment in answered):
-                raise ValueError("a failure is no judgment to keep")
-            for judgment in answered:
+                return super().keep(judgments, calls)
+            if any(isinstance(judgment.answer, Failure) for judgment in judgments):
+                raise ValueError("a failure is not an answer and cannot be stored")
+            for judgment in judgments:
                 self._judgments.setdefault(judgment.key, judgment)
-            self._calls.extend(made)
+            self._calls.extend(calls)
             return None
 
     def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
-        """As of any store; labels are kept in a file alone."""
+        """See `Store.find_labels`; labels are kept in a file alone."""
         return super().find_labels(questions) if self._file is not None else {}
 
     def begin(self, run: RunRecord) -> None:
-        """As of any store."""
+        """See `Store.begin`."""
         if self._run is None:
             self._run = run
         else:
             super().begin(run)
 
     def keep_samples(self, run_id: str, first: int, records: Sequence[SampleRecord]) -> None:
-        """As of any store."""
+        """See `Store.keep_samples`."""
         with self._lock:
             if self._holds(run_id) and first + len(records) <= MEMORY_LIMIT:
                 self._records[first : first + len(records)] = records
@@ -547,14 +552,14 @@ class MemoryStore(Store):
                 super().keep_samples(run_id, first, records)
 
     def finish(self, run: RunRecord) -> None:
-        """As of any store."""
+        """See `Store.finish`."""
         if self._holds(run.id):
             self._run = run
         else:
             super().finish(run)
 
     def samples(self, run_id: str, start: int = 0, stop: int | None = None) -> Iterator[SampleRecord]:
-        """As of any store."""
+        """See `Store.samples`."""
         if self._holds(run_id):
             return islice(self._records, max(start, 0), None if stop is None else max(stop, 0))
         return super().samples(run_id, start, stop)

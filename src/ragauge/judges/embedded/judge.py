@@ -3,7 +3,7 @@
 Each token of the claim, encoded alone, is compared with the tokens of a text: the late interaction of ColBERT (Khattab
 and Zaharia 2020, arXiv:2004.12832). A small network sees of each token its similarity to the nearest token of all
 texts, to the nearest in the sentence that holds most of its own sentence, and to the nearest that is the same word
-piece; its weight; and the kind of its word. Of the values that it gives to tokens, it weighs the mean and the softened
+piece; its weight; and the kind of its word. Of the values that it gives to tokens, it weighs the mean and the soft
 minimum over the claim (training/fit_matching.py).
 """
 
@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ragauge.host import LazyModule
 from ragauge.judges.embedded.encoder import Encoder, Floats, Logits, encoder, fingerprint
-from ragauge.judges.embedded.layer import constants, logit, packaged, predict
+from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
 from ragauge.judges.embedded.lexical import (
     MOST_WINDOWS,
     VERBATIM,
     Analysis,
-    Claim,
     Finding,
     Lexical,
+    Terms,
     analyse,
     best_windows,
     chunk_verdict,
@@ -37,7 +37,7 @@ from ragauge.judges.embedded.lexical import (
     merged,
     read_query,
     relevant,
-    together,
+    select_sentences,
     verdict,
     yes_no,
 )
@@ -54,25 +54,25 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-_LEAST_SHARE = 0.1  # share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded
-_ADDED = 0.15  # share of a claim that sentences of several chunks must hold beyond the best one to be encoded together
-_CONTRADICTED = 0.9  # least probability: the layer was fitted where half were, and one in ten is more usual
-_LONG = 15  # words from which a claim is judged by words as much as any
-_ENOUGH = 8  # words of a claim that show its language
-_ENGLISH = frozenset(
+_MIN_SHARE_TO_ENCODE = 0.1  # of a claim, by words in one sentence of a chunk
+_MIN_GAIN_ACROSS_CHUNKS = 0.15  # share of a claim that sentences of several chunks hold beyond the best one
+_CONTRADICTION_THRESHOLD = 0.9  # the layer was fitted where half were, and one in ten is more usual
+_LONG_CLAIM_WORDS = 15  # from which a claim is judged by words as much as any
+_MIN_WORDS_FOR_LANGUAGE = 8
+_ENGLISH_STOPWORDS = frozenset(
     """the of and is to are were for with by from that has have it its this be not he she they his their who which at
     had been will can after or as""".split()
 )
-_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
-_EXTREME = 6.0  # logits beyond are as good as this
+_MAX_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
+_MAX_LOGIT = 6.0
 
 _RULES = "18"  # increased with every change that can change an answer
-_YIELD = 32  # questions after which other coroutines may run
+_QUESTIONS_PER_YIELD = 32  # then other coroutines may run
 
-SEEN = 4 + len(Kind)  # values that the network sees of a token
-LEAST = 0.05  # weight of a token whose word has none
-SHARP = 4.0  # how near the softened minimum is to the minimum
-RARE = 5.0  # weight of a rare word
+FEATURES = 4 + len(Kind)  # of a token, for the network
+MIN_TOKEN_WEIGHT = 0.05
+SHARPNESS = 4.0  # how near the soft minimum is to the minimum
+RARE_WORD_WEIGHT = 5.0
 
 
 class Similarity(NamedTuple):
@@ -124,32 +124,32 @@ def token_weights(sentence: str, spans: Sequence[tuple[int, int]], query_length:
 
 
 def token_features(similarities: Sequence[Similarity], own: TokenWeights) -> Floats:
-    """What the network sees of a sentence of a claim: (tokens, SEEN). similarities: to each text, one or more."""
+    """What the network sees of a sentence of a claim: (tokens, FEATURES). similarities: to each text, one or more."""
     nearest = np.concatenate([one.nearest for one in similarities])
     holds_most = nearest[(nearest @ own.weights).argmax()]
     same = np.max([one.same for one in similarities], axis=0)
-    seen = (nearest.max(axis=0), holds_most, same, own.weights / RARE)
+    seen = (nearest.max(axis=0), holds_most, same, own.weights / RARE_WORD_WEIGHT)
     return np.concatenate([np.stack(seen, axis=1), own.kinds], axis=1)
 
 
-def matched(tokens: Floats) -> float:
-    """The logit that a claim is supported. tokens: (tokens, SEEN), of all its sentences."""
+def support_logit(tokens: Floats) -> float:
+    """The logit that a claim is supported. tokens: (tokens, FEATURES), of all its sentences."""
     if not len(tokens):
         return 0.0
-    values, (*hidden, third, last) = tokens, _network()
-    for weights, offsets in hidden:
-        values = np.maximum(values @ weights + offsets, 0)
-    values = values @ third[0] + third[1]
-    token_weight = tokens[:, 3] * RARE + LEAST
+    values, (*hidden, projection, output) = tokens, _network()
+    for weights, biases in hidden:
+        values = np.maximum(values @ weights + biases, 0)
+    values = values @ projection[0] + projection[1]
+    token_weight = tokens[:, 3] * RARE_WORD_WEIGHT + MIN_TOKEN_WEIGHT
     mean = token_weight @ values / token_weight.sum()
     lowest = values.min(axis=0)
-    softened = lowest - np.log(np.exp(-SHARP * (values - lowest)).sum(axis=0)) / SHARP
-    return float((np.concatenate([mean, softened]) @ last[0] + last[1])[0])
+    soft = lowest - np.log(np.exp(-SHARPNESS * (values - lowest)).sum(axis=0)) / SHARPNESS
+    return float((np.concatenate([mean, soft]) @ output[0] + output[1])[0])
 
 
 @cache
 def _network() -> tuple[tuple[Floats, Floats], ...]:
-    """The linear steps of data/matching.json: weights, (values in, values out), and constants."""
+    """The linear steps of data/matching.json: weights, (values in, values out), and biases."""
     return tuple(
         (np.array(step["weights"], np.float32).T, np.array(step["constants"], np.float32))
         for step in json.loads(packaged("matching.json"))
@@ -189,7 +189,7 @@ class Trained(Lexical):
 
     answers = frozenset({"entail", "relevant", "classify:toxic"})
 
-    def __init__(self, least: float = _LEAST_SHARE, most: int = MOST_WINDOWS) -> None:
+    def __init__(self, least: float = _MIN_SHARE_TO_ENCODE, most: int = MOST_WINDOWS) -> None:
         self._least, self._most = least, most
         self._cases: dict[Entail, _Case] = {}
         self._comparisons: dict[tuple[str, str], Comparison] = {}
@@ -203,7 +203,7 @@ class Trained(Lexical):
 
     def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
         """Encode what questions of entailment need, each window once with all claims about it; a step for each."""
-        if max(len(self._comparisons), len(self._cases)) > _CACHED:
+        if max(len(self._comparisons), len(self._cases)) > _MAX_CACHED:
             self._comparisons.clear()
             self._cases.clear()
         wanted: dict[str, dict[str, None]] = {}
@@ -239,7 +239,7 @@ class Trained(Lexical):
             _refined(finding, self._sentences(case.analysis, windows))
             for finding, windows in zip(lexical, case.windows, strict=True)
         ]
-        return _together(_refined(*self.joint(question)), alone, lexical)
+        return _combined(_refined(*self.joint(question)), alone, lexical)
 
     def joint(self, question: Entail) -> tuple[Finding, Sequence[SentenceComparison]]:
         """The verdict by words on all chunks together, and the comparisons of the claim with their windows."""
@@ -249,8 +249,9 @@ class Trained(Lexical):
 
     def _case(self, question: Entail) -> _Case:
         analysis = analyse(question.premise, question.hypothesis, question.query)
-        words = " ".join(analysis.sentences).lower().split()
-        english = len(words) < _ENOUGH or not _ENGLISH.isdisjoint(words)  # which is all that the encoder reads
+        claim_words = " ".join(analysis.sentences).lower().split()
+        known = not _ENGLISH_STOPWORDS.isdisjoint(claim_words)
+        english = known or len(claim_words) < _MIN_WORDS_FOR_LANGUAGE  # which is all that the encoder reads
         windows = tuple(
             best_windows(analysis.claim, text, self._least, self._most)
             if english and plain and finding.probability < VERBATIM
@@ -272,9 +273,9 @@ class Trained(Lexical):
 def _across(analysis: Analysis, windows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     """The sentences of the encoded chunks that hold most of a claim each, as one window; () where that adds little."""
     findings = [finding.best for finding, own in zip(analysis.findings.alone, windows, strict=True) if own]
-    chosen = together(analysis.claim, [best for best in findings if best])
+    chosen = select_sentences(analysis.claim, [best for best in findings if best])
     held = analysis.claim.share(merged(*(one.credits for one in chosen)))
-    if len(chosen) < 2 or held < chosen[0].share + _ADDED:
+    if len(chosen) < 2 or held < chosen[0].share + _MIN_GAIN_ACROSS_CHUNKS:
         return ()
     return (" ".join(one.sentence.text for one in chosen),)
 
@@ -284,18 +285,18 @@ def _compared(window: str, sentences: Sequence[str]) -> list[Comparison]:
     return list(map(Comparison, encoder().classify(window, sentences), similarities))
 
 
-def _refined(words: Finding, sentences: Sequence[SentenceComparison]) -> Finding:
-    """The verdict by words and encoder; a clear contradiction by words stands, as does all where nothing is encoded."""
+def _refined(lexical: Finding, sentences: Sequence[SentenceComparison]) -> Finding:
+    """A lexical verdict refined by the encoder; clear contradictions stand, as does all where nothing is encoded."""
     if not sentences:
-        return words
-    values = signals(words, sentences)
-    probability = predict(constants("trained")["entailed"], values)
-    if words.label == Label.CONTRADICTED:
-        return Finding(Label.CONTRADICTED, _halved(probability), words.best)
+        return lexical
+    values = claim_features(lexical, sentences)
+    probability = predict(coefficients("trained")["entailed"], values)
+    if lexical.label == Label.CONTRADICTED:
+        return Finding(Label.CONTRADICTED, _halved(probability), lexical.best)
     if probability >= 0.5:
-        return Finding(Label.ENTAILED, probability, words.best)
-    contradicted = predict(constants("trained")["contradicted"], values) >= _CONTRADICTED
-    return Finding(Label.CONTRADICTED if contradicted else Label.NEUTRAL, probability, words.best)
+        return Finding(Label.ENTAILED, probability, lexical.best)
+    contradicted = predict(coefficients("trained")["contradicted"], values) >= _CONTRADICTION_THRESHOLD
+    return Finding(Label.CONTRADICTED if contradicted else Label.NEUTRAL, probability, lexical.best)
 
 
 def _halved(probability: float) -> float:
@@ -303,44 +304,44 @@ def _halved(probability: float) -> float:
     return probability / (1 + probability)
 
 
-def _together(joint: Finding, alone: Sequence[Finding], lexical: Sequence[Finding]) -> Verdict:
+def _combined(joint: Finding, alone: Sequence[Finding], lexical: Sequence[Finding]) -> Verdict:
     """All chunks together: no less likely than any one of them.
 
     Contradicted where a chunk contradicts the claim and none supports it, or by its very words although one does.
     """
     probability = max([joint.probability, *(one.probability for one in alone)])
     label = Label.ENTAILED if probability >= 0.5 else joint.label
-    against = [words for one, words in zip(alone, lexical, strict=True) if one.label == Label.CONTRADICTED]
-    if label == Label.ENTAILED and any(words.label == Label.CONTRADICTED for words in against):
+    against = [by_words for one, by_words in zip(alone, lexical, strict=True) if one.label == Label.CONTRADICTED]
+    if label == Label.ENTAILED and any(by_words.label == Label.CONTRADICTED for by_words in against):
         label, probability = Label.CONTRADICTED, _halved(probability)
     elif label == Label.NEUTRAL and against:
         label = Label.CONTRADICTED
     return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
 
 
-def signals(words: Finding, sentences: Sequence[SentenceComparison]) -> Mapping[str, float]:
-    """The values of one claim that the layers weigh. words: the verdict by words on the same texts.
+def claim_features(lexical: Finding, sentences: Sequence[SentenceComparison]) -> Mapping[str, float]:
+    """The features of a claim for the regressions. lexical: the verdict by words on the same texts.
 
     A sentence may have its support in any window; a claim is supported no better than its weakest sentence. Of a short
     claim its words say less than of a long one, and the encoder more.
     """
-    short = max(0.0, min(0.5, -math.log(max(sum(one.words for one in sentences), 1) / _LONG)))
-    by_words = logit(words.probability)
+    short = max(0.0, min(0.5, -math.log(max(sum(one.words for one in sentences), 1) / _LONG_CLAIM_WORDS)))
+    by_words = logit(lexical.probability)
     entailed = min(max(_log_odds(*one.logits) for one in sentence.windows) for sentence in sentences)
     return {
         "words": by_words,
         "short_words": short * by_words,
-        "words_against": float(words.label == Label.CONTRADICTED),
+        "words_against": float(lexical.label == Label.CONTRADICTED),
         "entailed": entailed,
         "short_entailed": short * entailed,
         "against": max(_against(one) for sentence in sentences for one in sentence.windows),
         "near": min(max(one.similarity.whole for one in sentence.windows) for sentence in sentences),
-        "matched": matched(tokens_of(sentences)),
+        "matched": support_logit(tokens_of(sentences)),
     }
 
 
 def tokens_of(sentences: Sequence[SentenceComparison]) -> Floats:
-    """What the network of `matched` sees of each token of a claim."""
+    """What the network of `support_logit` sees of each token of a claim."""
     return np.concatenate(
         [token_features([one.similarity for one in sentence.windows], sentence.weights) for sentence in sentences]
     )
@@ -355,7 +356,7 @@ def _against(one: Comparison) -> float:
 def _log_odds(one: float, two: float, three: float) -> float:
     """The logit of the first class against the other two, clipped."""
     others = max(two, three) + math.log1p(math.exp(-abs(two - three)))
-    return max(-_EXTREME, min(_EXTREME, one - others))
+    return max(-_MAX_LOGIT, min(_MAX_LOGIT, one - others))
 
 
 def _relevant(query: str, text: str, reference: str | None) -> Verdict:
@@ -365,12 +366,12 @@ def _relevant(query: str, text: str, reference: str | None) -> Verdict:
     if reference or not source.sentences or is_empty_answer(query, source) or is_short_answer(source):
         return by_words
     layer = "relevant" if len(source.sentences) > 1 else "answers"
-    return yes_no(predict(constants("trained")[layer], relevance(query, text, by_words)), by_words.span)
+    return yes_no(predict(coefficients("trained")[layer], relevance(query, text, by_words)), by_words.span)
 
 
 def relevance(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
     """What the layers of relevance weigh; `by_words` is the verdict of `relevant` on a text that is not blank."""
-    windows = best_windows(Claim(read_query(query).words), text)
+    windows = best_windows(Terms(read_query(query).words), text)
     near = encoder().embed(windows) @ encoder().embed([query])[0]
     return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}
 
@@ -405,7 +406,7 @@ class EmbeddedJudge:
             await asyncio.sleep(0)
         answers: list[Answer | Failure] = []
         for count, question in enumerate(questions):
-            if count % _YIELD == 0:
+            if count % _QUESTIONS_PER_YIELD == 0:
                 await asyncio.sleep(0)
             answers.append(self._answer(question))
         return answers

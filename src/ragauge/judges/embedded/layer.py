@@ -1,4 +1,4 @@
-"""Packaged tables, and logistic layers: constants fitted by training/ over named values."""
+"""Packaged tables, and logistic layers: coefficients fitted by training/ over named values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def packaged(name: str) -> str:
 
 
 @cache
-def constants(name: str) -> Mapping[str, Mapping[str, float]]:
-    """The layers of data/NAME.json by what they decide; of each the constants by name."""
+def coefficients(name: str) -> Mapping[str, Mapping[str, float]]:
+    """The layers of data/NAME.json by what they decide; of each the coefficients by name."""
     table: dict[str, dict[str, float]] = json.loads(packaged(f"{name}.json"))
     return table
 

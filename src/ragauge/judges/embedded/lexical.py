@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from ragauge.judges.embedded.layer import constants, logistic, packaged, predict
+from ragauge.judges.embedded.layer import coefficients, logistic, packaged, predict
 from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
 from ragauge.judges.embedded.statements import claims_nothing, is_fragment
 from ragauge.judges.embedded.words import AUXILIARIES, QUESTION_WORDS, Kind, Word, is_year, rounds_to, weight, words
@@ -32,7 +32,7 @@ _ALIGNED, _ALIKE = 200, 0.6  # words of a sentence that is aligned at most, and 
 _LONG = 20  # items of a long claim
 _WIDE = 3.0  # weight of a wide gap
 
-Credits = dict[int, float]  # item of the claim -> how well it is found, in 0..1
+TermScores = dict[int, float]  # item of the claim -> how well it is found, in 0..1
 
 #: What `features` measures of a claim.
 NAMES = ("whole", "weakest", "gap", "numbers_absent", "names_absent", "heaviest_missing", "negation", "length")
@@ -60,7 +60,7 @@ _ANSWER = 40  # words up to which a lone premise is taken for an answer to the q
 _SURE, _CERTAIN, _COARSER, _UNSURE = 0.95, 0.9, 0.6, 0.3
 
 
-class Claim:
+class Terms:
     """The distinct content words of a text, less those given, each with its idf as a weight; in parts of about five."""
 
     __slots__ = ("items", "keys", "parts", "total", "weights", "words")
@@ -79,25 +79,25 @@ class Claim:
         cuts = [len(self.items) * part // count for part in range(count + 1)]
         self.parts = [range(one, two) for one, two in pairwise(cuts)]
 
-    def share(self, credits: Credits, items: Iterable[int] | None = None) -> float:
+    def share(self, credits: TermScores, items: Iterable[int] | None = None) -> float:
         """The weighted share of the items, or of some of them, that is found; 0 for a claim without items."""
         wanted = range(len(self.items)) if items is None else list(items)
         total = sum(self.weights[item] for item in wanted)
         return sum(self.weights[item] * credits.get(item, 0.0) for item in wanted) / total if total else 0.0
 
 
-class Evidence(NamedTuple):
+class SentenceMatch(NamedTuple):
     """The sentence at place `at` of its passage, and what it holds of a claim."""
 
     sentence: Sentence
     at: int
-    credits: Credits
+    credits: TermScores
     share: float
 
 
-def find(claim: Claim, source: Passage) -> list[Evidence]:
+def find(claim: Terms, source: Passage) -> list[SentenceMatch]:
     """The sentences of `source` that hold anything of `claim`, best first. A title counts for each sentence."""
-    hits: dict[int, Credits] = {}
+    hits: dict[int, TermScores] = {}
     for item, word in enumerate(claim.items):
         forms = [(other, _FAMILY) for other in source.family(word.key)] + [(word.key, 1.0)]
         if word.kind == Kind.NUMBER:
@@ -107,11 +107,11 @@ def find(claim: Claim, source: Passage) -> list[Evidence]:
                 hits.setdefault(sentence, {})[item] = credit
     if source.titled and 0 in hits:
         hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
-    evidence = [Evidence(source.sentences[at], at, credits, claim.share(credits)) for at, credits in hits.items()]
+    evidence = [SentenceMatch(source.sentences[at], at, credits, claim.share(credits)) for at, credits in hits.items()]
     return sorted(evidence, key=lambda one: (-one.share, one.at))
 
 
-def best_windows(claim: Claim, text: str, least: float = 0.0, most: int = MOST_WINDOWS) -> tuple[str, ...]:
+def best_windows(claim: Terms, text: str, least: float = 0.0, most: int = MOST_WINDOWS) -> tuple[str, ...]:
     """The few windows of a text, in its order, whose sentences hold most of a claim; () where none holds `least`."""
     shares = {one.at: one.share for one in find(claim, passage(text))}
     if max(shares.values(), default=0.0) < least:
@@ -123,23 +123,23 @@ def best_windows(claim: Claim, text: str, least: float = 0.0, most: int = MOST_W
     return tuple(window.text for window in sorted(sorted(windows(text), key=best_share, reverse=True)[:most]))
 
 
-def merged(*parts: Credits) -> Credits:
+def merged(*parts: TermScores) -> TermScores:
     """The best credit of each item."""
-    best: Credits = {}
+    best: TermScores = {}
     for part in parts:
         for item, credit in part.items():
             best[item] = max(credit, best.get(item, 0.0))
     return best
 
 
-def together(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
+def select_sentences(claim: Terms, evidence: Iterable[SentenceMatch]) -> list[SentenceMatch]:
     """The few sentences that hold most of `claim` together: the best, then those that add most.
 
     Ties are broken by the sentences' own text, so that the order of chunks does not matter.
     """
     pool = sorted(evidence, key=lambda one: (-one.share, one.sentence.text))[:_CANDIDATES]
-    chosen: list[Evidence] = []
-    credits: Credits = {}
+    chosen: list[SentenceMatch] = []
+    credits: TermScores = {}
     while pool and len(chosen) < _MOST:
         best = max(pool, key=lambda one: claim.share(merged(credits, one.credits)))
         if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < _LEAST_GAIN:
@@ -150,7 +150,7 @@ def together(claim: Claim, evidence: Iterable[Evidence]) -> list[Evidence]:
     return chosen
 
 
-def features(claim: Claim, evidence: Sequence[Evidence], chosen: Sequence[Evidence]) -> dict[str, float]:
+def features(claim: Terms, evidence: Sequence[SentenceMatch], chosen: Sequence[SentenceMatch]) -> dict[str, float]:
     """The values of NAMES, each about 0..1, from all evidence of a claim and the chosen best, best first.
 
     By name: the share of the claim that all sentences hold; the least share of a part that its best sentence holds; the
@@ -173,7 +173,7 @@ def features(claim: Claim, evidence: Sequence[Evidence], chosen: Sequence[Eviden
     }
 
 
-def negation_differs(claim: Claim, sentence: Sentence) -> bool:
+def negation_differs(claim: Terms, sentence: Sentence) -> bool:
     """Whether a word of both is negated in one and not in the other, and no word is negated in both."""
     mine, theirs = _negated(claim.words), _negated(sentence.words)
     shared = mine.keys() & theirs.keys()
@@ -190,7 +190,7 @@ def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
     return negated
 
 
-def exchanges_number(claim: Claim, sentence: Sentence) -> bool:
+def exchanges_number(claim: Terms, sentence: Sentence) -> bool:
     """Whether a sentence is the claim but for a few words, and has another number where the claim has one."""
     mine, theirs = ([(word.key, word.kind) for word in found] for found in (claim.words, sentence.words))
     if len(mine) > _ALIGNED or len(theirs) > _ALIGNED or not any(kind == Kind.NUMBER for _, kind in mine):
@@ -211,7 +211,7 @@ def _is_among(number: str, others: Collection[str]) -> bool:
     return number in others or any(rounds_to(other, number) for other in others)
 
 
-def repeats(claim: Claim, source: Passage) -> bool:
+def repeats(claim: Terms, source: Passage) -> bool:
     """Whether a sentence of `source`, or several in a row, holds the claim word for word."""
     wanted = _joined(claim.words)
     joined = [_joined(sentence.words) for sentence in source.sentences]
@@ -228,7 +228,7 @@ class Finding(NamedTuple):
 
     label: Label
     probability: float
-    best: Evidence | None = None
+    best: SentenceMatch | None = None
 
 
 class Findings(NamedTuple):
@@ -238,7 +238,7 @@ class Findings(NamedTuple):
     alone: tuple[Finding, ...]
 
 
-def compare(claim: Claim, sources: Sequence[Passage], own: Sequence[Finding | None]) -> Findings:
+def compare(claim: Terms, sources: Sequence[Passage], own: Sequence[Finding | None]) -> Findings:
     """The verdicts on a claim of all sources together and of each alone. own: that of a source read in its own way."""
     plain = [source for source, finding in zip(sources, own, strict=True) if finding is None]
     evidence = [find(claim, source) for source in plain]
@@ -267,12 +267,14 @@ def chunk_verdict(finding: Finding) -> ChunkVerdict:
     return ChunkVerdict(finding.label, round(finding.probability, 4), span)
 
 
-def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], enough: float | None = None) -> Finding:
+def judged(
+    claim: Terms, evidence: list[SentenceMatch], sources: Sequence[Passage], enough: float | None = None
+) -> Finding:
     """The verdict of the sources together on `claim`, of which they hold `evidence`.
 
     enough: the share of the claim that makes it likelier than not, in place of the fitted layer.
     """
-    chosen = together(claim, evidence)
+    chosen = select_sentences(claim, evidence)
     best = chosen[0] if chosen else None
     if any(repeats(claim, source) for source in sources):
         return Finding(Label.ENTAILED, VERBATIM, best)
@@ -280,7 +282,7 @@ def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], e
         return Finding(Label.NEUTRAL, 0.0, best)
     values = features(claim, evidence, chosen)
     found = merged(*(one.credits for one in chosen))
-    layer = constants("lexical")["entailed"]
+    layer = coefficients("lexical")["entailed"]
     probability = predict(layer, values) if enough is None else share_probability(claim.share(found), enough)
     if any(contradicts(claim, one) for one in chosen):
         return Finding(Label.CONTRADICTED, probability * _REFUTED, best)
@@ -291,11 +293,11 @@ def judged(claim: Claim, evidence: list[Evidence], sources: Sequence[Passage], e
     return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
 
 
-def _is_polar_question(one: Evidence) -> bool:
+def _is_polar_question(one: SentenceMatch) -> bool:
     return one.sentence.text.endswith("?") and one.sentence.words[0].key in AUXILIARIES
 
 
-def contradicts(claim: Claim, one: Evidence) -> bool:
+def contradicts(claim: Terms, one: SentenceMatch) -> bool:
     """Whether a sentence is the same as `claim` but for a negation, or for one number with another in its place."""
     if len(one.credits) < 2:
         return False
@@ -351,21 +353,21 @@ class QueryAnswer:
     def __init__(self, hypothesis: str, query: Query) -> None:
         self.query = query
         self.polarity, self.rest = polarity(hypothesis)
-        self.claim = Claim(words(self.rest))
-        self.new = Claim(self.claim.words, query.keys)
+        self.claim = Terms(words(self.rest))
+        self.new = Terms(self.claim.words, query.keys)
         self.bare = self.polarity is not None and query.polar and not self.claim.items
         self.fragment = len(self.new.items) > 0 and len(self.claim.items) <= _FRAGMENT and is_fragment(self.rest)
 
     def finding(self, text: str, source: Passage) -> Finding | None:
         """The verdict of a text where the query decides how to read it; None where the claim is judged as it stands."""
         opening, rest = polarity(text)
-        content, short = Claim(words(rest)), len(words(text)) <= _ANSWER
+        content, short = Terms(words(rest)), len(words(text)) <= _ANSWER
         decided = opening != self.polarity or not (content.items and self.new.items)
         if short and opening is not None and self.polarity is not None and decided:
             agrees = opening == self.polarity
             return Finding(Label.ENTAILED, _SURE) if agrees else Finding(Label.CONTRADICTED, 1 - _SURE)
         if self.bare:
-            found = _judged(Claim(self.query.words), source, 0.6)
+            found = _judged(Terms(self.query.words), source, 0.6)
             return found if self.polarity else _opposite(found)
         if repeats(self.claim, source):
             return None
@@ -393,13 +395,13 @@ class QueryAnswer:
         if other or any(word.negated for word in found):
             return False
         listed = any(word.key in ("and", "or") for word in self.claim.words)
-        head = Claim(words(_MODIFIER.split(self.rest)[0]), self.query.keys)
+        head = Terms(words(_MODIFIER.split(self.rest)[0]), self.query.keys)
         needed = [word.key for word in self.claim.items if is_year(word.key)] or [word.key for word in head.items]
         return not listed and not keys.isdisjoint(needed[-1:])
 
     def _near(self, source: Passage) -> Finding:
         """Whether a source holds a fragment close to the words of the query."""
-        about = {one.at: one.share for one in find(Claim(self.query.words), source)}
+        about = {one.at: one.share for one in find(Terms(self.query.words), source)}
         finding, evidence = Finding(Label.NEUTRAL, 0.0), find(self.new, source)
         for one in evidence:
             places = about if one.at == 0 else range(one.at - 1, one.at + 2)  # the first sentence names the subject
@@ -414,7 +416,7 @@ class QueryAnswer:
         return finding
 
 
-def _judged(claim: Claim, source: Passage, enough: float) -> Finding:
+def _judged(claim: Terms, source: Passage, enough: float) -> Finding:
     return judged(claim, find(claim, source), [source], enough)
 
 
@@ -434,7 +436,7 @@ class Lexical:
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """A hash of the idf table and of the fitted constants, for the identity."""
+        """A hash of the idf table and of the fitted coefficients, for the identity."""
         tables = packaged("idf.txt") + packaged("lexical.json")
         return (("tables", hashlib.sha256(tables.encode()).hexdigest()[:12]),)
 
@@ -460,7 +462,7 @@ class Analysis(NamedTuple):
     encoder may refine its verdict; not so where the query decides how it is read.
     """
 
-    claim: Claim
+    claim: Terms
     sentences: tuple[str, ...]
     query_length: int
     findings: Findings
@@ -472,7 +474,7 @@ def analyse(premise: Sequence[str], hypothesis: str, query: str | None) -> Analy
     sources = [passage(text) for text in premise]
     own: list[Finding | None] = [None] * len(sources)
     if query is None or not query.strip():
-        claim, prefix = Claim(words(hypothesis)), ""
+        claim, prefix = Terms(words(hypothesis)), ""
     else:
         answer = QueryAnswer(hypothesis, read_query(query))
         claim, prefix = answer.claim, f"{query.strip()} " if answer.fragment else ""
@@ -486,7 +488,7 @@ def _sentences(hypothesis: str) -> tuple[str, ...]:
     """The sentences of a hypothesis; one without a word of content ("She did not.") stays with the one before it."""
     found: list[str] = []
     for sentence in passage(hypothesis).sentences:
-        if Claim(sentence.words).items:
+        if Terms(sentence.words).items:
             found.append(sentence.text)
         elif found:
             found[-1] = f"{found[-1]} {sentence.text}"
@@ -501,9 +503,9 @@ def entail(premise: Sequence[str], hypothesis: str, query: str | None = None) ->
 def relevant(query: str, text: str, reference: str | None = None) -> Verdict:
     """Whether any part of `text` helps to answer `query` or to produce `reference`; `span` is its best sentence."""
     source = passage(text)
-    wanted = Claim(read_query(query).words)
+    wanted = Terms(read_query(query).words)
     evidence = find(wanted, source)
-    expected = Claim(words(polarity(reference)[1]), wanted.keys) if reference else None
+    expected = Terms(words(polarity(reference)[1]), wanted.keys) if reference else None
     if expected is not None and expected.items:
         found = find(expected, source)
         own, others = _reached(expected, found), _reached(wanted, evidence)
@@ -537,13 +539,13 @@ def is_short_answer(source: Passage) -> bool:
     return [len(one.words) <= _SHORT and is_fragment(one.text) for one in source.sentences] == [True]
 
 
-def _reached(claim: Claim, evidence: Sequence[Evidence]) -> float:
+def _reached(claim: Terms, evidence: Sequence[SentenceMatch]) -> float:
     """The share of the claim that a text holds: counted twice in all of the text, once in its best sentence."""
     best = evidence[0].share if evidence else 0.0
     return (2 * claim.share(merged(*(one.credits for one in evidence))) + best) / 3
 
 
-def _matched(wanted: Claim, source: Passage, evidence: Sequence[Evidence]) -> float:
+def _matched(wanted: Terms, source: Passage, evidence: Sequence[SentenceMatch]) -> float:
     """How well a text matches a query: half by BM25, half by the best sentence and the best two in a row."""
     at = {one.at: one.credits for one in evidence}
     pairs = (wanted.share(merged(credits, at[place + 1])) for place, credits in at.items() if place + 1 in at)
@@ -551,7 +553,7 @@ def _matched(wanted: Claim, source: Passage, evidence: Sequence[Evidence]) -> fl
     return (evidence[0].share + near + 2 * _bm25(wanted, source, evidence)) / 4
 
 
-def _bm25(wanted: Claim, source: Passage, evidence: Sequence[Evidence]) -> float:
+def _bm25(wanted: Terms, source: Passage, evidence: Sequence[SentenceMatch]) -> float:
     """BM25 as a share: 1 where each word of the query stands once in a text of usual length."""
     length = sum(len(sentence.words) for sentence in source.sentences) / _USUAL
     damping = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length)

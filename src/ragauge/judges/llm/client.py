@@ -8,7 +8,7 @@ from itertools import count
 from secrets import token_hex
 
 from ragauge.errors import UsageError
-from ragauge.judges.base import NO_MONEY, RunContext
+from ragauge.judges.base import OVER_BUDGET, RunContext
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Transport, credible
 from ragauge.judges.llm.packing import Pack, PromptStyle
@@ -98,7 +98,7 @@ class ModelClient:
         """Set the money for a call aside; why the call may not be made, where it may not."""
         if self.ended is None:
             if not await context.reserve(dollars):
-                return self.ended or NO_MONEY
+                return self.ended or OVER_BUDGET
             if self.ended is not None:  # meanwhile
                 context.release(dollars)
         return self.ended

@@ -177,8 +177,10 @@ class CallRound:
         alone = len(pack.questions) == 1
         if (reason in _RETRYABLE and not (alone and asked >= _MAX_CALLS)) or (reason in _CAUSED_BY_ONE and not alone):
             await self.ask(_halves(list(failures), pack.shuffle), asked=asked)
-        elif not (reason == "too_long" and await self._ask_parts(pack.questions[0])):
-            self.answers.update(failures)
+            return
+        if reason == "too_long" and await self._ask_parts(pack.questions[0]):
+            return
+        self.answers.update(failures)
 
     async def _ask_parts(self, question: Question) -> bool:
         """Ask a question that the server finds too long in parts, the first part first; False where that one fails."""
@@ -227,7 +229,7 @@ class CallRound:
         return _CallResult((), failures, fault=str(failure))
 
     def _read(self, pack: Pack, prompt: Prompt, completion: Completion) -> _CallResult:
-        """Keep what a reply is the first to answer; nothing of a reply to a truncated prompt."""
+        """Keep answers to questions that have none yet; nothing of a reply to a truncated prompt."""
         if truncated := self._client.truncation_failure(prompt, completion):
             return self._failed(pack, truncated)
         reply = replies.parse_reply(pack, completion.text, self._style)
@@ -361,7 +363,7 @@ class LLMJudge(ContextJudge):
         self.identity = Identity(transport.name, (*transport.settings, *policy.settings))
 
     def shuffled(self, seed: int) -> LLMJudge:
-        """A judge of its own over the same connections, given claims and sources in another order.
+        """A separate judge on the same connections, given claims and sources in another order.
 
         seed: of the order; counted from the judge's own, where it has one.
         """
@@ -395,7 +397,7 @@ class LLMJudge(ContextJudge):
         return notes + ([f"{name}: prompts {prompts.digest(style)}."] if style.sections else [])
 
     def share_tempo(self, processes: int) -> None:
-        """Keep to one part of the requests and tokens per minute, for as many processes."""
+        """Use 1 / `processes` of the requests and tokens per minute."""
         getattr(self._client.transport, "share_tempo", lambda _: None)(processes)
 
     async def __aenter__(self) -> Self:

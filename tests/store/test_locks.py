@@ -1,4 +1,4 @@
-"""Claims: what one process is asking a judge for, others that share its PostgreSQL store do not ask."""
+"""Locks: what one process is asking a judge for, others that share its PostgreSQL store do not ask."""
 
 from __future__ import annotations
 
@@ -43,57 +43,57 @@ def keys(make: Make, *numbers: int) -> list[str]:
     return [make(number).key for number in numbers]
 
 
-def test_a_key_is_claimed_by_one_store(postgres: PostgresServer, judgment: Make) -> None:
-    """A key that another store has claimed is not granted until it is released, or that store is closed."""
+def test_a_key_is_locked_by_one_store(postgres: PostgresServer, judgment: Make) -> None:
+    """A key that another store has locked is not granted until it is released, or that store is closed."""
     place = postgres.new()
     with Store.open(place) as one, Store.open(place) as two:
-        assert one.claim(keys(judgment, 1, 2, 3)) == {*keys(judgment, 1, 2, 3)}
-        assert two.claim(keys(judgment, 2, 3, 4)) == {*keys(judgment, 4)}
-        assert one.claim(keys(judgment, 3, 4, 5)) == {*keys(judgment, 5)}
+        assert one.lock(keys(judgment, 1, 2, 3)) == {*keys(judgment, 1, 2, 3)}
+        assert two.lock(keys(judgment, 2, 3, 4)) == {*keys(judgment, 4)}
+        assert one.lock(keys(judgment, 3, 4, 5)) == {*keys(judgment, 5)}
         one.release(keys(judgment, 2, 4))
-        assert two.claim(keys(judgment, 2, 3)) == {*keys(judgment, 2)}
+        assert two.lock(keys(judgment, 2, 3)) == {*keys(judgment, 2)}
         one.close()
-        granted = two.claim(keys(judgment, 1, 3))
+        granted = two.lock(keys(judgment, 1, 3))
         while len(granted) < 2:  # the server ends a session after its client has left
             time.sleep(0.01)
-            granted |= two.claim(keys(judgment, 1, 3))
+            granted |= two.lock(keys(judgment, 1, 3))
         two.release()
-        assert two.claim(keys(judgment, 1)) == {*keys(judgment, 1)}
+        assert two.lock(keys(judgment, 1)) == {*keys(judgment, 1)}
 
 
-def test_claims_hold_in_one_schema(postgres: PostgresServer, judgment: Make) -> None:
-    """What is claimed in one schema of a database is free in another, and in any file."""
+def test_locks_hold_in_one_schema(postgres: PostgresServer, judgment: Make) -> None:
+    """What is locked in one schema of a database is free in another, and in any file."""
     with Store.open(postgres.new()) as one, Store.open(postgres.new()) as two, Store.temporary() as file:
         for store in (one, two, file, file):
-            assert store.claim(keys(judgment, 1)) == {*keys(judgment, 1)}
+            assert store.lock(keys(judgment, 1)) == {*keys(judgment, 1)}
 
 
-def test_a_process_claims_few_keys(postgres: PostgresServer, judgment: Make) -> None:
-    """Beyond a hundredth of the server's lock table keys are granted without a claim."""
+def test_a_process_locks_few_keys(postgres: PostgresServer, judgment: Make) -> None:
+    """Beyond a hundredth of the server's lock table keys are granted without a lock."""
     place = postgres.new()
     many = keys(judgment, *range(400))
     with Store.open(place) as one, Store.open(place) as two:
-        assert one.claim(many) == {*many}
+        assert one.lock(many) == {*many}
         ((locks,),) = postgres.execute("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
         assert locks == 6400 // 100
-        assert two.claim(many) == {*many[64:]}
+        assert two.lock(many) == {*many[64:]}
         one.release(many)
-        assert two.claim(many[:1]) == {many[0]}
-        assert one.claim(many[:1]) == set()
+        assert two.lock(many[:1]) == {many[0]}
+        assert one.lock(many[:1]) == set()
 
 
-def test_claims_end_with_the_connection(postgres: PostgresServer, judgment: Make) -> None:
-    """After the server has restarted a store goes on to claim; what it had claimed is free for others."""
+def test_locks_end_with_the_connection(postgres: PostgresServer, judgment: Make) -> None:
+    """After the server has restarted a store goes on to lock; what it had locked is free for others."""
     place = postgres.new()
     with Store.open(place) as one, Store.open(place) as two:
-        one.claim(keys(judgment, 1))
+        one.lock(keys(judgment, 1))
         postgres.stop()
         postgres.start()
         one.release(keys(judgment, 1))
         assert two.find(keys(judgment, 1)) == {}
-        assert two.claim(keys(judgment, 1, 2)) == {*keys(judgment, 1, 2)}
+        assert two.lock(keys(judgment, 1, 2)) == {*keys(judgment, 1, 2)}
         one.keep([judgment(3)])
-        assert one.claim(keys(judgment, 1, 4)) == {*keys(judgment, 4)}
+        assert one.lock(keys(judgment, 1, 4)) == {*keys(judgment, 4)}
 
 
 def test_processes_share_the_questions_of_a_run(postgres: PostgresServer, python: Python, tmp_path: Path) -> None:
