@@ -244,7 +244,7 @@ Made from the code by `python scripts/docs.py`.
 | 2 | the call or the data is wrong; the message says what, where and how to fix it |
 | 3 | a gate failed (`--fail-under`, `--fail-over`, `--fail-if-worse`) |
 | 4 | stopped early: `--max-cost`, or server or key gave out; what is done is kept, the same command goes on |
-| 130 | interrupted by Ctrl-C; what was judged is kept, and run the same command again to resume |
+| 130 | interrupted by Ctrl-C; what was judged is kept; run the same command again to resume |
 | 143 | terminated by SIGTERM, which ends a command as Ctrl-C does; `ragauge view` ends with 0 on Ctrl-C |
 
 A progress bar is shown on a terminal and left out when the output is piped. `NO_COLOR` is honoured.
