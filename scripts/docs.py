@@ -43,7 +43,7 @@ Metrics are written in one grammar, in Python and on the command line:
 | `faithfulness` | a metric |
 | `rouge(types=rouge1+rougeL,stemmer=true)` | with parameters; lists are joined by `+` |
 | `composite(faithfulness=0.4,rouge.rougeL=0.6)` | the weighted mean of values; alone, the preset of RAG Evals |
-| `pooled(faithfulness)` | over the whole data set: all hits over all totals |
+| `pooled(faithfulness)` | the corpus-level (micro) value: all hits over all totals |
 | `trust(correctness=em)` | a family: Trust-Eval's metrics, each with those of the parameters that it has |
 | `max_words(100)`, `contains_any(refund+exchange)` | parameters may be given in their order |
 | `criterion("It is polite, and short",1-5)` | texts with spaces or one of `,()+=` are in quotation marks |
@@ -243,7 +243,7 @@ Made from the code by `python scripts/docs.py`.
 | 1 | the run failed: no score has a value, or the store cannot be written |
 | 2 | the call or the data is wrong; the message says what, where and how to fix it |
 | 3 | a gate failed (`--fail-under`, `--fail-over`, `--fail-if-worse`) |
-| 4 | stopped early: `--max-cost`, or server or key gave out; what is done is kept, the same command goes on |
+| 4 | stopped early: `--max-cost`, or server or key gave out; what is done is kept; run the same command again to resume |
 | 130 | interrupted by Ctrl-C; what was judged is kept; run the same command again to resume |
 | 143 | terminated by SIGTERM, which ends a command as Ctrl-C does; `ragauge view` ends with 0 on Ctrl-C |
 
