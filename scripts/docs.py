@@ -243,7 +243,7 @@ Made from the code by `python scripts/docs.py`.
 | 1 | the run failed: no score has a value, or the store cannot be written |
 | 2 | the call or the data is wrong; the message says what, where and how to fix it |
 | 3 | a gate failed (`--fail-under`, `--fail-over`, `--fail-if-worse`) |
-| 4 | stopped early: `--max-cost`, or server or key gave out; what is done is kept; run the same command again to resume |
+| 4 | stopped early: `--max-cost`, or server or key gave out; run the same command again to resume |
 | 130 | interrupted by Ctrl-C; what was judged is kept; run the same command again to resume |
 | 143 | terminated by SIGTERM, which ends a command as Ctrl-C does; `ragauge view` ends with 0 on Ctrl-C |
 

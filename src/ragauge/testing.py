@@ -72,10 +72,11 @@ async def _check_judge(make: Callable[[], Judge], questions: Sequence[Question])
     claimed = [question for question in questions if can_answer(judge, question)]
     answers = await _answers(judge, claimed)
     _demand(not all(isinstance(answer, Failure) for answer in answers), f"no question was answered: {answers[:1]}")
-    for question, answer in zip(claimed, answers, strict=True) if not getattr(judge, "by_sample", False) else ():
-        (alone,) = await _answers(judge, [question])
-        same = alone == answer or (isinstance(alone, Failure) and isinstance(answer, Failure))
-        _demand(same, f"{question} is answered {alone} alone and {answer} in a batch")
+    if not getattr(judge, "by_sample", False):
+        for question, answer in zip(claimed, answers, strict=True):
+            (alone,) = await _answers(judge, [question])
+            same = alone == answer or (isinstance(alone, Failure) and isinstance(answer, Failure))
+            _demand(same, f"{question} is answered {alone} alone and {answer} in a batch")
     await _answers(judge, [])
     await _answers(judge, [*questions, *_odd_questions()])
     _demand(judge.identity == before, f"the identity changed from {before!r} to {judge.identity!r} by answering")

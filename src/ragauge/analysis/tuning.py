@@ -119,8 +119,9 @@ class Tuner:
             sets = list(self._example_sets())
             shown = {subject(question) for _, _, questions in sets for question in questions}
             unseen = [question for question in self._choosing if subject(question) not in shown]
-            for name, file, _ in sets if unseen else ():
-                await self._try(f"{name} (on {len(unseen)})", file, unseen)
+            if unseen:
+                for name, file, _ in sets:
+                    await self._try(f"{name} (on {len(unseen)})", file, unseen)
         elif levels := self._levels():
             file = msgspec.structs.replace(self._best, thresholds=levels)
             await self._try(f"yes from {_named(levels)}", file, self._choosing)

@@ -138,11 +138,13 @@ def _claims(evidence: Iterable[rg.Evidence], side: str, other: str) -> tuple[lis
 
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:
     """Fill in the columns of optional models, in place; returns which stay empty, and why."""
-    missing = []
+    missing: list[str] = []
     rows = [row for row in rows if row["Candidate Response"].strip()]
+    if not rows:
+        return missing
     candidates, golden = ([row[side] for row in rows] for side in ("Candidate Response", "Golden Response"))
     measures: dict[Any, Any] = {_BERT: rg.bertscore, _COSINE: lambda *texts: [rg.similarity(*texts)]}
-    for columns, measured in measures.items() if rows else ():
+    for columns, measured in measures.items():
         try:
             for column, values in zip(columns, measured(candidates, golden), strict=True):
                 for row, value in zip(rows, values, strict=True):

@@ -204,10 +204,12 @@ def unsupported_claim_words(kind: str, piece: Evidence, record: SampleRecord) ->
 def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecord]) -> list[tuple[Gate, str]]:
     """The gates that the run fails, each with its worst samples and their evidence; all met, no sample is read."""
     failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
+    if not failed:
+        return []
     better: dict[str, Better] = {gate.metric: "higher" for gate in failed}
     better |= {key: one.better for key, one in run.estimates.items()}
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed}
-    for record in samples if failed else ():
+    for record in samples:
         for gate, records in worst_of.items():
             if gate.covers(record.sample):
                 worst_of[gate] = worst([*records, record], gate.metric, better[gate.metric], MAX_PIECES)

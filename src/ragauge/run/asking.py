@@ -63,7 +63,9 @@ def price_dates(judges: Iterable[Judge]) -> set[date]:
 
 def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
     """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
-    for judge in _leaf_judges(judges) if limit is not None else ():
+    if limit is None:
+        return
+    for judge in _leaf_judges(judges):
         if isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
             raise unpriced(str(judge.identity))
 

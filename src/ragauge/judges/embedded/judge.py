@@ -262,8 +262,10 @@ class Trained(Lexical):
 
     def _sentences(self, analysis: Analysis, windows: Sequence[str]) -> list[SentenceComparison]:
         """The comparisons of each sentence of a claim; nothing where there are no windows."""
-        found = []
-        for sentence in analysis.sentences if windows else ():
+        found: list[SentenceComparison] = []
+        if not windows:
+            return found
+        for sentence in analysis.sentences:
             known = [self._comparisons.get((one, sentence)) or _compared(one, [sentence])[0] for one in windows]
             weights = token_weights(sentence, encoder().encoded(sentence).spans, analysis.query_length)
             found.append(SentenceComparison(known, weights, len(sentence.split())))
