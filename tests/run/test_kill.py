@@ -184,10 +184,10 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path: Path, number: signal.Signals,
         time.sleep(0.02)
     child.send_signal(number)
     while again and child.poll() is None:
-        time.sleep(0.002)
+        time.sleep(0.05)
         child.send_signal(number)
     output, complaint = child.communicate(timeout=60)
-    assert (child.returncode, output) == (code, "")
+    assert (child.returncode, output) == (code, ""), complaint
     assert "Every judgment made so far is kept in .ragauge; run the same command again to resume" in complaint
     assert "Traceback" not in complaint
 
