@@ -29,7 +29,8 @@ from ragauge.judges.base import Judge, notes_of
 from ragauge.questions import KINDS
 from ragauge.report.files import save_text
 from ragauge.report.wording import usage_words
-from ragauge.run.asking import Budget, Dispatcher, check_priced
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Budget, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import DESCRIPTIONS, judge_file, load_judge, load_judges
 from ragauge.run.sync import blocking

@@ -31,7 +31,8 @@ from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_co
 from ragauge.questions import Decompose
 from ragauge.readers import SampleReader
 from ragauge.readers.columns import rank
-from ragauge.run.asking import Budget, Dispatcher, check_priced
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Budget, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges, python_object
 from ragauge.run.sync import blocking

@@ -37,7 +37,8 @@ from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, S
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import support
 from ragauge.readers import SampleReader, read
-from ragauge.run.asking import Budget, Dispatcher, LazyExitStack, Stopped, check_priced, unpriced
+from ragauge.run.asking import Dispatcher, LazyExitStack
+from ragauge.run.budget import Budget, Stopped, check_priced, unpriced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking

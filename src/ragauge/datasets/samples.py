@@ -15,7 +15,8 @@ from ragauge.errors import UsageError
 from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, Rounds
 from ragauge.readers import SampleReader, read
 from ragauge.report.files import check_place, replacing
-from ragauge.run.asking import Dispatcher, Stopped
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Stopped
 from ragauge.run.prepare import StoreLike
 from ragauge.run.sync import ordered_map
 from ragauge.types import Chunk, Sample, TotalUsage

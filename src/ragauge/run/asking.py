@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Container, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Container, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from datetime import date
 from itertools import chain
 from typing import Any
 
 import msgspec
 
-from ragauge.errors import BadParameter
 from ragauge.judges.base import (
     DEFAULT_BATCH,
     OVER_BUDGET,
-    ForecastingJudge,
     Judge,
     JudgeRouter,
     ask_in_context,
     checked,
 )
 from ragauge.questions import Judgment, Question, judgment_key, kind
-from ragauge.report.wording import dollars as price
+from ragauge.run.budget import Budget, Stopped
 from ragauge.store import Store
 from ragauge.store.recording import PEOPLE
-from ragauge.types import Answer, Call, Failure, Identity, TotalUsage, Verdict
-
-
-class Stopped(Exception):
-    """Raised when a question is not answered because the run must end; the message is the reason."""
+from ragauge.types import Answer, Call, Failure, Identity, Verdict
 
 
 class LazyExitStack(AsyncExitStack):
@@ -47,132 +40,6 @@ class LazyExitStack(AsyncExitStack):
             if id(one) not in self._entered and isinstance(one, AbstractAsyncContextManager):
                 await self.enter_async_context(one)
                 self._entered.add(id(one))
-
-
-def _leaf_judges(judges: Iterable[Judge]) -> Iterator[Judge]:
-    """The judges, with the members of composite ones in their place."""
-    for judge in judges:
-        yield from _leaf_judges(judge.members) if hasattr(judge, "members") else [judge]
-
-
-def price_dates(judges: Iterable[Judge]) -> set[date]:
-    """The days of the tables that the prices of the judges' models are from."""
-    prices: Iterator[Any] = (getattr(judge, "price", None) for judge in _leaf_judges(judges))
-    return {price.dated for price in prices if getattr(price, "dated", None)}
-
-
-def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
-    """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
-    if limit is None:
-        return
-    for judge in _leaf_judges(judges):
-        if isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
-            raise unpriced(str(judge.identity))
-
-
-def unpriced(model: str) -> BadParameter:
-    """The error of a limit in dollars where the price of a model is unknown."""
-    return BadParameter(
-        f"a limit on the cost needs the price of {model}, which is not known; give it in dollars per million tokens, "
-        f"prompt and completion: {model}?price=0.15:0.60"
-    )
-
-
-class Budget:
-    """Counts the cost of calls against a limit in dollars; None means no limit.
-
-    Money is reserved before a call is made and before a sample starts, so that concurrent ones cannot exceed the limit
-    together. If calls have cost more than expected, the expectation of the next ones is scaled accordingly.
-    reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused, as then all
-    are.
-    """
-
-    def __init__(self, limit: float | None = None) -> None:
-        self.limit = limit
-        self.reason = f"the limit of ${limit or 0:g} was reached"
-        self.spent = TotalUsage()
-        self.exceeded = False
-        self._reserved = 0.0
-        self._expected = 0.0
-        self._running = self._done = 0.0  # expected cost of samples
-        self._admission = asyncio.Lock()
-        self._freed = asyncio.Event()
-
-    @property
-    def _overrun(self) -> float:
-        """Actual over expected cost so far, of calls or samples, whichever is larger; at least 1."""
-        expected = [some for some in (self._expected, self._running + self._done) if some]
-        return max([1.0, *(self.spent.cost / some for some in expected)])
-
-    def _covers(self, expected: float) -> bool:
-        return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
-
-    async def _borrow(self, dollars: float) -> None:
-        """A hook: `cluster` raises the limit here to cover this much more."""
-
-    @asynccontextmanager
-    async def sample(self, dollars: float) -> AsyncIterator[None]:
-        """Start a sample of this expected cost as soon as the limit covers it and all those in flight, in order.
-
-        The first paid one runs alone, to learn its actual cost. Raises Stopped if the limit does not cover a sample.
-        """
-        if self.limit is None:
-            yield
-            return
-        async with self._admission:
-            await self._borrow(self._running + dollars)
-            while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
-                self._freed.clear()
-                await self._freed.wait()
-                await self._borrow(self._running + dollars)
-            if dollars and not self._covers(dollars):
-                self.exceeded = True
-            if self.exceeded and self.spent.calls:
-                raise Stopped(self.reason)
-            if self.exceeded:
-                raise Stopped(
-                    f"the limit of ${self.limit:g} is below the expected cost of one sample, about {price(dollars)}"
-                )
-            self._running += dollars
-        try:
-            yield
-        finally:
-            self._running, self._done = _minus(self._running, dollars), self._done + dollars
-            self._freed.set()
-
-    async def reserve(self, dollars: float) -> bool:
-        """Reserve money for a call, waiting for it if need be; False once the limit is exceeded."""
-        if self.limit is None:
-            return True
-        while not self.exceeded:
-            await self._borrow(self._reserved + dollars)
-            if self._covers(self._reserved + dollars):
-                self._reserved += dollars
-                return True
-            if not self._reserved:
-                self.exceeded = True
-                self._freed.set()
-                return False
-            self._freed.clear()
-            await self._freed.wait()
-        return False
-
-    def release(self, reserved: float) -> None:
-        """Free a reservation."""
-        if self.limit is not None:
-            self._reserved = _minus(self._reserved, reserved)
-            self._freed.set()
-
-    def record(self, call: Call, reserved: float) -> None:
-        """Count a call that has ended, in place of its reservation."""
-        self.spent.add(call)
-        self._expected += reserved if call.cost else 0.0
-        self.release(reserved)
-
-
-def _minus(whole: float, part: float) -> float:
-    """The difference, 0 if it is negative or within rounding."""
-    return whole - part if whole - part > 1e-12 else 0.0
 
 
 KnownJudgments = dict[Question, Judgment]

@@ -20,7 +20,8 @@ from ragauge.metrics.registry import value_of
 from ragauge.needs.base import EvidenceTable, Need, Rounds, missing_fields
 from ragauge.readers import read
 from ragauge.report.wording import dollars
-from ragauge.run.asking import Dispatcher, Stopped
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Stopped
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, RunSettings, StoreLike, opened_store, prepared
 from ragauge.run.results import Accumulators, Run, SampleScores

@@ -13,7 +13,8 @@ from ragauge.judges.embedded import decompose
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
 from ragauge.report.wording import dollars, one_line
-from ragauge.run.asking import Dispatcher, price_dates
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import price_dates
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, prepared
 from ragauge.store import Store
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Sample, Verdict

@@ -16,7 +16,8 @@ from ragauge.questions import Judgment, Question
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
 from ragauge.report.wording import by_reason
-from ragauge.run.asking import Budget, Dispatcher, check_priced
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Budget, check_priced
 from ragauge.run.specs import load_judges
 from ragauge.store import Place, Store, read_labels
 from ragauge.store.store import MemoryStore

@@ -25,7 +25,8 @@ from ragauge.report.files import save
 from ragauge.report.sections import Section, sections_of, slice_section
 from ragauge.report.text import plain_text, run_markdown, run_text, worst_view
 from ragauge.report.wording import score_words
-from ragauge.run.asking import Budget, Dispatcher
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Budget
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, Slice, gates_of, slice_value
 from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
 from ragauge.store import Place, Store

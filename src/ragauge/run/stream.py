@@ -25,7 +25,8 @@ from ragauge.readers.formats import Source, json_row
 from ragauge.readers.read import SampleReader
 from ragauge.readers.values import Malformed
 from ragauge.report.document import sample_document
-from ragauge.run.asking import Budget, Dispatcher, Stopped, check_priced, resolve
+from ragauge.run.asking import Dispatcher, resolve
+from ragauge.run.budget import Budget, Stopped, check_priced
 from ragauge.run.evaluate import concurrency, score_sample
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, labels_by_question, opened_store
