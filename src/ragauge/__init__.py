@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ragauge.analysis.compare import compare as compare
     from ragauge.analysis.parity import Parity as Parity
     from ragauge.analysis.parity import parity as parity
+    from ragauge.analysis.trust_eval import trust_eval_block as trust_eval_block
     from ragauge.errors import BadData as BadData
     from ragauge.errors import BadParameter as BadParameter
     from ragauge.errors import BadRow as BadRow
@@ -78,7 +79,6 @@ if TYPE_CHECKING:
     from ragauge.run.plan import Plan as Plan
     from ragauge.run.plan import plan as plan
     from ragauge.run.results import Run as Run
-    from ragauge.run.results import trust_eval_block as trust_eval_block
     from ragauge.run.specs import cascade as cascade
     from ragauge.run.specs import load_judge as load_judge
     from ragauge.run.specs import load_judges as load_judges
@@ -118,6 +118,7 @@ _HOMES = {
     for module, names in {
         "analysis.compare": "Comparison compare",
         "analysis.parity": "Parity parity",
+        "analysis.trust_eval": "trust_eval_block",
         "errors": "BadData BadParameter BadRow MissingExtra MissingField RagaugeError RunFailed StoreError "
         "UnanswerableNeed UnknownName UsageError",
         "judges.base": "Judge",
@@ -138,7 +139,7 @@ _HOMES = {
         "run.cluster": "ray",
         "run.evaluate": "Scorer evaluate evaluate_async rescore score score_async",
         "run.plan": "Plan plan",
-        "run.results": "Run trust_eval_block",
+        "run.results": "Run",
         "run.specs": "cascade load_judge load_judges panel repeat",
         "run.stream": "score_stream",
         "run.sync": "blocking",

@@ -8,8 +8,8 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadRow
-from ragauge.run.evaluate import WRITE_BATCH
 from ragauge.run.prepare import PEEK
+from ragauge.run.scoring import WRITE_BATCH
 
 Make = Callable[..., Any]
 

@@ -10,7 +10,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed, UnknownName
-from ragauge.run.evaluate import WRITE_BATCH
+from ragauge.run.scoring import WRITE_BATCH
 
 Make = Callable[..., Any]
 

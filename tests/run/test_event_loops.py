@@ -14,7 +14,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.questions import Question
-from ragauge.run.evaluate import WRITE_BATCH
+from ragauge.run.scoring import WRITE_BATCH
 from ragauge.types import Answer, Failure
 
 Make = Callable[..., Any]

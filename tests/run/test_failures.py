@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ragauge as rg
 from ragauge.questions import Decompose, Question
-from ragauge.run.evaluate import WRITE_BATCH
+from ragauge.run.scoring import WRITE_BATCH
 from ragauge.types import Chunk, Decomposition, Failure, Grade, Identity, Label, Sample, Statement, Verdict
 
 Make = Callable[..., Any]

@@ -9,7 +9,7 @@ import pytest
 import ragauge as rg
 from ragauge.errors import BadData, MissingField
 from ragauge.questions import Entail
-from ragauge.run.evaluate import WRITE_BATCH
+from ragauge.run.scoring import WRITE_BATCH
 from ragauge.store import Store, label
 from ragauge.types import Label, Verdict
 

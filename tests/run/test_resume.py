@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.run.evaluate import WRITE_BATCH
+from ragauge.run.scoring import WRITE_BATCH
 from ragauge.store import write_judgments
 
 Make = Callable[..., Any]

@@ -12,7 +12,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import UnknownName, UsageError
-from ragauge.run.evaluate import WRITE_BATCH
+from ragauge.run.scoring import WRITE_BATCH
 from ragauge.types import Sample
 
 Make = Callable[..., Any]

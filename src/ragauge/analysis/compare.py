@@ -30,7 +30,8 @@ from ragauge.report.wording import (
     shortened,
     signed,
 )
-from ragauge.run.results import Run, recovered_record
+from ragauge.run.aggregation import recovered_record
+from ragauge.run.results import Run
 from ragauge.scores import Better, RunRecord, SampleRecord, Score
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean

@@ -29,7 +29,8 @@ from ragauge.questions import (
 )
 from ragauge.report.explain import chooser
 from ragauge.report.wording import counted, number, printable, with_interval
-from ragauge.run.results import Run, recovered_record
+from ragauge.run.aggregation import recovered_record
+from ragauge.run.results import Run
 from ragauge.scores import Better, Evidence, RunRecord, SampleRecord, Score
 from ragauge.statistics.agreement import corrected_mean, kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval

@@ -20,7 +20,8 @@ from ragauge.report.explain import decisive, is_share, pieces_words
 from ragauge.report.files import save_text
 from ragauge.report.text import plain
 from ragauge.report.wording import by_reason, counted, number, one_line, shortened, with_interval
-from ragauge.run.results import Run, recovered_record
+from ragauge.run.aggregation import recovered_record
+from ragauge.run.results import Run
 from ragauge.scores import RunRecord, ScoreRecord
 from ragauge.statistics.agreement import group_interval, spearman
 from ragauge.statistics.intervals import Clusters, Interval

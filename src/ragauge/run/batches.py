@@ -18,8 +18,8 @@ from ragauge.report.files import claims, claims_schema
 from ragauge.report.wording import by_reason
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget
-from ragauge.run.evaluate import SampleScoring
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, labels_by_question
+from ragauge.run.scoring import SampleScoring
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 from ragauge.scores import SampleRecord

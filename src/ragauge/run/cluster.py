@@ -32,11 +32,12 @@ from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.formats import Source, json_lines_rows
 from ragauge.readers.read import SampleReader
+from ragauge.run.aggregation import Accumulators
 from ragauge.run.batches import BatchScorer
 from ragauge.run.budget import Budget
-from ragauge.run.evaluate import Evaluation
 from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, opened_store, prepared
-from ragauge.run.results import Accumulators, Run
+from ragauge.run.results import Run
+from ragauge.run.scoring import Evaluation
 from ragauge.run.sync import ordered_map
 from ragauge.scores import SampleRecord
 from ragauge.store import Store, is_url

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import sys
-import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from contextlib import aclosing
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ragauge.errors import BadParameter, RunFailed, UsageError
-from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge, notes_of
-from ragauge.metrics.base import DatasetMetric
+from ragauge.errors import BadParameter, RunFailed
+from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge
 from ragauge.metrics.registry import value_of
-from ragauge.needs.base import EvidenceTable, Need, Rounds, missing_fields
+from ragauge.needs.base import missing_fields
 from ragauge.readers import read
-from ragauge.report.wording import dollars
-from ragauge.run.asking import Dispatcher
-from ragauge.run.budget import Stopped
-from ragauge.run.plan import PlanCounter
-from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, RunSettings, StoreLike, opened_store, prepared
-from ragauge.run.results import Accumulators, Run, SampleScores
+from ragauge.run.prepare import LabelsLike, MetricsLike, StoreLike, opened_store, prepared
+from ragauge.run.results import Run, SampleScores
+from ragauge.run.scoring import Evaluation
 from ragauge.run.specs import load_judges
-from ragauge.run.sync import blocking, ordered_map
-from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
-from ragauge.types import Sample
-from ragauge.version import VERSION
+from ragauge.run.sync import blocking
 
 if TYPE_CHECKING:
     from ragauge.run.cluster import RayEngine
@@ -97,11 +84,6 @@ async def evaluate_async(
 
 evaluate = blocking(evaluate_async, "evaluate")
 
-WRITE_BATCH = 32  # samples
-MIN_CONCURRENCY = 32  # samples
-#: How many failures a sample's record keeps, each with the unusable reply.
-MAX_KEPT_FAILURES = 5
-
 
 def notebook_progress(total: int | None) -> Callable[[int], None] | None:
     """Shows the number of samples done as a bar below the cell of a notebook; None elsewhere. total: if known."""
@@ -118,167 +100,6 @@ def notebook_progress(total: int | None) -> Callable[[int], None] | None:
         bar.update(HTML(f"<progress{known}{value}></progress> {done} samples judged"))
 
     return show
-
-
-class SampleScoring:
-    """Scores samples concurrently, until one is stopped. taken: the number of samples begun. stopped: why, or ""."""
-
-    def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
-        self.taken, self.stopped = 0, ""
-        self._settings, self._dispatcher = settings, dispatcher
-        self._needs = list({need.name: need for metric in settings.metrics for need in metric.needs}.values())
-        self._plan_counter = None if dispatcher.budget.limit is None else PlanCounter(settings, dispatcher)
-        self._stopping = False
-
-    async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
-        """The records in order, up to the first sample that is stopped; those in flight then are finished."""
-        async with aclosing(ordered_map(self._source(samples), self._score, concurrency(self._dispatcher))) as found:
-            async for one in found:
-                if isinstance(one, Stopped):
-                    self.stopped = self.stopped or str(one)
-                elif not self.stopped:
-                    yield one
-
-    def _source(self, samples: Iterable[Sample]) -> Iterator[Sample]:
-        for sample in samples:
-            self.taken += 1
-            yield sample
-            if self._stopping:
-                return
-
-    async def _score(self, sample: Sample) -> SampleRecord | Stopped:
-        expected = self._plan_counter.add_sample(sample) if self._plan_counter else 0.0
-        try:
-            async with self._dispatcher.budget.sample(expected):
-                return await score_sample(sample, self._needs, self._settings, self._dispatcher)
-        except Stopped as stopped:
-            self._stopping = True
-            return stopped
-
-
-class Evaluation:
-    """One run in progress."""
-
-    def __init__(self, task: Prepared, name: str) -> None:
-        self._reading, self._samples, self._settings, self._dispatcher, self._store = task
-        self._scored: list[SampleRecord] = []
-        self._run_stored = False
-        self._notes: Sequence[str] = ()
-        self._accumulators = Accumulators(task.settings.metrics)
-        self._start = time.monotonic()
-        self._digest = hashlib.sha256()
-        self._record = RunRecord(
-            id=f"{datetime.now(UTC):%Y%m%d-%H%M%S-%f}",
-            started=datetime.now(UTC).isoformat(timespec="seconds"),
-            data=task.reading.name,
-            metrics=tuple(metric.spec for metric in task.settings.metrics),
-            judges={kind: judge.identity for kind, judge in task.dispatcher.router.judges.items()},
-            version=VERSION,
-            name=name,
-        )
-
-    async def run(self, progress: Callable[[int], None] | None) -> Run:
-        """Score all samples; if the run ends early, what is done is kept and marked, and nothing if nothing is done."""
-        status, keep_run = "interrupted", True
-        try:
-            async with self._dispatcher.opened():
-                status = await self._measure(progress)
-        except (UsageError, RunFailed):
-            keep_run = self._run_stored
-            raise
-        finally:
-            if keep_run:
-                self._finish(status)
-        return Run(self._store, self._record, self._settings.metrics)
-
-    async def _measure(self, progress: Callable[[int], None] | None) -> str:
-        done = 0
-        scoring = SampleScoring(self._settings, self._dispatcher)
-        async with aclosing(scoring.records(self._samples)) as records:
-            async for record in records:
-                self._begin()
-                self._scored.append(record)
-                if len(self._scored) == WRITE_BATCH:
-                    self._keep()
-                done += 1
-                if progress:
-                    progress(done)
-        return self._ended(done, scoring.taken, scoring.stopped)
-
-    def _ended(self, done: int, taken: int, stopped: str) -> str:
-        """How the run ended, of which `done` of `taken` samples count; stopped: why it was stopped, if it was."""
-        if not stopped:
-            return "finished"
-        budget = self._dispatcher.budget
-        if not done and not (budget.exceeded and budget.spent.cost):
-            raise RunFailed(f"{stopped}, before a single sample was done")
-        left = taken - done + sum(1 for _ in self._samples)
-        spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
-        self._record.stopped = f"{stopped}{spent}, with {left} samples to go"
-        return "stopped"
-
-    def _begin(self) -> None:
-        if not self._run_stored:
-            self._store.begin(self._record)
-            self._run_stored = True
-
-    def _keep(self) -> None:
-        records, self._scored = self._scored, []
-        self._store.keep_samples(self._record.id, self._record.samples, records)
-        self._record.samples += len(records)
-        for record in records:
-            self._digest.update(msgspec.json.encode(record.sample))
-            self._accumulators.add(record)
-
-    def _finish(self, status: str) -> None:
-        self._begin()
-        self._keep()
-        record, dispatcher, found = self._record, self._dispatcher, self._accumulators
-        metrics = self._settings.metrics
-        record.status, record.finished = status, datetime.now(UTC).isoformat(timespec="seconds")
-        record.seconds = round(time.monotonic() - self._start, 3)
-        record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
-        record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
-        record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
-        record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
-        for name, value in found.fields().items():
-            setattr(record, name, value)
-        record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
-        record.data_hash = self._digest.hexdigest()[:32]
-        record.about = {key: metric.summary for metric in metrics for key in metric.values}
-        record.estimates = {key: one for key, one in found.estimates().items() if key in record.about}
-        self._store.finish(record)
-
-
-def concurrency(dispatcher: Dispatcher) -> int:
-    """How many samples are judged at once; few under a limit on the cost, so that few are left half done."""
-    if dispatcher.budget.limit is not None:
-        return MIN_CONCURRENCY
-    return max(MIN_CONCURRENCY, *(getattr(judge, "by_sample", 0) for judge in dispatcher.router.unique()))
-
-
-async def score_sample(
-    sample: Sample, needs: Sequence[Need[EvidenceTable]], settings: RunSettings, dispatcher: Dispatcher
-) -> SampleRecord:
-    """A sample with its scores, once every question of its needs is answered. Raises Stopped where the run must end."""
-    rounds = Rounds(sample, needs)
-    while questions := rounds.questions:
-        rounds.advance(await dispatcher.answer(questions))
-        if dispatcher.unable:
-            settings.check_judges(dispatcher.unable)
-    scores: dict[str, ScoreRecord] = {}
-    counted: dict[str, ScoreRecord] = {}
-    outcomes = rounds.outcomes
-    evidence: dict[str, tuple[Evidence, ...]] = {
-        need.name: pieces for need in needs if (pieces := getattr(outcomes[need.name], "evidence", ()))
-    }
-    for metric in settings.metrics:
-        own = {need.name: outcomes[need.name] for need in metric.needs}
-        shown = tuple(need for need in own if need in evidence)
-        kept = counted if isinstance(metric, DatasetMetric) else scores
-        for key, score in metric.scores(own).items():
-            kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
-    return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:MAX_KEPT_FAILURES]))
 
 
 async def score_async(

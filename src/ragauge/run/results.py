@@ -2,202 +2,27 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, overload
 
-import msgspec
-
-from ragauge.errors import BadData, BadParameter, RunFailed, UnknownName, UsageError
-from ragauge.judges.base import JudgeRouter, LookupJudge
-from ragauge.metrics import trust
-from ragauge.metrics.base import DatasetMetric, Measure
-from ragauge.metrics.registry import select_metrics
-from ragauge.metrics.trust import RefusalPrefix, TrustEvalItem
-from ragauge.needs.base import EvidenceTable, Need, Rounds, Undefined
-from ragauge.needs.gold import Correctness
+from ragauge.errors import UnknownName, UsageError
+from ragauge.metrics.base import Measure
 from ragauge.report.document import run_document
 from ragauge.report.explain import chooser, explain, headline_metrics, worst
 from ragauge.report.files import save
 from ragauge.report.sections import Section, sections_of, slice_section
 from ragauge.report.text import plain_text, run_markdown, run_text, worst_view
 from ragauge.report.wording import score_words
-from ragauge.run.asking import Dispatcher
-from ragauge.run.budget import Budget
-from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, ScoreRecord, Slice, gates_of, slice_value
-from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
+from ragauge.run.aggregation import recovered_record, recovered_run
+from ragauge.run.slices import slices_of
+from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, Slice, gates_of
 from ragauge.store import Place, Store
 from ragauge.types import Sample
 
 if TYPE_CHECKING:
     import pandas
     from opentelemetry._logs import LoggerProvider
-
-
-@dataclass
-class Accumulator:
-    """The scores of one value of one metric."""
-
-    measure: Measure
-    summary: Summary
-    undefined: int = 0
-    failed: int = 0
-    first_failure: str = ""
-    first_undefined: str = ""
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "measure": None}  # its functions need not be picklable, and `extend` does without
-
-    def add(self, score: ScoreRecord, group: str | None) -> None:
-        """Add the score of one sample; `group` is its group, None if samples are independent."""
-        if score.failed is not None:
-            self.failed += 1
-            self.first_failure = self.first_failure or score.failed
-        elif score.undefined is not None:
-            self.undefined += 1
-            self.first_undefined = self.first_undefined or score.undefined
-        else:
-            self.summary.add(score.counts if score.value is None else (score.value,), group)
-
-    def estimate(self) -> Estimate:
-        """The estimate over the scores added so far."""
-        found, measure = self.interval(), self.measure
-        ends, counts = (found.value, found.low, found.high), (self.summary.n, self.undefined, self.failed)
-        over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
-        return Estimate(*ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale)
-
-    def interval(self, confidence: float = 0.95) -> Interval:
-        """The value over the scores added so far, with its interval."""
-        measure = self.measure
-        if isinstance(measure, DatasetMetric):
-            return interval_of_aggregate(self.summary, measure.total, scale=measure.scale, confidence=confidence)
-        return interval_of_mean(self.summary, confidence)
-
-    def extend(self, other: Accumulator) -> None:
-        """Add the scores of another accumulator of the same value, of samples that come after these."""
-        self.summary.merge(other.summary)
-        self.undefined += other.undefined
-        self.failed += other.failed
-        self.first_failure = self.first_failure or other.first_failure
-        self.first_undefined = self.first_undefined or other.first_undefined
-
-
-class Accumulators:
-    """The scores of a run, by value of a metric. empty: the number of empty responses. columns: of the metadata."""
-
-    def __init__(self, metrics: Iterable[Measure]) -> None:
-        self.empty = 0
-        self.columns: dict[str, None] = {}
-        self.by_key: dict[str, Accumulator] = {}
-        for metric in metrics:
-            scale = None if isinstance(metric, DatasetMetric) else metric.scale
-            for key in metric.values:
-                self.by_key[key] = Accumulator(metric, Summary(scale))
-
-    def add(self, record: SampleRecord) -> None:
-        """Add one sample; scores of other metrics are ignored."""
-        response, group = record.sample.response, record.sample.group
-        self.columns.update(dict.fromkeys(record.sample.metadata))
-        self.empty += response is not None and not response.strip()
-        for key, score in (record.scores | record.counted).items():
-            if key in self.by_key:
-                self.by_key[key].add(score, group)
-
-    def extend(self, other: Accumulators) -> None:
-        """Add the scores of other samples, which come after these, by some or all of the metrics."""
-        self.columns.update(other.columns)
-        self.empty += other.empty
-        for key, one in other.by_key.items():
-            self.by_key[key].extend(one)
-
-    def estimates(self) -> dict[str, Estimate]:
-        """An estimate for each value of each metric."""
-        return {key: one.estimate() for key, one in self.by_key.items()}
-
-    def fields(self) -> dict[str, Any]:
-        """The fields of a run's record that follow from the scores, but for the estimates."""
-        return {
-            "failures": {key: one.first_failure for key, one in self.by_key.items() if one.failed},
-            "undefined": {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
-            "empty": self.empty,
-            "columns": tuple(self.columns),
-        }
-
-
-def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
-    """The metrics of a run that the registry knows."""
-    known = []
-    for spec in record.metrics:
-        with suppress(UsageError):
-            select_metrics(spec)
-            known.append(spec)
-    return select_metrics(known) if known else ()
-
-
-#: The most values of a column that is sliced by.
-MAX_SLICES = 50
-#: The chance of any slice that is no worse than the others being marked as worse.
-LEVEL = 0.05
-
-
-def slices_of(
-    samples: Iterable[SampleRecord], metrics: Collection[Measure], column: str, compared: Collection[str]
-) -> list[Slice]:
-    """The estimates for each value of a metadata column, in order of first occurrence.
-
-    A metric is worse in a slice if its interval lies on the worse side of that in all other samples, at the confidence
-    of a Bonferroni correction for all slices and `compared` metrics. Raises UnknownName and UsageError as `Run.by`.
-    """
-    parts: dict[str, Accumulators] = {}
-    sizes: Counter[str] = Counter()
-    for record in samples:
-        value = slice_value(record.sample, column)
-        parts.setdefault(value, Accumulators(metrics)).add(record)
-        sizes[value] += 1
-        if len(parts) > MAX_SLICES:
-            few = "slice by a column of few, such as a domain or a language"
-            raise UsageError(f"{column!r} has more than {MAX_SLICES} values; {few}")
-    columns = {name for part in parts.values() for name in part.columns}
-    if column not in columns:
-        if not columns:
-            raise UsageError(f"there is no column {column!r}: the samples have no columns beyond the known fields")
-        raise UnknownName("metadata column", column, columns)
-    confidence = 1 - LEVEL / max(1, len(parts) * len(compared))
-    return [
-        Slice(
-            value,
-            sizes[value],
-            part.estimates(),
-            tuple(key for key in compared if key in part.by_key and _is_worse(key, value, parts, confidence)),
-        )
-        for value, part in parts.items()
-    ]
-
-
-def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
-    here = parts[value].by_key[key]
-    others = Accumulator(here.measure, Summary(here.summary.scale))
-    for name, part in parts.items():
-        if name != value:
-            others.extend(part.by_key[key])
-    one, rest = here.interval(confidence), others.interval(confidence)
-    if one.low is None or one.high is None or rest.low is None or rest.high is None:
-        return False
-    return one.high < rest.low if here.measure.better == "higher" else one.low > rest.high
-
-
-def recovered_run(store: Store, record: RunRecord) -> RunRecord:
-    """The record of an unfinished run with the estimates of the samples kept so far; custom metrics are missing."""
-    accumulators = Accumulators(recovered_record(record))
-    samples = 0
-    for kept in store.samples(record.id):
-        accumulators.add(kept)
-        samples += 1
-    estimates = accumulators.estimates() if samples else {}
-    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **accumulators.fields())
 
 
 class SampleScores(dict[str, Score]):
@@ -465,54 +290,3 @@ class Run:
 
     def _repr_markdown_(self) -> str:
         return run_markdown(self.record, self.records(), self.sections())
-
-
-def trust_eval_block(
-    run: Run, correctness: Correctness = "cm", prefix: RefusalPrefix = "reject", at_most: int = 3
-) -> dict[str, float | None]:
-    """The result of Trust-Eval for a data set (Song et al., ICLR 2025): its keys, in per cent, with its own zeros.
-
-    Args:
-        run: one that measured `trust(variant=trust_eval,labels=given)` with the same correctness and at_most; no judge
-            is asked.
-        correctness: "cm", "em" or "em5".
-        prefix: the prefix of the keys about refusals.
-        at_most: the number of citations of a sentence that count.
-
-    Returns:
-        key -> value; None where Trust-Eval has NaN, the mean of nothing.
-
-    Raises:
-        BadData: a sample lacks gold claims, or a document its labels.
-        RunFailed: a question has no answer.
-        UsageError: the run did not ask it, or a parameter is wrong.
-    """
-    for given, known in ((correctness, get_args(Correctness)), (prefix, get_args(RefusalPrefix))):
-        if given not in known:
-            raise BadParameter(f"{given!r} is none of {', '.join(known)}")
-    wanted = trust.needs(correctness, at_most)
-    router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
-    dispatcher = Dispatcher(router, run.store, Budget())
-    items = [_item(record, wanted, dispatcher) for record in run.records()]
-    return trust.trust_eval_block(items, correctness, prefix)
-
-
-def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], dispatcher: Dispatcher) -> TrustEvalItem:
-    rounds = Rounds(record.sample, wanted)
-    while questions := rounds.questions:
-        known = dispatcher.known(dispatcher.keys(questions))
-        if len(known) < len(questions) and record.failures:
-            fix = "with a store, the same run again asks only for what is missing"
-            raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
-        if len(known) < len(questions):
-            raise UsageError(
-                f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
-                "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
-            )
-        rounds.advance(known)
-    outcomes = [rounds.outcomes[need.name] for need in wanted]
-    if undefined := next((one for one in outcomes if isinstance(one, Undefined)), None):
-        fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
-        fix = "give its 'output', or leave it out" if record.sample.response is None else fix
-        raise BadData(f"sample {record.sample.id}: {undefined.reason}; {fix}")
-    return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is

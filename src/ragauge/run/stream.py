@@ -25,12 +25,13 @@ from ragauge.readers.formats import Source, json_row
 from ragauge.readers.read import SampleReader
 from ragauge.readers.values import Malformed
 from ragauge.report.document import sample_document
+from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import Dispatcher, resolve
 from ragauge.run.budget import Budget, Stopped, check_priced
-from ragauge.run.evaluate import concurrency, score_sample
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, labels_by_question, opened_store
-from ragauge.run.results import Accumulators, SampleScores
+from ragauge.run.results import SampleScores
+from ragauge.run.scoring import concurrency, score_sample
 from ragauge.run.specs import load_judges
 from ragauge.scores import SampleRecord
 from ragauge.store.store import MemoryStore

@@ -1,0 +1,128 @@
+"""Aggregation: the scores of samples into the estimates of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from ragauge.errors import UsageError
+from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.metrics.registry import select_metrics
+from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord
+from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
+from ragauge.store import Store
+
+
+@dataclass
+class Accumulator:
+    """The scores of one value of one metric."""
+
+    measure: Measure
+    summary: Summary
+    undefined: int = 0
+    failed: int = 0
+    first_failure: str = ""
+    first_undefined: str = ""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "measure": None}  # its functions need not be picklable, and `extend` does without
+
+    def add(self, score: ScoreRecord, group: str | None) -> None:
+        """Add the score of one sample; `group` is its group, None if samples are independent."""
+        if score.failed is not None:
+            self.failed += 1
+            self.first_failure = self.first_failure or score.failed
+        elif score.undefined is not None:
+            self.undefined += 1
+            self.first_undefined = self.first_undefined or score.undefined
+        else:
+            self.summary.add(score.counts if score.value is None else (score.value,), group)
+
+    def estimate(self) -> Estimate:
+        """The estimate over the scores added so far."""
+        found, measure = self.interval(), self.measure
+        ends, counts = (found.value, found.low, found.high), (self.summary.n, self.undefined, self.failed)
+        over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
+        return Estimate(*ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale)
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """The value over the scores added so far, with its interval."""
+        measure = self.measure
+        if isinstance(measure, DatasetMetric):
+            return interval_of_aggregate(self.summary, measure.total, scale=measure.scale, confidence=confidence)
+        return interval_of_mean(self.summary, confidence)
+
+    def extend(self, other: Accumulator) -> None:
+        """Add the scores of another accumulator of the same value, of samples that come after these."""
+        self.summary.merge(other.summary)
+        self.undefined += other.undefined
+        self.failed += other.failed
+        self.first_failure = self.first_failure or other.first_failure
+        self.first_undefined = self.first_undefined or other.first_undefined
+
+
+class Accumulators:
+    """The scores of a run, by value of a metric. empty: the number of empty responses. columns: of the metadata."""
+
+    def __init__(self, metrics: Iterable[Measure]) -> None:
+        self.empty = 0
+        self.columns: dict[str, None] = {}
+        self.by_key: dict[str, Accumulator] = {}
+        for metric in metrics:
+            scale = None if isinstance(metric, DatasetMetric) else metric.scale
+            for key in metric.values:
+                self.by_key[key] = Accumulator(metric, Summary(scale))
+
+    def add(self, record: SampleRecord) -> None:
+        """Add one sample; scores of other metrics are ignored."""
+        response, group = record.sample.response, record.sample.group
+        self.columns.update(dict.fromkeys(record.sample.metadata))
+        self.empty += response is not None and not response.strip()
+        for key, score in (record.scores | record.counted).items():
+            if key in self.by_key:
+                self.by_key[key].add(score, group)
+
+    def extend(self, other: Accumulators) -> None:
+        """Add the scores of other samples, which come after these, by some or all of the metrics."""
+        self.columns.update(other.columns)
+        self.empty += other.empty
+        for key, one in other.by_key.items():
+            self.by_key[key].extend(one)
+
+    def estimates(self) -> dict[str, Estimate]:
+        """An estimate for each value of each metric."""
+        return {key: one.estimate() for key, one in self.by_key.items()}
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a run's record that follow from the scores, but for the estimates."""
+        return {
+            "failures": {key: one.first_failure for key, one in self.by_key.items() if one.failed},
+            "undefined": {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
+            "empty": self.empty,
+            "columns": tuple(self.columns),
+        }
+
+
+def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
+    """The metrics of a run that the registry knows."""
+    known = []
+    for spec in record.metrics:
+        with suppress(UsageError):
+            select_metrics(spec)
+            known.append(spec)
+    return select_metrics(known) if known else ()
+
+
+def recovered_run(store: Store, record: RunRecord) -> RunRecord:
+    """The record of an unfinished run with the estimates of the samples kept so far; custom metrics are missing."""
+    accumulators = Accumulators(recovered_record(record))
+    samples = 0
+    for kept in store.samples(record.id):
+        accumulators.add(kept)
+        samples += 1
+    estimates = accumulators.estimates() if samples else {}
+    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **accumulators.fields())

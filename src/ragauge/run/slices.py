@@ -1,0 +1,63 @@
+"""Slices: the estimates for each value of a metadata column, and which are worse than the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+
+from ragauge.errors import UnknownName, UsageError
+from ragauge.metrics.base import Measure
+from ragauge.run.aggregation import Accumulator, Accumulators
+from ragauge.scores import SampleRecord, Slice, slice_value
+from ragauge.statistics.intervals import Summary
+
+#: The most values of a column that is sliced by.
+MAX_SLICES = 50
+#: The chance of any slice that is no worse than the others being marked as worse.
+LEVEL = 0.05
+
+
+def slices_of(
+    samples: Iterable[SampleRecord], metrics: Collection[Measure], column: str, compared: Collection[str]
+) -> list[Slice]:
+    """The estimates for each value of a metadata column, in order of first occurrence.
+
+    A metric is worse in a slice if its interval lies on the worse side of that in all other samples, at the confidence
+    of a Bonferroni correction for all slices and `compared` metrics. Raises UnknownName and UsageError as `Run.by`.
+    """
+    parts: dict[str, Accumulators] = {}
+    sizes: Counter[str] = Counter()
+    for record in samples:
+        value = slice_value(record.sample, column)
+        parts.setdefault(value, Accumulators(metrics)).add(record)
+        sizes[value] += 1
+        if len(parts) > MAX_SLICES:
+            few = "slice by a column of few, such as a domain or a language"
+            raise UsageError(f"{column!r} has more than {MAX_SLICES} values; {few}")
+    columns = {name for part in parts.values() for name in part.columns}
+    if column not in columns:
+        if not columns:
+            raise UsageError(f"there is no column {column!r}: the samples have no columns beyond the known fields")
+        raise UnknownName("metadata column", column, columns)
+    confidence = 1 - LEVEL / max(1, len(parts) * len(compared))
+    return [
+        Slice(
+            value,
+            sizes[value],
+            part.estimates(),
+            tuple(key for key in compared if key in part.by_key and _is_worse(key, value, parts, confidence)),
+        )
+        for value, part in parts.items()
+    ]
+
+
+def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
+    here = parts[value].by_key[key]
+    others = Accumulator(here.measure, Summary(here.summary.scale))
+    for name, part in parts.items():
+        if name != value:
+            others.extend(part.by_key[key])
+    one, rest = here.interval(confidence), others.interval(confidence)
+    if one.low is None or one.high is None or rest.low is None or rest.high is None:
+        return False
+    return one.high < rest.low if here.measure.better == "higher" else one.low > rest.high
