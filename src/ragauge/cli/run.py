@@ -24,6 +24,7 @@ from ragauge.report.text import estimates_table, run_view, sample_view, worst_vi
 from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
+from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
 from ragauge.run.stream import Stream, folder_lines, standard_input_lines
 from ragauge.run.sync import blocking
@@ -231,7 +232,7 @@ def score_command(data: str, watch: Path | None, store: Place | None, **given: A
         raise BadParameter("give - for standard input, or --watch FOLDER")
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    stream = Stream(store=store, **opts.evaluation_arguments(**given))
+    stream = Stream(RunRequest(store=store, **opts.evaluation_arguments(**given)))
     counts: Counter[bool] = Counter()
     with exit_on_interrupt(store):
         blocking(_write_scores, "score")(stream, watch, counts)

@@ -195,6 +195,8 @@ def source(data: Any) -> Source:
     """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
     if isinstance(data, str | os.PathLike):
         return STANDARD_INPUT if data == "-" else file_source(Path(data))
+    if isinstance(data, Source):
+        return data
     return in_memory(data)
 
 

@@ -12,9 +12,9 @@ import pickle
 import re
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cached_property, partial
 from itertools import islice
@@ -26,16 +26,15 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, StoreError, UsageError
 from ragauge.host import disable_telemetry, optional
-from ragauge.judges.base import JudgeLike, notes_of, share_tempo
+from ragauge.judges.base import notes_of, share_tempo
 from ragauge.judges.onnx import processors
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.formats import Source, json_lines_rows
-from ragauge.readers.read import SampleReader
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.batches import BatchScorer
 from ragauge.run.budget import Budget
-from ragauge.run.prepare import LabelsLike, MetricsLike, Prepared, StoreLike, opened_store, prepared
+from ragauge.run.prepare import Prepared, RunRequest, opened_store, prepared
 from ragauge.run.results import Run
 from ragauge.run.scoring import Evaluation
 from ragauge.run.sync import ordered_map
@@ -97,31 +96,19 @@ def engine_of(given: str | RayEngine) -> RayEngine:
 
 
 async def evaluate_on_ray(
-    engine: str | RayEngine,
-    data: Any,
-    metrics: MetricsLike,
-    judge: JudgeLike,
-    store: StoreLike,
-    labels: LabelsLike,
-    map: Mapping[str, str] | None,
-    group: str | None,
-    limit: int | None,
-    skip_bad_rows: bool,
-    max_cost: float | None,
-    name: str,
-    progress: Callable[[int], None] | None,
+    engine: str | RayEngine, request: RunRequest, name: str, progress: Callable[[int], None] | None
 ) -> Run:
     """As `evaluate`, which documents the arguments and errors, on Ray."""
     session = Session(engine_of(engine))
-    opened = Store.temporary() if store is None or isinstance(store, MemoryStore) else opened_store(store)
-    columns = {**(map or {}), **({"group": group} if group else {})}
+    is_shared = request.store is not None and not isinstance(request.store, MemoryStore)
+    store = opened_store(request.store) if is_shared else Store.temporary()
     try:
+        data = request.data
         if _is_spread(data):
-            source = Source(str(data), partial(session.rows, *_files_of(data)))
-            data = SampleReader(source, columns, skip_bad_rows, limit)
-            columns, skip_bad_rows, limit = {}, False, None
-        task = prepared(data, metrics, judge, opened, labels, columns, None, limit, skip_bad_rows, max_cost)
-        scorer = BatchScorer([_portable(one) for one in task.settings.metrics], judge, opened, labels=labels)
+            data = Source(str(data), partial(session.rows, *_files_of(data)))
+        task = prepared(replace(request, data=data, store=store))
+        metrics = [_portable(metric) for metric in task.settings.metrics]
+        scorer = BatchScorer(metrics, request.judge, store, labels=request.labels)
         scorer.by_name = task.settings.by_name
         return await _RayEvaluation(task, name, session, scorer).run(progress)
     finally:

@@ -12,7 +12,7 @@ from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge
 from ragauge.metrics.registry import value_of
 from ragauge.needs.base import missing_fields
 from ragauge.readers import read
-from ragauge.run.prepare import LabelsLike, MetricsLike, StoreLike, opened_store, prepared
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, StoreLike, opened_store, prepared
 from ragauge.run.results import Run, SampleScores
 from ragauge.run.scoring import Evaluation
 from ragauge.run.specs import load_judges
@@ -74,12 +74,12 @@ async def evaluate_async(
     """
     total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
     shown = progress or notebook_progress(limit or total)
-    reading = (map, group, limit, skip_bad_rows, max_cost)
+    request = RunRequest(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
     if engine is not None:
         from ragauge.run.cluster import evaluate_on_ray
 
-        return await evaluate_on_ray(engine, data, metrics, judge, store, labels, *reading, name, shown)
-    return await Evaluation(prepared(data, metrics, judge, store, labels, *reading), name).run(shown)
+        return await evaluate_on_ray(engine, request, name, shown)
+    return await Evaluation(prepared(request), name).run(shown)
 
 
 evaluate = blocking(evaluate_async, "evaluate")

@@ -15,7 +15,7 @@ from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate
 from ragauge.report.wording import dollars, one_line
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import price_dates
-from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, prepared
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, prepared
 from ragauge.store import Store
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Sample, Verdict
 
@@ -112,7 +112,7 @@ def plan(
         UsageError: as `evaluate` raises before it asks.
     """
     existing = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
-    task = prepared(data, metrics, judge, existing, labels, map, group, limit, skip_bad_rows)
+    task = prepared(RunRequest(data, metrics, judge, existing, labels, map, group, limit, skip_bad_rows))
     counting = PlanCounter(task.settings, task.dispatcher)
     for sample in task.samples:
         counting.add_sample(sample)

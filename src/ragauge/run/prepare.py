@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -124,6 +125,37 @@ StoreLike: TypeAlias = "Store | Place | None"
 LabelsLike = str | Path | Iterable[Judgment] | None
 
 
+@dataclass(frozen=True)
+class RunRequest:
+    """What is to be measured, as the caller gave it; `evaluate` documents the fields."""
+
+    data: Any = ()
+    metrics: MetricsLike = None
+    judge: JudgeLike = "embedded"
+    store: StoreLike = None
+    labels: LabelsLike = None
+    map: Mapping[str, str] | None = None
+    group: str | None = None
+    limit: int | None = None
+    skip_bad_rows: bool = False
+    max_cost: float | None = None
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """field -> column, with that of `group`."""
+        return {**(self.map or {}), **({"group": self.group} if self.group else {})}
+
+    def dispatcher(self, router: JudgeRouter, store: Store) -> Dispatcher:
+        """What answers questions from people's labels, the store and the judges, within `max_cost`."""
+        return Dispatcher(router, store, Budget(self.max_cost), labels_by_question(self.labels))
+
+    def router(self) -> JudgeRouter:
+        """The judges. Raises BadParameter where `max_cost` is set and the price of a model is unknown."""
+        router = load_judges(self.judge)
+        check_priced(router.unique(), self.max_cost)
+        return router
+
+
 class Prepared(NamedTuple):
     """A run that is ready to start."""
 
@@ -134,34 +166,20 @@ class Prepared(NamedTuple):
     store: Store
 
 
-def prepared(
-    data: Any,
-    metrics: MetricsLike,
-    judge: JudgeLike,
-    store: StoreLike,
-    labels: LabelsLike,
-    map: Mapping[str, str] | None,
-    group: str | None,
-    limit: int | None,
-    skip_bad_rows: bool,
-    max_cost: float | None = None,
-) -> Prepared:
-    """Read the first samples and resolve metrics, judges and store; `evaluate` documents the arguments and errors."""
-    columns = {**(map or {}), **({"group": group} if group else {})}
-    reading = read(data, map=columns or None, skip_bad_rows=skip_bad_rows, limit=limit)
+def prepared(request: RunRequest) -> Prepared:
+    """Read the first samples and resolve metrics, judges and store; raises what `evaluate` does before it asks."""
+    columns = request.columns or None
+    reading = read(request.data, map=columns, skip_bad_rows=request.skip_bad_rows, limit=request.limit)
     samples = iter(reading)
     first = list(islice(samples, PEEK))
     if not first:
         bad = reading.bad_rows
         skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
-    router = load_judges(judge)
-    check_priced(router.unique(), max_cost)
-    settings = RunSettings(metrics, router, first, reading.columns)
-    opened = opened_store(store)
-    given = None if labels is None else labels_by_question(labels)
-    dispatcher = Dispatcher(router, opened, Budget(max_cost), given)
-    return Prepared(reading, chain(first, samples), settings, dispatcher, opened)
+    router = request.router()
+    settings = RunSettings(request.metrics, router, first, reading.columns)
+    store = opened_store(request.store)
+    return Prepared(reading, chain(first, samples), settings, request.dispatcher(router, store), store)
 
 
 def opened_store(store: StoreLike) -> Store:

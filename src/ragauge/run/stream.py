@@ -26,13 +26,12 @@ from ragauge.readers.read import SampleReader
 from ragauge.readers.values import Malformed
 from ragauge.report.document import sample_document
 from ragauge.run.aggregation import Accumulators
-from ragauge.run.asking import Dispatcher, resolve
-from ragauge.run.budget import Budget, Stopped, check_priced
+from ragauge.run.asking import resolve
+from ragauge.run.budget import Stopped
 from ragauge.run.plan import PlanCounter
-from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, StoreLike, labels_by_question, opened_store
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, opened_store
 from ragauge.run.results import SampleScores
 from ragauge.run.scoring import concurrency, score_sample
-from ragauge.run.specs import load_judges
 from ragauge.scores import SampleRecord
 from ragauge.store.store import MemoryStore
 from ragauge.types import Call, Sample
@@ -77,26 +76,16 @@ class _NoStore(MemoryStore):
 
 
 class Stream:
-    """Scores rows with the same judges, as long as they come. stopped: why no further row can be scored; else ""."""
+    """Scores rows as a request says, as long as they come. stopped: why no further row can be scored; else ""."""
 
-    def __init__(
-        self,
-        metrics: MetricsLike = None,
-        judge: JudgeLike = "embedded",
-        store: StoreLike = None,
-        *,
-        labels: LabelsLike = None,
-        map: Mapping[str, str] | None = None,
-        max_cost: float | None = None,
-    ) -> None:
+    def __init__(self, request: RunRequest) -> None:
         self.stopped = ""
-        self._metrics = None if metrics is None else select_metrics(metrics)
-        self._map = map or {}
+        self._metrics = None if request.metrics is None else select_metrics(request.metrics)
+        self._map = request.columns
         ColumnMapping("", self._map, [])  # raises UnknownName for a field that there is not
-        self._router = load_judges(judge)
-        check_priced(self._router.unique(), max_cost)
-        opened = _NoStore() if store is None else opened_store(store)
-        self._dispatcher = Dispatcher(self._router, opened, Budget(max_cost), labels_by_question(labels))
+        self._router = request.router()
+        store = _NoStore() if request.store is None else opened_store(request.store)
+        self._dispatcher = request.dispatcher(self._router, store)
 
     async def scored(self, rows: AsyncIterator[StreamRow]) -> AsyncGenerator[StreamScores, None]:
         """The scores of each row, in order, each as soon as those before it are there.
@@ -217,7 +206,7 @@ async def score_stream(
         RunFailed: the judge cannot answer any more, or `max_cost` is reached.
         UsageError, StoreError: as `evaluate`.
     """
-    stream = Stream(metrics, judge, store, labels=labels, map=map, max_cost=max_cost)
+    stream = Stream(RunRequest(rows, metrics, judge, store, labels, map, max_cost=max_cost))
     async with aclosing(stream.scored(_numbered(rows))) as found:
         async for one in found:
             if one.record and one.settings:

@@ -70,18 +70,7 @@ async def export_async(folder: Folder, progress: Callable[[int], None] | None = 
     """
     settings = folder.settings
     with Store.open(settings.store) as store, folder.ledger.writing(), closing(_ExportRound(folder)) as wave:
-        task = prepared(
-            settings.data,
-            settings.metrics,
-            wave.router(),
-            store,
-            settings.labels,
-            settings.map,
-            settings.group,
-            settings.limit,
-            settings.skip_bad_rows,
-        )
-        await _walk(task, wave, progress)
+        await _walk(prepared(settings.request(wave.router(), store)), wave, progress)
         return wave.finished()
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
-from ragauge.judges.base import Judge
+from ragauge.judges.base import Judge, JudgeRouter
 from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style
 from ragauge.judges.llm.packing import pack_limits
 from ragauge.judges.llm.pricing import Price, batch_factor, price_of
@@ -21,7 +21,9 @@ from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 from ragauge.questions import Question, judgment_key
+from ragauge.run.prepare import RunRequest
 from ragauge.run.specs import load_judge
+from ragauge.store import Store
 from ragauge.store.texts import pack, unpack
 from ragauge.types import Failure, Identity
 from ragauge.version import VERSION
@@ -47,6 +49,10 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     def judges(self) -> dict[str, str]:
         """The specs by kind; "*" is every kind that is not named."""
         return self.judge if isinstance(self.judge, dict) else {"*": self.judge}
+
+    def request(self, router: JudgeRouter, store: Store) -> RunRequest:
+        """The run, asking these judges and with this open store."""
+        return RunRequest(**{**msgspec.structs.asdict(self), "judge": router, "store": store})
 
     def command(self) -> str:
         """The `ragauge run` that gives the scores."""
