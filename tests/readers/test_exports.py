@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-import uuid
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -12,8 +10,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import datasets
 import pandas as pd
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, messages_to_dict
-from langsmith.schemas import Example, Run
 
 from ragauge.errors import BadData, BadRow, UnknownName
 from ragauge.readers import read
@@ -177,55 +173,6 @@ def test_the_prompt_of_promptfoo_is_the_query_where_no_variable_is() -> None:
     assert mapped.query == "tea"
 
 
-def _run(**more: Any) -> dict[str, Any]:
-    """A run as LangSmith's client gives it, as JSON."""
-    ids = {"id": uuid.UUID(int=1), "trace_id": uuid.UUID(int=1), "start_time": datetime.datetime(2026, 1, 1)}
-    given = {
-        "name": "answer",
-        "run_type": "chain",
-        "inputs": {"question": QUESTIONS[0]},
-        "session_id": uuid.UUID(int=9),
-    }
-    found: dict[str, Any] = json.loads(Run(**{**ids, **given, **more}).model_dump_json())
-    return found
-
-
-def test_runs_of_langsmith_with_their_children() -> None:
-    """The outer run is the sample; the documents of the retriever under it are its contexts, listed or nested."""
-    root = _run(outputs={"output": ANSWERS[0]})
-    inner = {"id": uuid.UUID(int=2), "parent_run_id": uuid.UUID(int=1), "name": "search", "run_type": "retriever"}
-    child = _run(**inner, outputs={"documents": [{"page_content": DOCUMENTS[0], "type": "Document", "metadata": {}}]})
-    for rows in ([child, root], [{**root, "child_runs": [child]}]):
-        (sample,) = read(rows)
-        assert (sample.id, sample.query, sample.response) == (root["id"], QUESTIONS[0], ANSWERS[0])
-        assert _texts(sample) == [DOCUMENTS[0]]
-
-
-def test_runs_of_a_langsmith_chat() -> None:
-    """Messages of LangChain in the inputs and outputs of a run are question and answer."""
-    question, *rest = (HumanMessage(QUESTIONS[0]), ToolMessage(DOCUMENTS[0], tool_call_id="1"), AIMessage(ANSWERS[0]))
-    serialised = [
-        {"lc": 1, "type": "constructor", "id": ["x"], "kwargs": message.model_dump()} for message in (question,)
-    ]
-    (sample,) = read(
-        [_run(inputs={"messages": [serialised]}, outputs={"messages": messages_to_dict([question, *rest])})]
-    )
-    assert (sample.query, sample.response, _texts(sample)) == (QUESTIONS[0], ANSWERS[0], [DOCUMENTS[0]])
-
-
-def test_examples_of_a_langsmith_chat_are_references() -> None:
-    """The second form of a data set, with messages as inputs and outputs, holds what people wrote."""
-    given = {
-        "inputs": {"messages": [{"role": "user", "content": "Who?"}]},
-        "outputs": {"messages": [{"role": "assistant", "content": "Ada."}]},
-    }
-    example = Example(
-        id=uuid.UUID(int=1), dataset_id=uuid.UUID(int=2), created_at=datetime.datetime(2026, 1, 1), **given
-    )
-    (sample,) = read([json.loads(example.model_dump_json())])
-    assert (sample.query, sample.response, sample.references) == ("Who?", None, ("Ada.",))
-
-
 def test_results_of_a_langsmith_experiment() -> None:
     """The frame of `get_test_results` has columns such as `outputs.answer` and `reference.answer`."""
     (sample,) = read(
@@ -272,9 +219,8 @@ def test_a_conversation_is_its_last_question_and_answer() -> None:
             {"message": {"role": "tool", "content": "C"}},
             {"message": {"role": "assistant", "content": "A"}},
         ],
-        [HumanMessage("Q"), ToolMessage("C", tool_call_id="1"), AIMessage("A")],
     ],
-    ids=["ragas", "ShareGPT", "OpenTelemetry", "OpenInference", "LangChain"],
+    ids=["ragas", "ShareGPT", "OpenTelemetry", "OpenInference"],
 )
 def test_conversations_in_the_forms_of_others(turns: list[Any]) -> None:
     """Messages are known by role, type or sender, whatever holds their text; ragas has them as `user_input`."""
