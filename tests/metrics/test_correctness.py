@@ -37,6 +37,25 @@ def test_answer_correctness(value: Valuing, response: str, references: list[str]
     assert value("answer_correctness", response=response, references=references) == expected
 
 
+@pytest.mark.parametrize(
+    ("response", "references", "expected", "strict"),
+    [
+        ("a&b", ["a"], 1.0, 0.0),
+        ("x a&b y", ["a"], 0.5, 0.0),
+        ("a&b", ["a c"], 2 / 3, 0.0),
+        ("x&y", ["a"], 0.0, 0.0),
+        ("a x", ["a"], 2 / 3, 2 / 3),
+    ],
+)
+def test_a_response_that_says_more_than_the_reference_is_right(
+    value: Valuing, response: str, references: list[str], expected: float, strict: float
+) -> None:
+    """What the response states of a reference counts as one true positive at least, but not in Valor's arithmetic."""
+    assert value("answer_correctness", response=response, references=references) == pytest.approx(expected)
+    valor = value("answer_correctness(variant=valor)", response=response, references=references)
+    assert valor == pytest.approx(strict)
+
+
 def test_answer_correctness_without_statements_is_zero(value: Valuing) -> None:
     """Texts in which the judge finds no statement have no true positive, so the score is 0 and not undefined."""
     got = value("answer_correctness", answering=lambda question: Decomposition(()), response="r", references=["g"])

@@ -57,6 +57,7 @@ def _same(*metrics: str, **about: Any) -> dict[str, Column]:
 
 _GRADED_TWICE = "theirs is the mean of two grades of the whole text, ours a share of judged pieces"
 _PRESUPPOSED = "theirs keeps claims that the query presupposes"
+_STATEMENTS_F1 = Column("answer_correctness", "answer_correctness(variant=valor)")
 _ROUGE_L = Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)")
 
 _RAGAS = {
@@ -81,9 +82,11 @@ _RAGAS = {
     ),
     **_same("context_recall", nothing="NaN where the reference has no statement"),
     "nvcontextrelevance": Column("context_relevance", differs=_GRADED_TWICE),
-    **_same("answer_correctness", differs="theirs is 0.75 F1 of statements + 0.25 cosine of embeddings, ours the F1"),
+    "answercorrectness": msgspec.structs.replace(
+        _STATEMENTS_F1, differs="theirs is 0.75 F1 of statements + 0.25 cosine of embeddings, ours the F1"
+    ),
     "nvaccuracy": Column("answer_correctness", differs=_GRADED_TWICE),
-    **dict.fromkeys(("factualcorrectness", "factualcorrectnessmodef1"), Column("answer_correctness")),
+    **dict.fromkeys(("factualcorrectness", "factualcorrectnessmodef1"), _STATEMENTS_F1),
     "factualcorrectnessmodeprecision": Column("claim_precision", differs=_PRESUPPOSED),
     "factualcorrectnessmoderecall": Column("claim_recall", differs=_PRESUPPOSED),
     **{
@@ -98,7 +101,8 @@ _RAGAS = {
 }
 
 _VALOR = {
-    **_same("answer_correctness", "bias", "toxicity", "hallucination", "summary_coherence", "bleu"),
+    "answercorrectness": _STATEMENTS_F1,
+    **_same("bias", "toxicity", "hallucination", "summary_coherence", "bleu"),
     **_same("answer_relevance", nothing="0 where there is no statement"),
     **_same("context_precision", "context_recall", nothing="1 without contexts and references, 0 without one of them"),
     **_same("context_relevance", nothing="0 without contexts"),

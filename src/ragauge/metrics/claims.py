@@ -59,16 +59,30 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     return share((one for one, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
 
 
+#: Whose arithmetic counts true positives: ours, or Valor's, which is ragas' too.
+CorrectnessVariant = Literal["default", "valor"]
+
+
 @metric(entailment.response_in_references, entailment.references_in_response)
-def answer_correctness(in_references: Supports, in_response: Supports) -> F1Counts:
+def answer_correctness(
+    in_references: Supports, in_response: Supports, *, variant: CorrectnessVariant = "default"
+) -> F1Counts:
     """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
 
     tp, fp: response statements that the reference supports or does not; fn: reference statements absent from the
-    response. 0 without a true positive. As in Valor.
+    response. 0 without a true positive. A reference such as "1889" supports no whole sentence: where the response
+    states something of the reference, tp is at least 1. variant: "default", or "valor", which does without that rule.
     """
-    each = zip(in_references.tables, in_response.tables, strict=True)
-    overlaps = [F1Counts(sum(a.entailed), len(a) - sum(a.entailed), len(b) - sum(b.entailed)) for a, b in each]
+    tables = zip(in_references.tables, in_response.tables, strict=True)
+    overlaps = [_overlap(sum(own.entailed), len(own), gold.entailed, variant) for own, gold in tables]
     return max(overlaps, key=lambda overlap: overlap.value or 0.0)
+
+
+def _overlap(supported: int, statements: int, stated: Sequence[bool], variant: CorrectnessVariant) -> F1Counts:
+    """The counts for one reference. stated: for each of its statements, whether the response entails it."""
+    least = 1 if variant == "default" and statements and any(stated) else 0
+    tp = max(supported, least)
+    return F1Counts(tp, statements - tp, len(stated) - sum(stated))
 
 
 def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:

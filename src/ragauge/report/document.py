@@ -33,7 +33,7 @@ CUTS: Mapping[str, float] = {
     **dict.fromkeys(("faithfulness", "citation_precision"), 0.75),
     **dict.fromkeys(("hallucination", "bias", "toxicity"), 0.0),
     **dict.fromkeys(("context_recall", "claim_recall@contexts", "context_utilization", "claim_recall"), 0.5),
-    **dict.fromkeys(("answer_correctness", "context_relevance", "answer_relevance"), 0.5),
+    **dict.fromkeys(("context_relevance", "answer_relevance"), 0.5),
     **dict.fromkeys(("relevance_rubric.topical_match", "refused", "answerable"), 0.5),
 }
 
@@ -96,7 +96,7 @@ PATTERNS: tuple[Pattern, ...] = (
         "length of the contexts.",
         (
             Condition("at_least", _RETRIEVED),
-            Condition("below", ("context_utilization", "claim_recall", "answer_correctness")),
+            Condition("below", ("context_utilization", "claim_recall")),
         ),
         (_REFUSED,),
     ),
