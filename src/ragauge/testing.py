@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Sequence
 
-from ragauge.judges.base import Judge, can_answer, checked
+from ragauge.judges.base import Judge, adapted, can_answer, checked
 from ragauge.questions import (
     CHUNK_UTILITY,
     COHERENCE,
@@ -72,7 +72,7 @@ async def _check_judge(make: Callable[[], Judge], questions: Sequence[Question])
     claimed = [question for question in questions if can_answer(judge, question)]
     answers = await _answers(judge, claimed)
     _demand(not all(isinstance(answer, Failure) for answer in answers), f"no question was answered: {answers[:1]}")
-    if not getattr(judge, "by_sample", False):
+    if not adapted(judge).by_sample:
         for question, answer in zip(claimed, answers, strict=True):
             (alone,) = await _answers(judge, [question])
             same = alone == answer or (isinstance(alone, Failure) and isinstance(answer, Failure))

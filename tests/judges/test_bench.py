@@ -7,13 +7,15 @@ from collections.abc import Sequence
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.base import Judge, JudgeRouter
+from ragauge.judges.base import Judge, JudgeBase, JudgeRouter, NullContext, adapted
 from ragauge.questions import COHERENCE, CONCISENESS, KINDS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, Failure, Identity
 
 
-class Named:
+class Named(JudgeBase):
     """A judge known by its name, which gives the prescribed answers."""
+
+    answers: frozenset[str] = frozenset()
 
     def __init__(self, name: str, *answers: str) -> None:
         self.identity = Identity(name)
@@ -103,3 +105,49 @@ def test_a_judge_is_reported_by_its_members() -> None:
     """Anything with the three members of a judge is one."""
     assert isinstance(ALL, Judge)
     assert not isinstance(object(), Judge)
+
+
+class Own:
+    """A judge of somebody's own, with some of what is optional, derived from nothing of ours."""
+
+    identity = Identity("own")
+    answers = frozenset(KINDS)
+    by_sample = 7
+
+    def __init__(self) -> None:
+        self.entered = 0
+        self.ended: Failure | None = None
+
+    async def __aenter__(self) -> Own:
+        self.entered += 1
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        self.entered -= 1
+
+    def notes(self) -> list[str]:
+        """A note."""
+        return ["slept"]
+
+    async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """Whether it was entered."""
+        return [Failure("awake" if self.entered else "asleep")] * len(questions)
+
+
+def test_a_judge_of_ones_own_has_defaults_for_what_it_lacks() -> None:
+    """What such a judge has is used, also where it changes later; all else that is optional has its default."""
+    own = Own()
+    judge = adapted(own)
+    assert (judge.identity, judge.answers, judge.by_sample, judge.notes()) == (own.identity, own.answers, 7, ["slept"])
+    assert (judge.batch, judge.members, judge.is_paid, judge.price, judge.expect([])) == (32, (), False, None, ())
+    own.ended = Failure("gone")
+    assert judge.ended == own.ended
+    assert adapted(judge) is judge
+
+
+async def test_a_judge_of_ones_own_is_entered_and_left() -> None:
+    """An asynchronous context manager is entered and left as the judge that it is."""
+    own = Own()
+    async with adapted(own) as judge:
+        assert await judge.consult([Decompose("t")], NullContext()) == [Failure("awake")]
+    assert own.entered == 0

@@ -15,7 +15,7 @@ from tests.llm.judging import CLAIMS, LONG, PRICE, TEXT, ask, consult, reasons
 from tests.llm.models import Model, Reply, Till, failing, perfect
 
 from ragauge.errors import BadParameter, UsageError
-from ragauge.judges.base import ContextJudge, ForecastingJudge, Judge, checked
+from ragauge.judges.base import ContextJudge, Judge, checked
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Completion
 from ragauge.judges.llm.packing import PromptStyle
@@ -29,7 +29,7 @@ def test_it_is_a_judge_that_consults_and_expects() -> None:
     judge = LLMJudge(Model())
     assert isinstance(judge, Judge)
     assert isinstance(judge, ContextJudge)
-    assert isinstance(judge, ForecastingJudge)
+    assert judge.is_paid
     assert judge.by_sample > 1
 
 

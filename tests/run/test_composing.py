@@ -92,7 +92,7 @@ def test_in_python_they_are_made_of_specs_and_judges(judge: Any) -> None:
     """`rg.panel` and `rg.cascade` take specs and judges alike."""
     panel = rg.panel("embedded", judge, lambda messages: "{}")
     assert isinstance(panel, Panel)
-    assert panel.members[1] is judge
+    assert panel.members[1].identity == judge.identity
     cascade = rg.cascade("embedded", panel, threshold={"entail": 0.9})
     assert isinstance(cascade, Cascade)
     assert cascade.second is panel

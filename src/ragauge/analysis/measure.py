@@ -11,7 +11,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import nullcontext
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -21,7 +21,7 @@ import msgspec
 
 from ragauge.analysis.compare import LEVEL, is_significant
 from ragauge.errors import BadData, RunFailed
-from ragauge.judges.base import DEFAULT_BATCH, Judge, JudgeAnswers, can_answer
+from ragauge.judges.base import Judge, JudgeAnswers, adapted, can_answer
 from ragauge.judges.composite import VERDICTS
 from ragauge.questions import (
     COHERENCE,
@@ -243,13 +243,13 @@ async def ask(
     for at, round_ in enumerate(rounds):
         for question in round_:
             place.setdefault(question, at)
-    by_sample: int = getattr(judge, "by_sample", 0)
-    if by_sample:
+    able = adapted(judge)
+    if able.by_sample:
         portions = [[question for question, _ in items] for _, items in groupby(place.items(), key=itemgetter(1))]
     else:
-        flat, size = list(place), getattr(judge, "batch", DEFAULT_BATCH)
+        flat, size = list(place), able.batch
         portions = [flat[start : start + size] for start in range(0, len(flat), size)]
-    limit = asyncio.Semaphore(by_sample or 1)
+    limit = asyncio.Semaphore(able.by_sample or 1)
     answers: dict[Question, Answer | Failure] = {}
 
     async def ask_one(questions: Sequence[Question]) -> None:
@@ -257,8 +257,7 @@ async def ask(
             found = await (answer(judge, questions) if answer else judge.answer(questions))
             answers.update(zip(questions, found, strict=True))
 
-    own = judge if answer is None and place else None
-    async with own if isinstance(own, AbstractAsyncContextManager) else nullcontext():
+    async with able if answer is None and place else nullcontext():
         await asyncio.gather(*map(ask_one, portions))
     return answers
 

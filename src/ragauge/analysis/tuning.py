@@ -15,7 +15,7 @@ import msgspec
 
 from ragauge.analysis.measure import AnswerFunction, ask, figure
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.base import Judge, can_answer
+from ragauge.judges.base import Judge, adapted, can_answer
 from ragauge.judges.composite import VERDICTS, confidence
 from ragauge.judges.llm.judge import prompt_style
 from ragauge.judges.llm.prompts import system
@@ -314,7 +314,7 @@ def _startable(spec: str) -> str:
     judges, options = arguments_of(spec)
     if len(judges) != 2:
         raise BadParameter(f"{spec}: tune a cascade of two judges; its second may be a cascade")
-    has_own = options or getattr(load_judge(judges[0]), "threshold", None) is not None
+    has_own = options or adapted(load_judge(judges[0])).threshold is not None
     return spec if has_own else f"cascade({judges[0]},{judges[1]},threshold=2)"
 
 

@@ -25,7 +25,7 @@ from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Paths
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.base import Judge, notes_of
+from ragauge.judges.base import Judge, adapted
 from ragauge.questions import KINDS
 from ragauge.report.files import save_text
 from ragauge.report.wording import usage_words
@@ -211,7 +211,8 @@ class _CachedJudge:
     def __init__(
         self, judge: str | Judge, store: Place | None, max_cost: float | None, baseline: str | None = None
     ) -> None:
-        self.judge, self.baseline = load_judge(judge), load_judge(baseline) if baseline else None
+        self.judge = adapted(load_judge(judge))
+        self.baseline = adapted(load_judge(baseline)) if baseline else None
         check_priced(filter(None, [self.judge, self.baseline]), max_cost)
         router = load_judges(self.judge)
         self._store = store
@@ -247,7 +248,7 @@ class _CachedJudge:
         budget = self.asker.budget
         if budget.spent.calls:
             say(f"calls to models: {usage_words(budget.spent)}")
-        say(*(note for judge in filter(None, [self.judge, self.baseline]) for note in notes_of(judge)))
+        say(*(note for judge in filter(None, [self.judge, self.baseline]) for note in judge.notes()))
         if budget.exceeded:
             exit_stopped(budget.reason, self._store)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, Self, TypeVar, runtime_checkable
+from contextlib import AbstractAsyncContextManager
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -14,13 +15,16 @@ from ragauge.needs.base import answerable
 from ragauge.questions import KINDS, Entail, Judgment, Question, invalid_reason, topic
 from ragauge.types import Answer, Call, Failure, Identity, Verdict
 
+if TYPE_CHECKING:
+    from ragauge.judges.llm.pricing import Price
+
 
 @runtime_checkable
 class Judge(Protocol):
     """Answers questions.
 
     A judge may be an asynchronous context manager, entered before a run's first question and left after the last. It
-    may have `notes()`, sentences on how it worked, and the methods of the other protocols of `ragauge.judges.base`.
+    may have `notes()`, sentences on how it worked, and all else that `JudgeBase` has, from which it may be derived.
 
     Attributes:
         identity: Everything that can change an answer; judgments are stored under it.
@@ -65,6 +69,16 @@ def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
     return Failure("invalid_answer", fault, raw=repr(answer)[:2000]) if fault else answer
 
 
+class ExpectedCall(msgspec.Struct, frozen=True):
+    """A forecast call. cost: None where its price is not known. seconds: by how much it lengthens a run."""
+
+    questions: Sequence[Question]
+    prompt_tokens: float
+    completion_tokens: float
+    cost: float | None
+    seconds: float = 0.0
+
+
 JudgeAnswers = Sequence[Answer | Failure]
 
 #: The failure of questions once the budget is exhausted, where the run stops.
@@ -76,7 +90,7 @@ class RunContext(Protocol):
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
         """The answers of another judge, each question asked at most once and stored under that judge's identity."""
-        return await ask_in_context(judge, questions, self)
+        return await adapted(judge).consult(questions, self)
 
     async def reserve(self, dollars: float) -> bool:
         """Reserve money for a call; False where that would exceed the budget, and the call must not be made.
@@ -99,16 +113,71 @@ class NullContext(RunContext):
     """The context outside of a run: nothing is stored, counted or limited."""
 
 
-class ContextJudge(ABC):
-    """A judge that uses the context of a run; it is entered before `consult`. `answer` is for use outside of a run."""
+class JudgeBase(ABC):
+    """A judge with a default for all that is optional in `Judge`, so that nothing has to ask what a judge can do.
 
+    Attributes:
+        identity, answers, batch, by_sample: as in `Judge`.
+        members: the judges that a composite one asks.
+        is_paid: whether its calls may cost money.
+        price: of the tokens of its model; None where that is not known, or it has none.
+        threshold: the confidence from which its word stands in a cascade, for all kinds of question or by kind.
+    """
+
+    identity: Identity
+    batch: int = DEFAULT_BATCH
+    by_sample: int = 0
+    members: tuple[JudgeBase, ...] = ()
+    is_paid: bool = False
+    price: Price | None = None
+    threshold: Mapping[str, float] | float | None = None
+
+    @property
     @abstractmethod
+    def answers(self) -> frozenset[str]:
+        """The topics that it can answer."""
+
+    @property
+    def ended(self) -> Failure | None:
+        """Why no further question can be answered, once that is so."""
+        return None
+
     async def __aenter__(self) -> Self:
         """Open what it needs. Raises UsageError where something is missing, such as a key."""
+        return self
 
-    @abstractmethod
     async def __aexit__(self, *exc: object) -> None:
         """Close it."""
+        return
+
+    @abstractmethod
+    async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """As `Judge.answer`."""
+
+    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+        """As `answer`, inside of a run, whose context it may use; it is entered before."""
+        return await self.answer(questions)
+
+    def expect(self, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
+        """The calls that `questions`, those of one sample in one round, would take; nothing is sent."""
+        return ()
+
+    def notes(self) -> Sequence[str]:
+        """Sentences on how it worked, for readers of the run."""
+        return ()
+
+    def share_tempo(self, processes: int) -> None:
+        """Keep, with its members, to one process's share of the limits of requests and tokens per minute."""
+        for member in self.members:
+            member.share_tempo(processes)
+
+    def shuffled(self, seed: int) -> Judge | None:
+        """A judge that is given claims and sources in another order; None where their order means nothing to it."""
+        return None
+
+
+class ContextJudge(JudgeBase):
+    """A judge that uses the context of a run in `consult`; `answer` is for use outside of a run."""
 
     @abstractmethod
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
@@ -123,45 +192,46 @@ class ContextJudge(ABC):
             return [Failure("judge_error", str(error))] * len(questions)
 
 
-@runtime_checkable
-class ForecastingJudge(Protocol):
-    """A judge that can forecast its calls."""
+class _AdaptedJudge(JudgeBase):
+    """A judge of somebody's own, with the defaults for what it does not have."""
 
-    def expect(self, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
-        """The calls that `questions`, those of one sample in one round, would take."""
+    _OPTIONAL = ("batch", "by_sample", "price", "threshold", "consult", "expect", "notes", "share_tempo", "shuffled")
 
+    def __init__(self, judge: Judge) -> None:
+        self._judge, self.identity = judge, judge.identity
+        for name in self._OPTIONAL:
+            if hasattr(judge, name):
+                setattr(self, name, getattr(judge, name))
+        self.members = tuple(map(adapted, getattr(judge, "members", ())))
+        self.is_paid = hasattr(judge, "expect")
 
-def notes_of(judge: Judge) -> Sequence[str]:
-    """A judge's notes on how it worked, for readers of the run."""
-    notes = getattr(judge, "notes", None)
-    return notes() if notes else ()
+    @property
+    def answers(self) -> frozenset[str]:
+        return self._judge.answers
 
+    @property
+    def ended(self) -> Failure | None:
+        return getattr(self._judge, "ended", None)
 
-def share_tempo(judge: Judge, processes: int) -> None:
-    """Have a judge, and its members, keep to one process's share of the limits of requests and tokens per minute."""
-    for one in (judge, *getattr(judge, "members", ())):
-        share = getattr(one, "share_tempo", None)
-        if share:
-            share(processes)
+    async def __aenter__(self) -> Self:
+        if isinstance(self._judge, AbstractAsyncContextManager):
+            await self._judge.__aenter__()
+        return self
 
+    async def __aexit__(self, *exc: Any) -> None:
+        if isinstance(self._judge, AbstractAsyncContextManager):
+            await self._judge.__aexit__(*exc)
 
-class ExpectedCall(msgspec.Struct, frozen=True):
-    """A forecast call. cost: None where its price is not known. seconds: by how much it lengthens a run."""
-
-    questions: Sequence[Question]
-    prompt_tokens: float
-    completion_tokens: float
-    cost: float | None
-    seconds: float = 0.0
-
-
-async def ask_in_context(judge: Judge, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
-    """The judge's answers; it is given the context where it can use one."""
-    consult = getattr(judge, "consult", None)
-    return await (consult(questions, context) if consult else judge.answer(questions))
+    async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        return await self._judge.answer(questions)
 
 
-class LookupJudge:
+def adapted(judge: Judge) -> JudgeBase:
+    """The judge, with defaults for what it does not have where it is somebody's own."""
+    return judge if isinstance(judge, JudgeBase) else _AdaptedJudge(judge)
+
+
+class LookupJudge(JudgeBase):
     """Has the identity of a judge, so that its stored judgments are found, and answers nothing itself."""
 
     answers = frozenset(KINDS)
@@ -175,8 +245,10 @@ class LookupJudge:
         return [failure] * len(questions)
 
 
-class RecordingJudge:
+class RecordingJudge(JudgeBase):
     """Answers from recorded judgments, the last of each question; one that was not recorded is a Failure."""
+
+    answers: frozenset[str] = frozenset()
 
     def __init__(self, judgments: Iterable[Judgment]) -> None:
         recorded = {judgment.question: judgment for judgment in judgments}
@@ -194,7 +266,7 @@ class RecordingJudge:
         return [self._answers.get(question, missing) for question in questions]
 
 
-AnyJudge = TypeVar("AnyJudge", Judge, Judge | None)
+AnyJudge = TypeVar("AnyJudge", bound=Judge | None)
 
 
 def grouped(
@@ -222,8 +294,9 @@ class JudgeRouter:
                 raise UnknownName("kind of question", key, [*KINDS, "*"])
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")
-        self._by_kind = dict(by_kind)
-        self._by_topic: dict[str, Judge | None] = {}
+        judges = {id(judge): adapted(judge) for judge in by_kind.values()}
+        self._by_kind = {kind: judges[id(judge)] for kind, judge in by_kind.items()}
+        self._by_topic: dict[str, JudgeBase | None] = {}
 
     def can(self, topic: str) -> bool:
         """Whether a judge answers `topic`, such as "decompose", "entail:contradiction" or "rate:coherence"."""
@@ -231,23 +304,23 @@ class JudgeRouter:
         return judge is not None and answerable(topic, judge.answers)
 
     @property
-    def judges(self) -> dict[str, Judge]:
+    def judges(self) -> dict[str, JudgeBase]:
         """The judges by kind or topic."""
         return dict(self._by_kind)
 
-    def unique(self) -> list[Judge]:
+    def unique(self) -> list[JudgeBase]:
         """Each judge once."""
         return list({id(judge): judge for judge in self._by_kind.values()}.values())
 
-    def judge_of(self, question: Question) -> Judge | None:
+    def judge_of(self, question: Question) -> JudgeBase | None:
         """The judge of a question; None where there is none for its kind."""
         return self._judge(topic(question))
 
-    def by_judge(self, questions: Iterable[Question]) -> list[tuple[Judge | None, list[Question]]]:
+    def by_judge(self, questions: Iterable[Question]) -> list[tuple[JudgeBase | None, list[Question]]]:
         """The questions grouped by their judge; None for kinds without a judge."""
         return grouped(questions, self.judge_of)
 
-    def _judge(self, topic: str) -> Judge | None:
+    def _judge(self, topic: str) -> JudgeBase | None:
         if topic not in self._by_topic:
             keys = (topic, topic.partition(":")[0], "*")
             self._by_topic[topic] = next((self._by_kind[key] for key in keys if key in self._by_kind), None)

@@ -11,7 +11,7 @@ import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 from math import floor
 from statistics import fmean, median
 from typing import Self, TypeVar
@@ -20,18 +20,17 @@ import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.base import (
-    DEFAULT_BATCH,
     OVER_BUDGET,
     ContextJudge,
     ExpectedCall,
-    ForecastingJudge,
     Judge,
     JudgeAnswers,
+    JudgeBase,
     RunContext,
+    adapted,
     can_answer,
     checked,
     grouped,
-    notes_of,
 )
 from ragauge.needs.base import answerable
 from ragauge.questions import Decompose, Entail, Question, Rate, kind, language, topic
@@ -55,9 +54,9 @@ class CompositeJudge(ContextJudge):
         for at, member in enumerate(members):
             if member.identity in [other.identity for other in members[:at]]:
                 raise BadParameter(f"{whole}: {member.identity} is there twice; name each judge once")
-        self.members = tuple(members)
-        self.by_sample: int = max(getattr(member, "by_sample", 0) for member in members)
-        self.batch: int = min(getattr(member, "batch", DEFAULT_BATCH) for member in members)
+        self.members = tuple(map(adapted, members))
+        self.by_sample = max(member.by_sample for member in self.members)
+        self.batch = min(member.batch for member in self.members)
         self.identity = Identity(whole, (*settings.items(), *_settings(members)))
         self._entered: list[AsyncExitStack] = []
 
@@ -65,8 +64,7 @@ class CompositeJudge(ContextJudge):
         """Enter the members. Raises UsageError where one of them lacks something, such as a key."""
         async with AsyncExitStack() as stack:
             for member in self.members:
-                if isinstance(member, AbstractAsyncContextManager):
-                    await stack.enter_async_context(member)
+                await stack.enter_async_context(member)
             self._entered.append(stack.pop_all())
         return self
 
@@ -81,7 +79,7 @@ class CompositeJudge(ContextJudge):
 
     def notes(self) -> list[str]:
         """The notes of the members."""
-        return [note for member in self.members for note in notes_of(member)]
+        return [note for member in self.members for note in member.notes()]
 
 
 async def ask_members(
@@ -92,9 +90,9 @@ async def ask_members(
     return {question: checked(question, answer) for question, answer in zip(questions, answers, strict=True)}
 
 
-def expected_calls(judge: Judge, questions: Sequence[Question]) -> list[ExpectedCall]:
+def expected_calls(judge: JudgeBase, questions: Sequence[Question]) -> list[ExpectedCall]:
     """The calls that a judge forecasts for the questions; none where it makes no calls."""
-    return list(judge.expect(questions)) if questions and isinstance(judge, ForecastingJudge) else []
+    return list(judge.expect(questions)) if questions else []
 
 
 def answerable_by(judge: Judge, questions: Sequence[Question]) -> list[Question]:
@@ -273,12 +271,13 @@ class Repeat(Panel):
     """
 
     def __init__(self, judge: Judge, times: int) -> None:
-        name, shuffled = f"repeat({judge.identity}, {times})", getattr(judge, "shuffled", None)
+        name = f"repeat({judge.identity}, {times})"
         if isinstance(times, bool) or not isinstance(times, int) or times < 2:
             raise BadParameter(f"{name}: the second is how often to ask, 2 or more, such as 3")
-        if shuffled is None:
+        shuffled = [adapted(judge).shuffled(seed) for seed in range(1, times)]
+        if None in shuffled:
             raise BadParameter(f"{name}: this judge answers alike each time; name an LLM judge")
-        super().__init__([judge, *map(shuffled, range(1, times))])
+        super().__init__([judge, *filter(None, shuffled)])
         self.identity = Identity(name, self.identity.settings)
 
     def notes(self) -> list[str]:
@@ -339,7 +338,7 @@ class Cascade(CompositeJudge):
         _check_levels(by_kind, math.inf, "threshold {value!r} must be a number from 0.5 to 1, as in threshold=0.95")
         settings = {f"threshold.{name}": f"{value:g}" for name, value in sorted(by_kind.items())}
         super().__init__("cascade", (first, second), settings)
-        self.first, self.second = first, second
+        self.first, self.second = self.members
         self._threshold = dict(by_kind)
         self._asked = self._escalated = self._unsure = self._saved_calls = 0
         self._saved_dollars: float | None = 0.0  # None where a price is not known
@@ -420,7 +419,7 @@ class ByLanguage(CompositeJudge):
             names = ", ".join(judges)
             raise BadParameter(f"judges by language ({names}) need one for all others, as in '*': 'embedded'")
         settings = {code: str(judge.identity) for code, judge in sorted(judges.items())}
-        unique = {judge.identity: judge for judge in judges.values()}
+        unique = {judge.identity: adapted(judge) for judge in judges.values()}
         super().__init__("by_language", list(unique.values()), settings)
         self._judges = {code: unique[judge.identity] for code, judge in judges.items()}
 
@@ -441,10 +440,10 @@ class ByLanguage(CompositeJudge):
         """The calls of each judge for the questions that are its own."""
         return [call for judge, group in self._groups(questions) for call in expected_calls(judge, group)]
 
-    def _groups(self, questions: Sequence[Question]) -> list[tuple[Judge, list[Question]]]:
+    def _groups(self, questions: Sequence[Question]) -> list[tuple[JudgeBase, list[Question]]]:
         others = self._judges["*"]
 
-        def judge_of(question: Question) -> Judge:
+        def judge_of(question: Question) -> JudgeBase:
             judge = self._judges.get(language(question), others)
             return judge if can_answer(judge, question) else others
 

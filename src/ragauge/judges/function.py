@@ -15,6 +15,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, TypeGuard
 
 from ragauge.errors import BadParameter
+from ragauge.judges.base import JudgeBase
 from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
@@ -149,7 +150,7 @@ ASYNC_BATCH = 16
 _POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate": 1}
 
 
-class FunctionJudge:
+class FunctionJudge(JudgeBase):
     """A judge whose answers come from functions; see `judge_from`."""
 
     def __init__(self, functions: dict[str, Callable[..., Any]], name: str | None) -> None:

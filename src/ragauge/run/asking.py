@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 from ragauge.judges.base import (
-    DEFAULT_BATCH,
     OVER_BUDGET,
     Judge,
+    JudgeBase,
     JudgeRouter,
-    ask_in_context,
+    adapted,
     checked,
 )
 from ragauge.questions import Judgment, Question, judgment_key, kind
@@ -34,12 +34,12 @@ class LazyExitStack(AsyncExitStack):
         self._entered: set[int] = set()
         self._lock = asyncio.Lock()
 
-    async def open(self, one: object) -> None:
-        """Enter a context manager, unless it has been entered; ignore anything else. Raises what entering it raises."""
+    async def open(self, manager: AbstractAsyncContextManager[Any]) -> None:
+        """Enter a context manager, unless it has been entered. Raises what entering it raises."""
         async with self._lock:
-            if id(one) not in self._entered and isinstance(one, AbstractAsyncContextManager):
-                await self.enter_async_context(one)
-                self._entered.add(id(one))
+            if id(manager) not in self._entered:
+                await self.enter_async_context(manager)
+                self._entered.add(id(manager))
 
 
 KnownJudgments = dict[Question, Judgment]
@@ -164,12 +164,12 @@ class Dispatcher:
             if others := self._pass_on(judge, wanted, granted):
                 self._start(self._await_others(judge, others))
 
-    def _pass_on(self, judge: Judge, keys: QuestionKeys, granted: Container[str]) -> QuestionKeys:
+    def _pass_on(self, judge: JudgeBase, keys: QuestionKeys, granted: Container[str]) -> QuestionKeys:
         """Queue for a judge the questions whose keys were granted; returns the others."""
         mine = {question: key for question, key in keys.items() if key in granted}
         if not mine:
             return keys
-        if getattr(judge, "by_sample", 0):
+        if judge.by_sample:
             self._start(self._ask_for(judge, mine))
         elif id(judge) in self._queues:
             self._queues[id(judge)].extend(mine.items())
@@ -178,7 +178,7 @@ class Dispatcher:
             self._start(self._serve(judge))
         return {question: key for question, key in keys.items() if question not in mine}
 
-    async def _await_others(self, judge: Judge, keys: QuestionKeys) -> None:
+    async def _await_others(self, judge: JudgeBase, keys: QuestionKeys) -> None:
         """Read the answers that other processes are asking for; ask what they give up, or are late with."""
         try:
             pause, waited = 0.05, 0.0
@@ -199,16 +199,16 @@ class Dispatcher:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, judge: Judge) -> None:
+    async def _serve(self, judge: JudgeBase) -> None:
         """Put the questions waiting for one judge to it, batch by batch, across samples, until none is left."""
-        size = max(1, getattr(judge, "batch", DEFAULT_BATCH))
+        size = max(1, judge.batch)
         waiting = self._queues[id(judge)]
         while waiting:
             await self._ask_for(judge, dict(waiting.popleft() for _ in range(min(size, len(waiting)))))
             await asyncio.sleep(0)
         del self._queues[id(judge)]
 
-    async def _ask_for(self, judge: Judge, keys: QuestionKeys) -> None:
+    async def _ask_for(self, judge: JudgeBase, keys: QuestionKeys) -> None:
         try:
             judgments = await self._ask(judge, keys)
             self._settle(judgments)
@@ -218,14 +218,14 @@ class Dispatcher:
             self._fail(keys, error)
             self._store.release(keys.values())
 
-    async def _ask(self, judge: Judge, keys: QuestionKeys) -> KnownJudgments:
+    async def _ask(self, judge: JudgeBase, keys: QuestionKeys) -> KnownJudgments:
         """Put questions to a judge, unless writing has failed, and write the answers. Raises UsageError."""
         if self._fault:
             raise self._fault
         await self._opened_judges.open(judge)
         context, questions = _DispatchContext(self), list(keys)
         answers = await _answers(judge, questions, context)
-        if not hasattr(judge, "members"):
+        if not judge.members:
             self.asked += sum(answer is not OVER_BUDGET for answer in answers)
         judgments = [
             Judgment(question, _normalised(question, answer), judge.identity, key, context.call_of.get(question, ""))
@@ -256,6 +256,7 @@ class Dispatcher:
 
     async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers of a member of a composite judge, from the store where it has them."""
+        judge = adapted(judge)
         keys = {question: judgment_key(question, judge.identity) for question in questions}
         known = self._stored(keys)
         self.reused += len(known)
@@ -282,9 +283,8 @@ class Dispatcher:
         if self.budget.exceeded:
             raise Stopped(self.budget.reason)
         for judge in self.router.unique():
-            ended: Failure | None = getattr(judge, "ended", None)
-            if ended is not None:
-                raise Stopped(f"{judge.identity} cannot answer any more: {ended}")
+            if judge.ended is not None:
+                raise Stopped(f"{judge.identity} cannot answer any more: {judge.ended}")
 
 
 class _DispatchContext:
@@ -300,7 +300,7 @@ class _DispatchContext:
         self.call_of.update(dict.fromkeys(questions, call.id))
 
 
-def _keys_of(routed: Iterable[tuple[Judge | None, Iterable[Question]]]) -> QuestionKeys:
+def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> QuestionKeys:
     """The keys of questions that are grouped by their judges; "" for a question without one."""
     return {
         question: judgment_key(question, judge.identity) if judge else ""
@@ -310,11 +310,11 @@ def _keys_of(routed: Iterable[tuple[Judge | None, Iterable[Question]]]) -> Quest
 
 
 async def _answers(
-    judge: Judge, questions: Sequence[Question], context: _DispatchContext
+    judge: JudgeBase, questions: Sequence[Question], context: _DispatchContext
 ) -> Sequence[Answer | Failure]:
     """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
     try:
-        answers = list(await ask_in_context(judge, questions, context))
+        answers = list(await judge.consult(questions, context))
         if len(answers) == len(questions):
             return answers
         fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"

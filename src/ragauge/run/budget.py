@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from datetime import date
-from typing import Any
 
 from ragauge.errors import BadParameter
-from ragauge.judges.base import ForecastingJudge, Judge
+from ragauge.judges.base import JudgeBase
 from ragauge.report.wording import dollars as price
 from ragauge.types import Call, TotalUsage
 
@@ -18,24 +17,24 @@ class Stopped(Exception):
     """Raised when a question is not answered because the run must end; the message is the reason."""
 
 
-def _leaf_judges(judges: Iterable[Judge]) -> Iterator[Judge]:
+def _leaf_judges(judges: Iterable[JudgeBase]) -> Iterator[JudgeBase]:
     """The judges, with the members of composite ones in their place."""
     for judge in judges:
-        yield from _leaf_judges(judge.members) if hasattr(judge, "members") else [judge]
+        yield from _leaf_judges(judge.members) if judge.members else [judge]
 
 
-def price_dates(judges: Iterable[Judge]) -> set[date]:
+def price_dates(judges: Iterable[JudgeBase]) -> set[date]:
     """The days of the tables that the prices of the judges' models are from."""
-    prices: Iterator[Any] = (getattr(judge, "price", None) for judge in _leaf_judges(judges))
-    return {price.dated for price in prices if getattr(price, "dated", None)}
+    prices = [judge.price for judge in _leaf_judges(judges)]
+    return {price.dated for price in prices if price and price.dated}
 
 
-def check_priced(judges: Iterable[Judge], limit: float | None) -> None:
+def check_priced(judges: Iterable[JudgeBase], limit: float | None) -> None:
     """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
     if limit is None:
         return
     for judge in _leaf_judges(judges):
-        if isinstance(judge, ForecastingJudge) and getattr(judge, "price", None) is None:
+        if judge.is_paid and judge.price is None:
             raise unpriced(str(judge.identity))
 
 

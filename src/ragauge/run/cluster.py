@@ -26,7 +26,6 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, StoreError, UsageError
 from ragauge.host import disable_telemetry, optional
-from ragauge.judges.base import notes_of, share_tempo
 from ragauge.judges.onnx import processors
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
@@ -308,7 +307,7 @@ class Worker:
         assert scorer.settings
         assert scorer.store
         for judge in scorer.router.unique():
-            share_tempo(judge, self._workers)
+            judge.share_tempo(self._workers)
         return scorer
 
     async def ready(self) -> RagaugeError | None:
@@ -362,7 +361,7 @@ class Worker:
 
     async def notes(self) -> list[str]:
         """What the judges have to say about their work."""
-        return [note for judge in self._scorer.router.unique() for note in notes_of(judge)]
+        return [note for judge in self._scorer.router.unique() for note in judge.notes()]
 
 
 #: Seconds after which a lease that nobody asks about any more is free again, and those between two requests for money.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from ragauge.judges.base import ExpectedCall, ForecastingJudge, JudgeLike
+from ragauge.judges.base import ExpectedCall, JudgeLike
 from ragauge.judges.embedded import decompose
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
@@ -142,7 +142,7 @@ class PlanCounter:
                 asked[need].add(question)
             known = self._dispatcher.known(self._dispatcher.keys(questions))
             for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, known)):
-                calls += judge.expect(group) if judge is not None and isinstance(judge, ForecastingJudge) else ()
+                calls += judge.expect(group) if judge else ()
             rounds.advance({q: known.get(q) or Judgment(q, _guess(q), GUESS, "") for q in questions})
         self.plan.samples += 1
         for metric in self._metrics:

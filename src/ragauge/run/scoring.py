@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 import msgspec
 
 from ragauge.errors import RunFailed, UsageError
-from ragauge.judges.base import notes_of
 from ragauge.metrics.base import DatasetMetric
 from ragauge.needs.base import EvidenceTable, Need, Rounds
 from ragauge.report.wording import dollars
@@ -151,7 +150,7 @@ class Evaluation:
         record.seconds = round(time.monotonic() - self._start, 3)
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
-        record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in notes_of(judge)))
+        record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in judge.notes()))
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         for name, value in found.fields().items():
             setattr(record, name, value)
@@ -166,7 +165,7 @@ def concurrency(dispatcher: Dispatcher) -> int:
     """How many samples are judged at once; few under a limit on the cost, so that few are left half done."""
     if dispatcher.budget.limit is not None:
         return MIN_CONCURRENCY
-    return max(MIN_CONCURRENCY, *(getattr(judge, "by_sample", 0) for judge in dispatcher.router.unique()))
+    return max(MIN_CONCURRENCY, *(judge.by_sample for judge in dispatcher.router.unique()))
 
 
 async def score_sample(

@@ -15,7 +15,7 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only
-from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge
+from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge, adapted
 from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Panel, Repeat
 from ragauge.metrics.registry import split_specs
 
@@ -257,7 +257,7 @@ def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
     if len(made) < 2:
         raise BadParameter(f"cascade({names}) needs at least two judges, the cheapest first: cascade(embedded,JUDGE)")
     if threshold is None:
-        threshold = getattr(made[0], "threshold", None)
+        threshold = adapted(made[0]).threshold
     if threshold is None:
         raise BadParameter(
             f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "

@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ragauge.host import LazyModule
+from ragauge.judges.base import JudgeBase
 from ragauge.judges.embedded.encoder import Encoder, Floats, Logits, encoder, fingerprint
 from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
 from ragauge.judges.embedded.lexical import (
@@ -378,7 +379,7 @@ def relevance(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
     return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}
 
 
-class EmbeddedJudge:
+class EmbeddedJudge(JudgeBase):
     """Decomposes texts by rules; judges entailment (three-way), relevance and toxicity by a small model and by words.
 
     It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts,
@@ -391,6 +392,7 @@ class EmbeddedJudge:
     depends on it.
     """
 
+    answers: frozenset[str] = frozenset()
     threshold = MappingProxyType({"entail": 0.96})
     batch = 128  # questions at once: claims about one passage are read together
 

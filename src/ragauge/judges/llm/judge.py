@@ -338,6 +338,7 @@ class LLMJudge(ContextJudge):
     """
 
     answers = frozenset(KINDS)
+    is_paid = True
 
     def __init__(
         self,
@@ -353,6 +354,7 @@ class LLMJudge(ContextJudge):
         if pack not in ("together", "alone"):
             raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
         self._client = ModelClient(transport, price)
+        self.price = price
         self.tempo = tempo or CallTempo()
         self.by_sample = width
         self._set(PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle()))
@@ -371,11 +373,6 @@ class LLMJudge(ContextJudge):
         style = msgspec.structs.replace(policy.style, shuffle=seed + (policy.style.shuffle or 0))
         made._set(msgspec.structs.replace(policy, style=style))
         return made
-
-    @property
-    def price(self) -> Price | None:
-        """What its calls cost; None where that is not known."""
-        return self._client.price
 
     @property
     def ended(self) -> Failure | None:

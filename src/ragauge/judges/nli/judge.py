@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import msgspec
 
 from ragauge.host import LazyModule
+from ragauge.judges.base import JudgeBase
 from ragauge.judges.embedded.statements import is_fragment
 from ragauge.judges.windows import group_units
 from ragauge.questions import Entail, Question, topic
@@ -372,7 +373,7 @@ def disagreement(card: ModelCard, windows: Sequence[ClassProbabilities]) -> str 
     )
 
 
-class NliJudge:
+class NliJudge(JudgeBase):
     """Answers entailment questions with a published model; no other kind.
 
     The chunks together are one premise, and each chunk is scored by itself for its own label. A premise longer than the
@@ -380,6 +381,7 @@ class NliJudge:
     opens the model, at the first question. settings: what else can change an answer, such as the dtype.
     """
 
+    answers: frozenset[str] = frozenset()
     batch = 512
 
     def __init__(

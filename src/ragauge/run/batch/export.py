@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import RagaugeError
-from ragauge.judges.base import Judge, JudgeRouter, NullContext, RunContext
+from ragauge.judges.base import Judge, JudgeBase, JudgeRouter, NullContext, RunContext
 from ragauge.judges.llm import pricing, prompts
 from ragauge.judges.llm.judge import PackingPolicy
 from ragauge.judges.llm.messages import Prompt, TokenUsage
@@ -98,7 +98,7 @@ async def _walk(task: Prepared, wave: _ExportRound, progress: Callable[[int], No
                 progress(done)
 
 
-class DeferredJudge:
+class DeferredJudge(JudgeBase):
     """Answers no question: each is written into a request, and is PENDING until the result is in the store.
 
     It has the identity of the LLM judge that it stands in for, so that a store treats answers from a batch and live

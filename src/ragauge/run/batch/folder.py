@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
-from ragauge.judges.base import Judge, JudgeRouter
+from ragauge.judges.base import Judge, JudgeRouter, adapted
 from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style
 from ragauge.judges.llm.packing import pack_limits
 from ragauge.judges.llm.pricing import Price, batch_factor, price_of
@@ -121,13 +121,13 @@ def member_router(specs: Mapping[str, str]) -> tuple[dict[str, Judge], dict[str,
 
 def member_of(spec: str) -> BatchMember | None:
     """The model of a spec; None where the judge is none, and answers at once."""
-    judge: Any = load_judge(spec)
+    judge = adapted(load_judge(spec))
     if isinstance(judge, LLMJudge) and not spec.startswith("python:"):
         asked = parse_llm_spec(spec)
         if asked.provider.protocol not in LIMITS:
             raise BadParameter(f"{spec} cannot be asked in a batch; judge with it in a run")
         return BatchMember(spec, judge.identity, asked)
-    if hasattr(judge, "members"):
+    if judge.members:
         raise BadParameter(f"{spec} is made of judges; batch each of them by itself, then run {spec}: it asks nothing")
     if isinstance(judge, LLMJudge):
         raise BadParameter(f"{spec} cannot be asked in a batch; judge with it in a run, or name a provider/model")
