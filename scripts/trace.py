@@ -1,10 +1,11 @@
 """What one sample crosses on its way from the reader to the report: files, functions and depth of ragauge's own code.
 
-    python scripts/trace.py [--list]
+    python scripts/trace.py [--judge function|embedded|llm] [--list]
 
-Runs one sample through `ragauge run` with a judge of two functions and one metric, keeping nothing, and counts which
-functions of the package are entered, apart from those that run while modules are imported, which are counted by
-themselves. Lambdas and comprehensions belong to the function they stand in.
+Runs one sample through `ragauge run` with one metric, keeping nothing, and counts which functions of the package are
+entered, apart from those that run while modules are imported, which are counted by themselves. Lambdas and
+comprehensions belong to the function they stand in. The judge is one of two functions, the embedded one, or a model
+behind the stub server of the tests. "changes": how often a function is entered after one of another file.
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import NamedTuple
 
 import ragauge
 
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = str(Path(ragauge.__file__).parent) + os.sep
 
 JUDGE = """
@@ -46,11 +50,16 @@ SAMPLE = {
 
 
 class Trace(NamedTuple):
-    """What was entered. functions: pairs of file and name. deepest: the calls of the deepest stack, innermost first."""
+    """What was entered.
+
+    functions: pairs of file and name. deepest: the calls of the deepest stack, innermost first. entered: the file of
+    each call, without repetitions in a row.
+    """
 
     functions: set[tuple[str, str]]
     imported: set[tuple[str, str]]
     deepest: list[str]
+    entered: list[str]
 
     @property
     def files(self) -> set[str]:
@@ -60,7 +69,7 @@ class Trace(NamedTuple):
 
 class _Tracer:
     def __init__(self) -> None:
-        self.trace = Trace(set(), set(), [])
+        self.trace = Trace(set(), set(), [], [])
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
         if event != "call" or not _is_function(frame):
@@ -73,8 +82,12 @@ class _Tracer:
             caller = caller.f_back  # type: ignore[assignment]
         entered = self.trace.imported if importing else self.trace.functions
         entered.add((_file(frame), frame.f_code.co_qualname))
-        if not importing and len(stack) > len(self.trace.deepest):
+        if importing:
+            return
+        if len(stack) > len(self.trace.deepest):
             self.trace.deepest[:] = stack
+        if self.trace.entered[-1:] != [_file(frame)]:
+            self.trace.entered.append(_file(frame))
 
 
 def _is_ours(frame: FrameType) -> bool:
@@ -89,7 +102,21 @@ def _file(frame: FrameType) -> str:
     return frame.f_code.co_filename.removeprefix(PACKAGE)
 
 
-def traced() -> Trace:
+@contextmanager
+def spec_of(judge: str) -> Iterator[str]:
+    """The spec of a judge by its name; that of a model while its server runs."""
+    if judge != "llm":
+        yield {"function": "python:traced_judge:judge"}.get(judge, judge)
+        return
+    sys.path.insert(0, str(ROOT))
+    from tests.llm.stub.process import StubServer
+
+    os.environ["OPENAI_API_KEY"] = "none"
+    with StubServer() as stub:
+        yield f"openai/gpt-4o-mini?base_url={stub.url}"
+
+
+def traced(spec: str) -> Trace:
     """One sample through the command."""
     from ragauge.cli import main
 
@@ -102,7 +129,7 @@ def traced() -> Trace:
         threading.setprofile(tracer)
         sys.setprofile(tracer)
         try:
-            main(["run", "one.jsonl", "-j", "python:traced_judge:judge", "-m", "faithfulness", "--no-store"])
+            main(["run", "one.jsonl", "-j", spec, "-m", "faithfulness", "--no-store"])
         except SystemExit as end:
             if end.code:
                 raise
@@ -117,11 +144,14 @@ def traced() -> Trace:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="What one sample crosses.")
     parser.add_argument("--list", action="store_true", help="List the functions by file, and the deepest stack.")
-    listed = parser.parse_args().list
-    trace = traced()
-    print(f"files {len(trace.files)}, functions {len(trace.functions)}, depth {len(trace.deepest)}")
+    parser.add_argument("--judge", choices=["function", "embedded", "llm"], default="function", help="What is asked.")
+    given = parser.parse_args()
+    with spec_of(given.judge) as spec:
+        trace = traced(spec)
+    counts = f"files {len(trace.files)}, functions {len(trace.functions)}, depth {len(trace.deepest)}"
+    print(f"{counts}, changes {len(trace.entered)}")
     print(f"while importing: functions {len(trace.imported)}")
-    if listed:
+    if given.list:
         for file, count in Counter(file for file, _ in trace.functions).most_common():
             print(f"{count:4} {file}: {', '.join(sorted(name for each, name in trace.functions if each == file))}")
         print("\n".join(trace.deepest))
