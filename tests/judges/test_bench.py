@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -145,9 +146,13 @@ def test_a_judge_of_ones_own_has_defaults_for_what_it_lacks() -> None:
     assert adapted(judge) is judge
 
 
-async def test_a_judge_of_ones_own_is_entered_and_left() -> None:
+def test_a_judge_of_ones_own_is_entered_and_left() -> None:
     """An asynchronous context manager is entered and left as the judge that it is."""
     own = Own()
-    async with adapted(own) as judge:
-        assert await judge.consult([Decompose("t")], NullContext()) == [Failure("awake")]
+
+    async def asked() -> Sequence[Answer | Failure]:
+        async with adapted(own) as judge:
+            return await judge.consult([Decompose("t")], NullContext())
+
+    assert asyncio.run(asked()) == [Failure("awake")]
     assert own.entered == 0
