@@ -43,9 +43,14 @@ class Recorder(HttpTransport):
         super().__init__(*parse_llm_spec(f"openai/{MODEL}", base_url=given.url, concurrency=given.width))
         self.exchanges: Exchanges = {}
 
+    @property
+    def session(self) -> Any:
+        """Itself, in place of the session."""
+        return self
+
     async def exchange(self, method: str, path: str, data: Any = None, *args: Any, **options: Any) -> Reply:
         """Keep the body of the request with the reply."""
-        reply = self.exchanges[data] = await super().exchange(method, path, data, *args, **options)
+        reply = self.exchanges[data] = await super().session.exchange(method, path, data, *args, **options)
         return reply
 
 

@@ -10,7 +10,7 @@ from tests.llm.stub import oracle
 from tests.llm.stub.asks import Ask
 
 from ragauge.judges.base import NullContext
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Transport
 from ragauge.questions import Question
 from ragauge.types import Call, Failure
 
@@ -33,7 +33,7 @@ def failing(reason: str, *, fatal: bool = False) -> CallFailed:
     return CallFailed(Failure(reason, f"{reason}, says the server"), fatal=fatal)
 
 
-class Model:
+class Model(Transport):
     """A transport whose replies are those of `replies`, given the prompt. prompts: all that it was sent."""
 
     name = "model"
@@ -51,7 +51,7 @@ class Model:
     async def __aexit__(self, *exc: object) -> None:
         self.closed += 1
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    async def send(self, prompt: Prompt) -> Completion:
         """What `replies` says."""
         self.prompts.append(prompt)
         await asyncio.sleep(0)

@@ -35,7 +35,7 @@ def _complete(
 
     async def main() -> tuple[list[Any], list[Request], HttpTransport]:
         async with kit.serving(script, latency) as server, _transport(spec, server.url, **more) as transport:
-            ended = await asyncio.gather(*(transport.complete(PROMPT) for _ in range(calls)), return_exceptions=True)
+            ended = await asyncio.gather(*(transport.send(PROMPT) for _ in range(calls)), return_exceptions=True)
             return ended, server.requests, transport
 
     return asyncio.run(main())
@@ -77,7 +77,7 @@ def test_a_call_to_azure(kit: Kit, version: str, path: str) -> None:
         async with kit.serving(lambda number, request: kit.reply()) as server:
             environment = {"AZURE_OPENAI_ENDPOINT": server.url.removesuffix("/v1"), "OPENAI_API_VERSION": version}
             async with _transport("azure/my model", environment={**KEYS, **environment}) as transport:
-                await transport.complete(PROMPT)
+                await transport.send(PROMPT)
             return server.requests[0].path, server.requests[0].headers["api-key"]
 
     assert asyncio.run(main()) == (path, KEY)
@@ -129,7 +129,7 @@ def _side_by_side(kit: Kit, spec: str, calls: int) -> int:
     async def main() -> int:
         async with kit.serving(lambda number, request: kit.reply(), 0.01) as server:
             async with _transport(spec, server.url) as transport:
-                await asyncio.gather(*(transport.complete(PROMPT) for _ in range(calls)))
+                await asyncio.gather(*(transport.send(PROMPT) for _ in range(calls)))
             return server.most
 
     return asyncio.run(main())
@@ -238,7 +238,7 @@ def test_a_server_that_is_not_there() -> None:
 
     async def main() -> None:
         async with _transport("openai/m", f"http://127.0.0.1:{port}/v1") as transport:
-            await transport.complete(PROMPT)
+            await transport.send(PROMPT)
 
     with pytest.raises(CallFailed, match=f"unreachable: openai/m at 127.0.0.1:{port}: ClientConnector") as failed:
         asyncio.run(main())
@@ -275,10 +275,10 @@ def test_entering_is_counted(kit: Kit) -> None:
     async def main(transport: HttpTransport) -> int:
         async with transport:
             async with transport:
-                await transport.complete(PROMPT)
-            await transport.complete(PROMPT)
+                await transport.send(PROMPT)
+            await transport.send(PROMPT)
         with pytest.raises(UsageError, match="is not open"):
-            await transport.complete(PROMPT)
+            await transport.send(PROMPT)
         return len(asyncio.all_tasks())
 
     async def served() -> None:
@@ -299,9 +299,9 @@ def test_after_leaving_a_refused_key_may_be_another(kit: Kit) -> None:
             transport = _transport("openai/m", server.url)
             async with transport:
                 with pytest.raises(CallFailed):
-                    await transport.complete(PROMPT)
+                    await transport.send(PROMPT)
             async with transport:
-                return await transport.complete(PROMPT)
+                return await transport.send(PROMPT)
 
     assert isinstance(asyncio.run(main()), Completion)
 
@@ -312,7 +312,7 @@ def test_cancelled_calls_end_at_once(kit: Kit) -> None:
     async def main() -> None:
         serving = kit.serving(lambda number, request: "stall")
         async with serving as server, _transport("openai/m?concurrency=2", server.url) as transport:
-            calls = [asyncio.create_task(transport.complete(PROMPT)) for _ in range(5)]
+            calls = [asyncio.create_task(transport.send(PROMPT)) for _ in range(5)]
             await asyncio.sleep(0.05)
             for call in calls:
                 call.cancel()

@@ -28,7 +28,7 @@ def complete(transport: FunctionTransport, times: int = 1) -> list[Completion | 
 
     async def one() -> Completion | Failure:
         try:
-            return await transport.complete(PROMPT)
+            return await transport.send(PROMPT)
         except CallFailed as failed:
             return failed.failure
 
@@ -187,7 +187,7 @@ def test_cancelling_does_not_wait_for_threads() -> None:
     async def ends_before_it_returns() -> bool:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05), FunctionTransport(blocks) as transport:
-                await transport.complete(PROMPT)
+                await transport.send(PROMPT)
         before = not returned.is_set()
         release.set()
         return before
@@ -202,7 +202,7 @@ from ragauge.judges.llm.adapters import FunctionTransport
 def blocks(messages): time.sleep(600)
 async def main():
     async with FunctionTransport(blocks) as transport:
-        await asyncio.wait_for(transport.complete(Prompt("", "{}", {})), 0.1)
+        await asyncio.wait_for(transport.send(Prompt("", "{}", {})), 0.1)
 asyncio.run(main())
 """
 

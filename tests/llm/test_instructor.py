@@ -104,7 +104,7 @@ def complete(client: Any, **options: Any) -> Completion | Failure:
     async def completed() -> Completion | Failure:
         async with InstructorTransport(client, **options) as transport:
             try:
-                return await transport.complete(PROMPT)
+                return await transport.send(PROMPT)
             except CallFailed as failed:
                 return failed.failure
 

@@ -85,7 +85,7 @@ def test_what_is_missing_to_begin_is_reported() -> None:
     """A missing key ends a run before it begins; a judge that is only asked has it as a failure."""
 
     class Keyless(Model):
-        async def __aenter__(self) -> Model:
+        async def __aenter__(self) -> Keyless:
             raise UsageError("set MODEL_API_KEY to your key")
 
     async def entered() -> None:

@@ -123,7 +123,7 @@ def test_cancellation_passes_and_is_recorded() -> None:
     till = Till()
 
     class Slow(Model):
-        async def complete(self, prompt: Prompt) -> Completion:
+        async def send(self, prompt: Prompt) -> Completion:
             self.prompts.append(prompt)
             await asyncio.sleep(3600)
             raise AssertionError

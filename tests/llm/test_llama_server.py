@@ -89,7 +89,7 @@ def _completions(url: str, asked: Prompt, **options: Any) -> list[str]:
                 "llamacpp/random", base_url=url, temperature=1.0, seed=seed, max_tokens=4000, **options
             )
             async with HttpTransport(*spec, {}) as transport:
-                output.append((await transport.complete(asked)).text)
+                output.append((await transport.send(asked)).text)
         return output
 
     return asyncio.run(main())

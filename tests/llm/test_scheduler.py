@@ -50,10 +50,10 @@ def _failing(times: int, reason: str = "server_error", **more: Any) -> Callable[
 def test_calls_are_tried_again(reason: str, most: int) -> None:
     """A call is tried again so often, more often where it was throttled by rate, and then fails with the reason."""
     scheduler = _scheduler()
-    assert asyncio.run(scheduler.run(_failing(most, reason))) == "answer"
+    assert asyncio.run(scheduler.scheduled(_failing(most, reason))) == "answer"
     assert scheduler.retries == {reason: most}
     with pytest.raises(CallFailed) as failed:
-        asyncio.run(_scheduler().run(_failing(most + 1, reason)))
+        asyncio.run(_scheduler().scheduled(_failing(most + 1, reason)))
     assert failed.value.failure == Failure(reason, f"it was {reason} (tried {most + 1} times)")
     assert not failed.value.fatal
 
@@ -65,7 +65,7 @@ def test_a_waiting_call_holds_no_slot() -> None:
         scheduler, done = _scheduler(ConcurrencyLimiter(fixed=1)), []
 
         async def call(attempt: Callable[[], Awaitable[str]], name: str) -> None:
-            await scheduler.run(attempt)
+            await scheduler.scheduled(attempt)
             done.append(name)
 
         await asyncio.gather(call(_failing(1, wait=0.05), "troubled"), call(_failing(0), "other"))
@@ -80,7 +80,7 @@ def test_a_wait_about_rate_holds_all_calls() -> None:
         clock = Clock()
         scheduler = _scheduler(rate=RateLimiter(None, None, clock))
         with pytest.raises(TimeoutError):
-            asyncio.run(asyncio.wait_for(scheduler.run(_failing(1, reason, wait=30)), 0.01))
+            asyncio.run(asyncio.wait_for(scheduler.scheduled(_failing(1, reason, wait=30)), 0.01))
         assert scheduler.rate.hold_remaining() == (30 if held else 0)
 
 
@@ -89,7 +89,7 @@ def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
     scheduler = _scheduler()
     for attempt in (_failing(1, "rate_limited", wait=3600), _failing(0)):
         with pytest.raises(CallFailed, match="asks to wait 3600 s") as failed:
-            asyncio.run(scheduler.run(attempt))
+            asyncio.run(scheduler.scheduled(attempt))
         assert failed.value.fatal
 
 
@@ -97,12 +97,12 @@ def test_a_server_that_nobody_reaches_ends_the_run() -> None:
     """Where no call was ever answered, one that is unreachable to the last try is fatal; else it fails alone."""
     scheduler = _scheduler()
     with pytest.raises(CallFailed) as failed:
-        asyncio.run(scheduler.run(_failing(99, "unreachable")))
+        asyncio.run(scheduler.scheduled(_failing(99, "unreachable")))
     assert failed.value.fatal
     scheduler.restart()
-    assert asyncio.run(scheduler.run(_failing(0))) == "answer"
+    assert asyncio.run(scheduler.scheduled(_failing(0))) == "answer"
     with pytest.raises(CallFailed) as failed:
-        asyncio.run(scheduler.run(_failing(99, "unreachable")))
+        asyncio.run(scheduler.scheduled(_failing(99, "unreachable")))
     assert not failed.value.fatal
 
 
@@ -110,13 +110,13 @@ def test_a_server_that_nobody_reaches_ends_the_run() -> None:
 def test_a_server_that_stops_answering_ends_the_run(reason: str) -> None:
     """Three calls in a row without a word of the server end all others; any word in between, and one counts anew."""
     scheduler = _scheduler()
-    assert asyncio.run(scheduler.run(_failing(0))) == "answer"
+    assert asyncio.run(scheduler.scheduled(_failing(0))) == "answer"
     reported: list[CallFailed] = []
 
     def fail(reason: str, times: int) -> None:
         for _ in range(times):
             with pytest.raises(CallFailed) as failed:
-                asyncio.run(scheduler.run(_failing(99, reason)))
+                asyncio.run(scheduler.scheduled(_failing(99, reason)))
             reported.append(failed.value)
 
     fail(reason, 2)
@@ -145,7 +145,7 @@ def test_after_the_end_calls_fail_at_once() -> None:
             scheduler.stop(Failure("quota"))
             raise CallFailed(Failure("quota"), fatal=True)
 
-        return await asyncio.gather(*(scheduler.run(attempt) for _ in range(5)), return_exceptions=True), attempts
+        return await asyncio.gather(*(scheduler.scheduled(attempt) for _ in range(5)), return_exceptions=True), attempts
 
     ended, attempts = asyncio.run(main())
     assert attempts == 1
@@ -163,7 +163,7 @@ def test_a_stalled_call_is_tried_again() -> None:
     scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
 
     async def main() -> None:
-        call = asyncio.create_task(scheduler.run(_forever))
+        call = asyncio.create_task(scheduler.scheduled(_forever))
         while not call.done():
             await asyncio.sleep(0.001)
             clock.now += 200
@@ -184,7 +184,7 @@ def test_the_clock_starts_when_a_call_is_sent() -> None:
 
     async def main() -> Any:
         await scheduler.concurrency.acquire()
-        call = asyncio.create_task(scheduler.run(_failing(0)))
+        call = asyncio.create_task(scheduler.scheduled(_failing(0)))
         await asyncio.sleep(0)
         clock.now += 1000
         scheduler.stalls.check()
@@ -202,7 +202,7 @@ def test_cancellation_from_outside_is_passed_on(stalled: bool) -> None:
     scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
 
     async def main() -> None:
-        call = asyncio.create_task(scheduler.run(_forever))
+        call = asyncio.create_task(scheduler.scheduled(_forever))
         await asyncio.sleep(0.001)
         if stalled:
             clock.now += 200
@@ -224,7 +224,7 @@ def test_a_timeout_around_a_call_works() -> None:
     async def main() -> None:
         async with asyncio.timeout(0.05):
             call = asyncio.create_task(_stall())
-            await scheduler.run(_forever)
+            await scheduler.scheduled(_forever)
             await call
 
     async def _stall() -> None:
@@ -245,7 +245,7 @@ def test_an_exception_of_the_attempt_is_passed_on() -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(scheduler.run(broken))
+        asyncio.run(scheduler.scheduled(broken))
     assert scheduler.concurrency.busy == 0
 
 

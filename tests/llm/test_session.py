@@ -95,7 +95,7 @@ def _complete(*replies: Reply, spec: str = "openai/m", **options: Any) -> tuple[
             transport = HttpTransport(*parse_llm_spec(spec, base_url=url, **options), KEYS)
             async with transport, asyncio.timeout(20):
                 try:
-                    return await transport.complete(PROMPT), transport
+                    return await transport.send(PROMPT), transport
                 except CallFailed as failed:
                     return failed, transport
 
@@ -162,7 +162,7 @@ def test_redirects_on_the_same_server_are_followed(kit: Kit) -> None:
             kit.serving(script) as server,
             HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport,
         ):
-            return await transport.complete(PROMPT), server.requests
+            return await transport.send(PROMPT), server.requests
 
     hops = 5
     reply, requests = asyncio.run(main())
@@ -186,7 +186,7 @@ def test_redirects_to_another_server_are_refused(kit: Kit) -> None:
             HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport,
         ):
             with pytest.raises(CallFailed) as failed:
-                await transport.complete(PROMPT)
+                await transport.send(PROMPT)
             assert (len(server.requests), other.requests) == (1, [])
             return failed.value, server.url.removesuffix("/v1"), other.url.removesuffix("/v1")
 
@@ -247,9 +247,9 @@ def test_a_rate_limit_that_lasts_for_ever_ends_all_calls(kit: Kit, what: str) ->
     async def main() -> None:
         async with kit.serving(lambda number, request: (200, headers, CHAT % b"fine")) as server:
             async with HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport:
-                await transport.complete(PROMPT)
+                await transport.send(PROMPT)
                 async with asyncio.timeout(10):
-                    ended = await asyncio.gather(transport.complete(PROMPT), return_exceptions=True)
+                    ended = await asyncio.gather(transport.send(PROMPT), return_exceptions=True)
                 assert isinstance(ended[0], CallFailed)
                 assert (ended[0].fatal, ended[0].sent) == (True, False)
                 assert ended[0].failure.reason == "rate_limited"
@@ -269,7 +269,7 @@ def test_calls_that_wait_end_with_the_run(kit: Kit) -> None:
             HttpTransport(*parse_llm_spec("openai/m?concurrency=1", base_url=server.url), KEYS) as transport,
             asyncio.timeout(20),
         ):
-            calls = (transport.complete(PROMPT) for _ in script)
+            calls = (transport.send(PROMPT) for _ in script)
             return await asyncio.gather(*calls, return_exceptions=True)
 
     assert [one.failure.reason for one in asyncio.run(main())] == ["unauthorized"] * 2
@@ -285,7 +285,7 @@ def test_a_long_wait_is_announced(kit: Kit, caplog: pytest.LogCaptureFixture, mo
             kit.serving(lambda number, request: script[number]) as server,
             HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport,
         ):
-            await transport.complete(PROMPT)
+            await transport.send(PROMPT)
             return transport.notes()
 
     notes = asyncio.run(main())

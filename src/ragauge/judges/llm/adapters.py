@@ -17,7 +17,7 @@ import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.judges.function import Fingerprint, fingerprint
-from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, usage_of
+from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, Transport, usage_of
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.protocols import anthropic_usage
 from ragauge.judges.llm.transport.session import call_failed, fault_of, is_transient
@@ -34,7 +34,7 @@ class _TransientFailure(CallFailed):
     """A call that failed, and may succeed when it is repeated."""
 
 
-class _CallerTransport:
+class _CallerTransport(Transport):
     """Calls `function`, at most `concurrency` times concurrently.
 
     A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after PAUSE
@@ -120,7 +120,7 @@ class FunctionTransport(_CallerTransport):
         """That the function needs a name for its answers to be reused, where it does."""
         return self._notes
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    async def send(self, prompt: Prompt) -> Completion:
         """The function's reply. Raises CallFailed."""
         try:
             reply = await self._called(prompt.messages)
@@ -182,7 +182,7 @@ class InstructorTransport(_CallerTransport):
         self.name = f"{client.provider.value}/{model}"
         self.settings = _settings(client, options)
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    async def send(self, prompt: Prompt) -> Completion:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
         reply: Completion = await self._called(prompt)
         return reply

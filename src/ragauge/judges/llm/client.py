@@ -85,7 +85,7 @@ class ModelClient:
     async def send(self, prompt: Prompt) -> Completion:
         """The reply to a prompt. Raises CallFailed, whatever goes wrong."""
         try:
-            return await self.transport.complete(prompt)
+            return await self.transport.send(prompt)
         except CallFailed as failed:
             if failed.fatal:
                 self.ended = failed.failure
@@ -118,7 +118,7 @@ class ModelClient:
                     f"none of {self._malformed} replies holds a JSON object with the answers that were asked for; the "
                     f"last begins {completion.text[:60]!r}; choose a model that can write JSON",
                 )
-                getattr(self.transport, "stop", lambda _: None)(self.ended)
+                self.transport.stop(self.ended)
 
     def truncation_failure(self, prompt: Prompt, completion: Completion) -> Failure | None:
         """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.

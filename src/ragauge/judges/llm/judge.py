@@ -383,7 +383,7 @@ class LLMJudge(ContextJudge):
         """The transport's notes on its calls, the day of their prices, the number of calls whose tokens are estimated,
         and the version of changed prompts."""
         name, style = self.identity.name, self._limits.initial.style
-        notes = [*getattr(self._client.transport, "notes", list[str])()]
+        notes = [*self._client.transport.notes()]
         if self._client.priced and self.price and self.price.dated:
             notes.append(f"{name}: prices of {self.price.dated}.")
         if self._client.estimated:
@@ -395,7 +395,7 @@ class LLMJudge(ContextJudge):
 
     def share_tempo(self, processes: int) -> None:
         """Use 1 / `processes` of the requests and tokens per minute."""
-        getattr(self._client.transport, "share_tempo", lambda _: None)(processes)
+        self._client.transport.share_tempo(processes)
 
     async def __aenter__(self) -> Self:
         """Open the client, unless it is open; what was learned about the model's window is forgotten.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
 import msgspec
 
@@ -139,29 +141,37 @@ class CallTempo(msgspec.Struct, frozen=True):
         return max(busy, interval, share)
 
 
-class Transport(Protocol):
-    """Sends prompts to a model and returns its replies.
+class Transport(ABC):
+    """Sends prompts to a model and returns its replies. It is entered before the first call and left after the last.
 
-    name: of the model, as in "openai/gpt-4o-mini". settings: what else can change a reply, such as
-    ("temperature", "0").
-    It is entered before the first call and left after the last; `complete` itself limits how many calls are in flight.
-    It may have `notes()` on how its calls went, `share_tempo(processes)`, to keep to a part of its limits, and
-    `stop(failure)`, after which calls that were not sent yet fail with this, until it is reopened.
+    Attributes:
+        name: of the model, as in "openai/gpt-4o-mini".
+        settings: what else can change a reply, such as ("temperature", "0").
     """
 
-    @property
-    def name(self) -> str:
-        """The model."""
+    name: str
+    settings: tuple[tuple[str, str], ...]
 
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """What else can change a reply."""
-
-    async def __aenter__(self) -> Transport:
+    async def __aenter__(self) -> Self:
         """Open what it needs. Raises UsageError where something is missing, such as a key."""
+        return self
 
+    @abstractmethod
     async def __aexit__(self, *exc: object) -> None:
         """Close it."""
 
-    async def complete(self, prompt: Prompt) -> Completion:
-        """The reply to a prompt. Raises CallFailed."""
+    @abstractmethod
+    async def send(self, prompt: Prompt) -> Completion:
+        """The reply to a prompt; limits by itself how many calls are in flight. Raises CallFailed."""
+
+    def stop(self, failure: Failure) -> None:
+        """Let calls that were not sent yet fail with this, until it is reopened."""
+        return
+
+    def notes(self) -> Sequence[str]:
+        """Sentences on how its calls went."""
+        return ()
+
+    def share_tempo(self, processes: int) -> None:
+        """Keep to one part of its limits, for as many processes."""
+        return

@@ -309,7 +309,7 @@ class Batches(ABC):
         for attempt in range(MAX_ATTEMPTS):
             last = attempt == MAX_ATTEMPTS - 1
             try:
-                reply = await self._transport.exchange(
+                reply = await self._transport.session.exchange(
                     method, path, data, headers, into=into, max_bytes=max_bytes, timeout=timeout
                 )
             except ReplyError as error:

@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ragauge.errors import UsageError
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Transport
 from ragauge.judges.llm.providers import LLMOptions, Protocol, Provider
 from ragauge.judges.llm.transport import clouds, protocols
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
@@ -26,7 +26,6 @@ from ragauge.judges.llm.transport.scheduler import (
 )
 from ragauge.judges.llm.transport.session import (
     THROTTLED,
-    Body,
     Fault,
     Reply,
     ReplyError,
@@ -41,7 +40,7 @@ from ragauge.types import Failure
 from ragauge.version import VERSION
 
 if TYPE_CHECKING:
-    from yarl import URL
+    pass
 
 
 class WireProtocol(NamedTuple):
@@ -61,8 +60,11 @@ PROTOCOLS: dict[Protocol, WireProtocol] = {
 }
 
 
-class HttpTransport:
-    """Carries prompts to a model over HTTP.
+class HttpTransport(Transport):
+    """Carries prompts to a model over HTTP: a call is sent, scheduled, attempted and exchanged.
+
+    `send` has the scheduler make attempts at a call, each in its turn, until one has a reply or none can; an attempt is
+    `_exchanged` for a reply, over the session and in the provider's protocol.
 
     name: "provider/model". settings: what else can change a reply. retries: how often calls were tried again since it
     was opened, by reason. protocol: by default that of the provider.
@@ -79,9 +81,11 @@ class HttpTransport:
         self._provider, self._model, self._options, self._environment = provider, model, options, environment
         self._protocol = protocol or PROTOCOLS[provider.protocol]
         self._path = self._protocol.path.format(model=quote(model, safe=""))
+        self.name = f"{provider.name}/{model}"
         self._features = initial_features(provider, model, options)
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
+        self.settings = self._settings()
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
         self._scheduler = RetryScheduler(
             ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
@@ -94,15 +98,8 @@ class HttpTransport:
         self._session: Session | None = None
         self._sign: clouds.Signer | None = None
         self._watcher: asyncio.Task[None] | None = None
-        self._urls: dict[str, URL] = {}
 
-    @property
-    def name(self) -> str:
-        """The model, as "provider/model"."""
-        return f"{self._provider.name}/{self._model}"
-
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
+    def _settings(self) -> tuple[tuple[str, str], ...]:
         """What else can change a reply: sampling options, and a server other than the provider's own."""
         options = self._options
         values = {
@@ -145,7 +142,8 @@ class HttpTransport:
             if (self._key or self._sign) and not encrypted and not self._warning:
                 self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
                 LOG.warning(self._warning)
-            self._session = Session(self._server, base, self._headers(), self._options.max_reply_bytes)
+            max_bytes = self._options.max_reply_bytes
+            self._session = Session(self._server, *self._address(base), self._headers(), max_bytes)
             self._scheduler.restart()
             self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
         self._entered += 1
@@ -170,6 +168,14 @@ class HttpTransport:
             raise UsageError(f"{self.name}: set {provider.keys[0]} to your key of {provider.name}")
         return self._base
 
+    def _address(self, base: str) -> tuple[str, str]:
+        """What is before and after the paths of requests."""
+        version = self._environment.get("OPENAI_API_VERSION", "")
+        if self._provider.name != "azure" or not version:
+            return base, ""
+        deployment = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
+        return deployment, f"?api-version={quote(version)}"
+
     def _headers(self) -> dict[str, str]:
         provider = self._provider
         headers = {
@@ -185,26 +191,22 @@ class HttpTransport:
             headers[provider.key_header] = provider.key_prefix + self._key
         return headers
 
-    async def complete(self, prompt: Prompt) -> Completion:
+    async def send(self, prompt: Prompt) -> Completion:
         """The reply to a prompt; a field that the server does not support is no longer sent. Raises CallFailed."""
         tokens = (len(prompt.system) + len(prompt.user)) // 4
-        result = await self._scheduler.run(partial(self._attempt_completion, prompt), tokens)
+        result = await self._scheduler.scheduled(partial(self._exchanged, prompt), tokens)
         if isinstance(result, Fault):
             raise self.failed(result)
         if result.usage is not None:
             self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
         return result
 
-    async def exchange(
-        self, method: str, path: str, data: Body = None, headers: Mapping[str, str] | None = None, **options: Any
-    ) -> Reply:
-        """One request to a path below the base URL, without limits of rate or concurrency and without retries.
-
-        Arguments, result and errors are those of `Session.exchange`.
-        """
+    @property
+    def session(self) -> Session:
+        """The open session, for requests other than calls. Raises UsageError where it is not open."""
         if self._session is None:
             raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
-        return await self._session.exchange(method, self._url(path), data, headers, **options)
+        return self._session
 
     def stop(self, failure: Failure) -> None:
         """Calls that were not sent yet fail with this, until the transport is reopened."""
@@ -228,13 +230,14 @@ class HttpTransport:
             return fault
         return Fault(fault.status, fault.message.replace(self._key, "..."), fault.code, fault.parameter)
 
-    async def _attempt_completion(self, prompt: Prompt) -> Completion | Fault:
-        """One attempt at a completion, with fewer features each time that the server refuses one."""
+    async def _exchanged(self, prompt: Prompt) -> Completion | Fault:
+        """A prompt for a reply, with fewer features each time that the server refuses one. Raises ReplyError."""
+        session = self.session
         while True:
             features = self._features
             body = self._protocol.body(prompt, self._model, self._options, features)
-            signed = await self._sign("POST", str(self._url(self._path)), body) if self._sign else None
-            reply = await self.exchange("POST", self._path, body, signed)
+            signed = await self._sign("POST", str(session.url(self._path)), body) if self._sign else None
+            reply = await session.exchange("POST", self._path, body, signed)
             self._scheduler.rate.update(reply.headers)
             result = self._read(reply)
             if not isinstance(result, Fault):
@@ -256,14 +259,3 @@ class HttpTransport:
             return self._protocol.read(reply.body)
         except ReplyError as error:
             raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
-
-    def _url(self, path: str) -> URL:
-        from yarl import URL
-
-        if path not in self._urls:
-            base, version, query = self._base or "", self._environment.get("OPENAI_API_VERSION", ""), ""
-            if self._provider.name == "azure" and version:
-                base = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
-                query = f"?api-version={quote(version)}"
-            self._urls[path] = URL(base + path + query, encoded=True)
-        return self._urls[path]

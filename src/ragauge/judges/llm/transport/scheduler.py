@@ -407,7 +407,7 @@ class RetryScheduler:
         """Let all further calls fail at once."""
         self._stopped = failure
 
-    async def run(self, attempt: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
+    async def scheduled(self, attempt: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
         """The result of `attempt`, which raises ReplyError where it may be repeated; no slot is held meanwhile.
 
         tokens: what the call will take of the tokens per minute. Raises CallFailed once the attempts are used up, or no
@@ -415,14 +415,16 @@ class RetryScheduler:
         """
         counts: Counter[str] = Counter()
         while True:
-            result = await self._try(attempt, tokens, counts)
+            result = await self._attempted(attempt, tokens, counts)
             if not isinstance(result, ReplyError):
                 return result
             counts[result.reason] += 1
             self.retries[result.reason] += 1
             await self._pause(self._backoff(result, counts))
 
-    async def _try(self, attempt: Callable[[], Awaitable[T]], tokens: int, counts: Counter[str]) -> T | ReplyError:
+    async def _attempted(
+        self, attempt: Callable[[], Awaitable[T]], tokens: int, counts: Counter[str]
+    ) -> T | ReplyError:
         """One attempt: its result, or the error after which it may be repeated."""
         await self.concurrency.acquire(first=bool(counts))
         call: CallInFlight | None = None

@@ -156,13 +156,15 @@ class Reply(NamedTuple):
 class Session:
     """Keeps connections to one server open; the caller decides how many requests are made, and when.
 
-    server: its name in messages. headers: sent with each request. max_bytes: of a reply, unless a request sets it.
+    server: its name in messages. base_url, query: what is before and after the path of each request. headers: sent with
+    each. max_bytes: of a reply, unless a request sets it.
     """
 
-    def __init__(self, server: str, base_url: str, headers: Mapping[str, str], max_bytes: int) -> None:
+    def __init__(self, server: str, base_url: str, query: str, headers: Mapping[str, str], max_bytes: int) -> None:
         import aiohttp
 
-        self._server, self._max_bytes = server, max_bytes
+        self._server, self._base_url, self._query, self._max_bytes = server, base_url, query, max_bytes
+        self._urls: dict[str, URL] = {}
         self._large_reply = asyncio.Lock()
         self._errors = (aiohttp.ClientError, OSError)
         self._session = aiohttp.ClientSession(
@@ -178,10 +180,18 @@ class Session:
         """Close all connections."""
         await self._session.close()
 
+    def url(self, path: str) -> URL:
+        """The address of a path below the base URL."""
+        from yarl import URL
+
+        if path not in self._urls:
+            self._urls[path] = URL(self._base_url + path + self._query, encoded=True)
+        return self._urls[path]
+
     async def exchange(
         self,
         method: str,
-        url: URL,
+        path: str,
         data: Body = None,
         headers: Mapping[str, str] | None = None,
         *,
@@ -189,14 +199,14 @@ class Session:
         max_bytes: int | None = None,
         timeout: aiohttp.ClientTimeout | None = None,
     ) -> Reply:
-        """The reply to one request, whatever its status.
+        """The reply to one request, whatever its status; without limits of rate or concurrency and without retries.
 
         headers: in addition to those of the session. into: a file to which the body of a good reply is written as it
         arrives; the reply then has none. timeout: without it the caller has to end a request that takes too long.
 
         Raises ReplyError where no reply comes, or one that cannot be read within the bounds.
         """
-        timeout = timeout or self._session.timeout
+        timeout, url = timeout or self._session.timeout, self.url(path)
         try:
             for _ in range(MAX_REDIRECTS + 1):
                 body = data() if callable(data) else data
