@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import shlex
+import tomllib
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import click
 import pytest
-from click.testing import CliRunner
+from scripts import commands
+from tests.llm.stub.fixture import StubFactory
+from tests.postgres import PostgresServer
 
 from ragauge.cli.main import main
 from ragauge.report import sections
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/migrating").glob("*.md"))]
+PAGES = commands.PAGES
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -28,6 +31,12 @@ def pages_with(language: str) -> list[Any]:
     """The pages with such blocks; of these the README is among the fast tests."""
     found = [page for page in PAGES if blocks(page, language)]
     return [pytest.param(page, id=page.stem, marks=[pytest.mark.slow] * (page.stem != "README")) for page in found]
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes import these sources."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
 
 
 @pytest.fixture
@@ -51,15 +60,60 @@ def test_python_on_the_pages_runs(page: Path, workplace: Path) -> None:
     assert names
 
 
-@pytest.mark.parametrize("page", pages_with("console"))
-def test_commands_on_the_pages_run(page: Path, workplace: Path) -> None:
-    """The `$ ragauge ...` lines of a page exit with 0, in their order."""
-    lines = [line for block in blocks(page, "console") for line in block.splitlines() if line.startswith("$ ragauge ")]
-    for line in lines:
-        result = CliRunner().invoke(main, shlex.split(line, comments=True)[2:])
-        assert result.exit_code == 0, f"{line}\n{result.output}"
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if commands.commands(page)], ids=lambda page: page.stem)
+def test_commands_on_the_pages_run(page: Path, tmp_path: Path, stub_server: StubFactory, sources: None) -> None:
+    """The commands of a page exit with 0, in their order; CI also runs them with the plain installation alone."""
+    environment, replaced = commands.stubs(stub_server())
+    outcomes = list(commands.outcomes(page, tmp_path, environment, replaced))
+    assert [(outcome.command, outcome.printed) for outcome in outcomes if outcome.code] == []
 
-    assert lines
+
+@pytest.mark.slow
+def test_commands_with_a_database_run(
+    tmp_path: Path, stub_server: StubFactory, postgres: PostgresServer, sources: None
+) -> None:
+    """The commands of the page on stores exit with 0 with a PostgreSQL server of this machine in place of theirs."""
+    environment, replaced = commands.stubs(stub_server())
+    replaced["postgresql://writer@db.example.org/evals"] = f"'{postgres.new()}'"
+    outcomes = list(commands.outcomes(ROOT / "docs/store.md", tmp_path, environment, replaced))
+    assert [(outcome.command, outcome.printed) for outcome in outcomes if outcome.code != 0] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_command_stands_where_it_is_not_run(page: Path) -> None:
+    """Only blocks marked `sh` and `console` have commands."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    others = [block for language, block in blocks if language not in ("sh", "console")]
+    others += re.findall(r"\n\n( {4}\S.*)", text)
+    command = re.compile(r"^ *(?:\$ )?(?:ragauge|python3?|pip|sh|\.venv/bin/\w+) [^=]", re.MULTILINE)
+    assert [block for block in others if command.search(block)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_what_a_sentence_tells_to_run_is_there(page: Path) -> None:
+    """Subcommands, options, scripts and extras that a page names in a sentence exist."""
+    text = page.read_text(encoding="utf-8")
+    spans = [" ".join(span.split()) for span in re.findall(r"(?<!`)`([^`]+)`(?!`)", text)]
+    wrong = [span for span in spans if span.startswith("ragauge ") and unknown(span.split()[1:])]
+    scripts = re.findall(r"`(?:python|sh) ((?:benchmarks|scripts|training)/[\w./]+)", text)
+    assert wrong + [name for name in scripts if not (ROOT / name).exists()] == []
+    extras = {name for names in re.findall(r"ragauge\[([\w,-]+)\]", text) for name in names.split(",")}
+    assert extras <= set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+
+
+def unknown(words: list[str]) -> list[str]:
+    """The subcommands and options of `ragauge` among words that there are not."""
+    command: click.Command = main
+    while isinstance(command, click.Group) and words and words[0][0].isalpha():
+        context = click.Context(command)
+        subcommand = command.get_command(context, words[0])
+        if subcommand is None:
+            return words[:1]
+        command, words = subcommand, words[1:]
+    options = {name for option in command.params for name in option.opts} | {"--help", "--version"}
+    return [word for word in words if re.fullmatch(r"--?[a-z][a-z-]*", word) and word not in options]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
