@@ -90,7 +90,7 @@ def outcomes(
         for text, other in replaced.items():
             line = line.replace(text, other)
         if ENDLESS.search(line):
-            line = f"timeout 20 {line}\ntest $? = 124"
+            line = f"timeout 10 {line}\ntest $? = 124"
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", line],
             cwd=folder,
@@ -137,9 +137,9 @@ def write_files(folder: Path) -> None:
     """The files that commands name: rows of the demo, and people's labels and other systems' scores of them."""
     lines = (ROOT / "src/ragauge/demo/candidate.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)[:12]
     rows = [json.loads(line) for line in lines]
-    for name in ("labelled", "logs", "answers", "mine", ".config/fish/completions"):
+    for name in ("labelled", "logs", "answers", "ours", ".config/fish/completions"):
         (folder / name).mkdir(parents=True)
-    (folder / "mine/entail.md").write_text("A claim is entailed if the texts say so.\n", encoding="utf-8")
+    (folder / "ours/entail.md").write_text("A claim is entailed if the texts say so.\n", encoding="utf-8")
     for name in ("answers", "old", "new", "main", "branch", "data", "samples", "logs/today"):
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
 
