@@ -360,6 +360,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     asked, reused: the number of judgments asked of a judge, and found in the store. labels, labelled: of human labels
     given with the run, and of answers that came from them. stopped: why it stopped before the end of the data.
     left_out, failures, undefined: reasons, by metric. about: each metric in one line. columns: not fields of a sample.
+    unmeasured: numbers of what was read and not measured, by the keys of `ragauge.report.wording.UNMEASURED`. unread:
+    columns that no metric reads.
     """
 
     id: str
@@ -391,3 +393,5 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     slices: dict[str, tuple[Slice, ...]] = {}
     about: dict[str, str] = {}
     columns: tuple[str, ...] = ()
+    unmeasured: dict[str, int] = {}
+    unread: tuple[str, ...] = ()

@@ -14,6 +14,7 @@ import pytest
 from click.testing import Result
 
 import ragauge as rg
+from ragauge.store import Store
 
 Call = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[str]]
@@ -229,5 +230,9 @@ def test_estimates_by_a_column(call: Call, folder: Path) -> None:
     assert "By house" in call("report", "--by", "house").stdout
     wrong = call("run", "data.jsonl", "-m", "rouge", "--by", "hose")
     assert (wrong.exit_code, "did you mean 'house'" in wrong.stderr) == (2, True)
+    runs = len(Store.open(folder / ".ragauge").runs())
+    value = call("run", "data.jsonl", "-m", "rouge", "--fail-under", "rouge.rougeL@house=hose 1:0.9")
+    assert (value.exit_code, "did you mean 'house 1'" in value.stderr) == (2, True)
+    assert len(Store.open(folder / ".ragauge").runs()) == runs
     form = call("run", "data.jsonl", "-m", "rouge", "--fail-under", "rouge.rougeL@house=one")
     assert (form.exit_code, "write METRIC@COLUMN=VALUE:NUMBER" in form.stderr) == (2, True)

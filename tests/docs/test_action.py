@@ -91,6 +91,14 @@ def test_a_gate_that_fails_fails_the_step_after_everything_is_written(runner: Pa
 
 
 @pytest.mark.slow
+def test_a_check_of_ones_own(runner: Path) -> None:
+    """A metric may be a function in a file of the repository that is checked out."""
+    (runner / "checks.py").write_text("def named(sample):\n    return 'Ada' in sample.response\n", encoding="utf-8")
+    done = step("Measure", runner, data="answers.jsonl", metrics="checks.py:named", fail_under="named=1")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
 def test_a_wrong_file_is_reported(runner: Path) -> None:
     """A file that is not there fails the step with the message of the command, and no path is given out."""
     done = step("Measure", runner, data="answer.jsonl")

@@ -111,6 +111,18 @@ def test_measured_by_default_where_a_retrieved_chunk_is_known() -> None:
 
 
 def test_a_missing_column_is_named() -> None:
-    """Asked for without known chunks, the message names both forms of the missing field."""
-    with pytest.raises(rg.MissingField, match="'reference_contexts' or 'reference_context_ids'"):
-        rg.evaluate([{"response": "r", "contexts": ["c"]}], "ndcg")
+    """Asked for without known chunks, the message names both forms of the missing field, each for what it holds."""
+    with pytest.raises(rg.MissingField, match="'reference_contexts' or 'reference_context_ids'") as refused:
+        rg.evaluate([{"response": "r", "contexts": ["c"], "relevant_ids": ["d1"]}], "ndcg")
+    assert "--map reference_context_ids=COLUMN if it holds ids" in str(refused.value)
+
+
+def test_columns_of_ids_may_have_any_name() -> None:
+    """Ids in columns that the caller's map names are compared as those in columns of the known names."""
+    rows = [{"got": ["d1", "d2"], "relevant ids": ["d1", "d9"], "response": "r"}]
+    names = {"retrieved_context_ids": "got", "reference_context_ids": "relevant_ids"}
+    run = rg.evaluate(rows, "retrieval_recall", map=names)
+    assert run.estimates["retrieval_recall"].value == 0.5
+    chunks = [{"contexts": [{"id": "d1", "text": "x"}], "relevant ids": ["d1", "d9"]}]
+    run = rg.evaluate(chunks, "retrieval_recall", map={"reference_context_ids": "relevant ids"})
+    assert run.estimates["retrieval_recall"].value == 0.5

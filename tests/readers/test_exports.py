@@ -11,6 +11,7 @@ import datasets
 import pandas as pd
 import pytest
 
+from ragauge import evaluate
 from ragauge.errors import BadData, BadRow, UnknownName
 from ragauge.readers import read
 from ragauge.types import Sample
@@ -97,7 +98,9 @@ def test_spans_without_texts_are_refused() -> None:
             name for name in frame.columns if name.startswith(("attributes.input", "attributes.o", "attributes.l"))
         ]
     )
-    with pytest.raises(BadData, match=r"DataFrame of 6 rows: 6 spans, but no outer one has .*attributes\.input\.value"):
+    with pytest.raises(
+        BadData, match=r"DataFrame of 6 rows: 6 spans, but none has an input or output .*attributes\.input\.value"
+    ):
         read(bare)
 
 
@@ -186,7 +189,7 @@ CONVERSATION = [
     {"role": "user", "content": "Hello"},
     {"role": "assistant", "content": "Hello."},
     {"role": "user", "content": [{"type": "text", "text": "Who"}, {"type": "text", "text": "built it?"}]},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "1", "function": {"name": "find"}}]},
     {"role": "tool", "tool_call_id": "1", "content": '["Two brothers.", "In 1931."]'},
     {"role": "assistant", "content": "Two brothers."},
 ]
@@ -233,6 +236,53 @@ def test_columns_of_their_own_go_before_a_conversation() -> None:
     (sample,) = read([{"question": "q", "answer": "a", "contexts": ["c"], "messages": CONVERSATION}])
     assert (sample.query, sample.response, _texts(sample)) == ("q", "a", ["c"])
     assert list(sample.metadata) == ["messages"]
+
+
+def test_what_of_a_conversation_was_not_measured_is_said() -> None:
+    """The report counts earlier answers and calls of tools, and names columns that no metric reads, each once."""
+    row = {"messages": CONVERSATION, "topic": "bridges"}
+    run = evaluate([row, row | {"messages": CONVERSATION[3:]}], "max_words(100)")
+    notes = " ".join(str(run).split())
+    assert notes.count("Earlier answers of conversations not measured: 1 in 1;") == 1
+    assert notes.count("Calls of tools not measured: 2 in 2.") == 1
+    assert notes.count("Columns that no metric reads: topic.") == 1
+    kept = run.to_dict()["run"]
+    assert (kept["unmeasured"]["earlier_answers"], kept["unread"]) == (1, ("topic",))
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [
+            {"role": "user", "content": "Q"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "find", "input": {"q": "Q"}}]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "C"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "A"}]},
+        ],
+        [
+            {"role": "user", "content": "Q"},
+            {"type": "function_call", "call_id": "1", "name": "find", "arguments": '{"q": "Q"}'},
+            {"type": "function_call_output", "call_id": "1", "output": "C"},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A"}]},
+        ],
+        [
+            {"role": "user", "parts": [{"text": "Q"}]},
+            {"role": "model", "parts": [{"function_call": {"name": "find", "args": {"q": "Q"}}}]},
+            {"role": "user", "parts": [{"function_response": {"name": "find", "response": {"found": "C"}}}]},
+            {"role": "model", "parts": [{"text": "A"}]},
+        ],
+    ],
+    ids=["Anthropic", "OpenAI Responses", "Gemini"],
+)
+def test_results_of_tools_are_not_questions(messages: list[Any]) -> None:
+    """What a tool gave is a context whoever sends it, and a message that only calls a tool is no answer."""
+    reading = read([{"messages": messages}])
+    (sample,) = reading
+    assert (sample.query, sample.response) == ("Q", "A")
+    assert _texts(sample) in (["C"], ['{"found": "C"}'])
+    assert reading.unmeasured["calls"] == 1
+    (unanswered,) = read([{"messages": messages[:2]}])
+    assert unanswered.response is None
 
 
 def test_a_conversation_that_ends_with_a_question_has_no_answer() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ragauge.cli.main import say
-from ragauge.cli.options import data_options, evaluation_arguments, store_option
+from ragauge.cli.options import data_options, store_option
 from ragauge.cli.run import progress_bar
 from ragauge.errors import BadParameter
 from ragauge.report.wording import counted, dollars, usage_words
@@ -51,13 +51,13 @@ def export_command(data: str, store: Place, folder: Path, **given: Any) -> None:
     """
     if data == "-":
         raise BadParameter("a batch reads its data again in every round; give a file, not standard input")
-    asked = evaluation_arguments(**given)
-    labels = asked.pop("labels")
+    labels, metrics = given.pop("labels"), given.pop("metrics")
     settings = BatchSettings(
         data=str(Path(data).resolve()),
         store=str(store.resolve() if isinstance(store, Path) else store),
         labels=str(labels.resolve()) if labels else None,
-        **asked,
+        metrics=None if metrics == "all" else metrics,
+        **given,
     )
     with Folder.make(folder, settings) as opened:
         _export_round(opened)

@@ -13,13 +13,15 @@ from typing import Any
 import click
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
-from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics
+from ragauge.metrics.base import Measure, Metric
+from ragauge.metrics.checks import check
+from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics, split_specs, with_arguments
 from ragauge.report.files import WRITERS, check_ending, check_place
 from ragauge.scores import Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
 
 
-def gates(under: Sequence[str], over: Sequence[str], metrics: str | None) -> list[Gate]:
+def gates(under: Sequence[str], over: Sequence[str], metrics: Sequence[str | Measure] | None) -> list[Gate]:
     """The gates of --fail-under and --fail-over.
 
     Raises UnknownName for a metric that the run does not measure, and BadParameter for an invalid gate: of another
@@ -167,7 +169,8 @@ judging_options = combined(
         "-m",
         "--metrics",
         metavar="LIST",
-        help="Metrics, such as faithfulness,rouge(stemmer=true). [default: all that DATA has the fields for]",
+        help="Metrics, such as faithfulness,rouge(stemmer=true), or functions of your own: FILE.py:NAME. "
+        "[default: all that DATA has the fields for]",
         shell_complete=complete_metrics,
     ),
     judges_option(
@@ -183,7 +186,30 @@ data_options = combined(click.argument("data", metavar="DATA"), judging_options,
 
 def evaluation_arguments(metrics: str | None, **others: Any) -> dict[str, Any]:
     """The options of `data_options` as arguments of `ragauge.evaluate`."""
-    return {**others, "metrics": None if metrics == "all" else metrics}
+    if metrics is None or metrics == "all":
+        return {**others, "metrics": None}
+    return {**others, "metrics": [_own(spec) if _OWN.match(spec) else spec for spec in split_specs(metrics)]}
+
+
+#: A metric that is named by its place, FILE.py:NAME or python:MODULE:NAME.
+_OWN = re.compile(r"python:|[^(]*\.py:")
+
+
+def _own(spec: str) -> Measure:
+    """The metric or function in a place, with its parameters.
+
+    Only a command line can name code: specs in files and stores cannot.
+    """
+    place, _, inside = spec.partition("(")
+    from ragauge.run.specs import python_object
+
+    found = python_object(place.removeprefix("python:").strip())
+    if isinstance(found, Measure) and not isinstance(found, Metric):
+        return found
+    if not callable(found):
+        raise BadParameter(f"{place} is {type(found).__name__}; name a function of a sample, or a metric")
+    metric = found if isinstance(found, Metric) else check(found)
+    return with_arguments(metric, inside.strip().removesuffix(")"), spec)
 
 
 def store_place(value: Any) -> Place:

@@ -18,6 +18,7 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
 from ragauge.errors import BadParameter, RunFailed, UsageError
+from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
@@ -26,6 +27,7 @@ from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
+from ragauge.run.slices import check_slices
 from ragauge.run.stream import Stream, folder_lines, standard_input_lines
 from ragauge.run.sync import blocking
 from ragauge.scores import Gate
@@ -128,6 +130,10 @@ def run_command(
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = opts.gates(under, over, asked["metrics"])
+    is_sliced = by or any(gate.column for gate in conditions)
+    if is_sliced and engine is None and data != "-":
+        options = {name: asked[name] for name in ("limit", "skip_bad_rows")}
+        check_slices(read(data, map=RunRequest(**asked).columns, **options), by, conditions)
     with judging(store, asked["limit"]) as progress:
         run = evaluate(data, progress=progress, engine=engine, **asked)
     for column in by:

@@ -163,7 +163,8 @@ class Metric(_Named):
         for key, value in (placed | params).items():
             if key not in self.parameters:
                 raise UnknownName(f"parameter of {self.name}", key, self.parameters)
-            bound[key] = _converted(value, hints.get(key, Any), f"{self.name}({key}=...)")
+            hint = hints.get(key, _hint_of(value, self.defaults.get(key)))
+            bound[key] = _converted(value, hint, f"{self.name}({key}=...)")
         bound = {key: value for key, value in bound.items() if key not in self.defaults or value != self.defaults[key]}
         metric = replace(self, params=bound, label=bound.get("name") or self.label)
         try:
@@ -252,6 +253,12 @@ def unquoted(text: str) -> str:
     """What a spec writes in quotation marks, in which a backslash precedes a mark or a backslash; else the text."""
     match = re.fullmatch(r'\s*"((?:[^"\\]|\\.)*)"\s*', text, re.DOTALL)
     return Quoted(re.sub(r'\\(["\\])', r"\1", match[1])) if match else text
+
+
+def _hint_of(value: Any, default: Any) -> Any:
+    """What a parameter without an annotation takes: a text is read as what the default is."""
+    is_text = isinstance(value, str) and isinstance(default, bool | int | float)
+    return (int | float if type(default) is int else type(default)) if is_text else Any
 
 
 def _converted(value: Any, hint: Any, where: str) -> Any:

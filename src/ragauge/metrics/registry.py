@@ -210,7 +210,9 @@ def parse_metrics(spec: str) -> list[Measure]:
     """The metrics of a spec: one, or those of a family. Raises UnknownName or BadParameter."""
     match = re.fullmatch(r"\s*([\w@]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
-        raise BadParameter(f"cannot read {spec!r} as a metric; write it as name or name(parameter=value,...)")
+        own = "; a function of your own is itself given to `evaluate`, and by its file to `ragauge run`"
+        form = "write it as name or name(parameter=value,...)"
+        raise BadParameter(f"cannot read {spec!r} as a metric; {form}{own if ':' in spec else ''}")
     name, inside = match[1], match[2]
     if name == "pooled":
         metric = parse_metric(inside or "")
@@ -229,6 +231,12 @@ def parse_metrics(spec: str) -> list[Measure]:
 
 def _single(name: str, values: Sequence[str], arguments: Mapping[str, str]) -> Measure:
     return _measure(metric_named(name)(*values, **arguments))
+
+
+def with_arguments(metric: Metric, inside: str, spec: str) -> Measure:
+    """A metric with the parameters that a spec has in its brackets. Raises BadParameter."""
+    values, arguments = _arguments(inside, spec)
+    return _measure(metric(*values, **arguments))
 
 
 def _measure(metric: Measure) -> Measure:

@@ -44,8 +44,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     }.items()
 }
 
-#: Fields that mean something only together with another: ids of chunks without their text go to the metadata.
-REQUIRES = {"retrieved_context_ids": "contexts", "reference_context_ids": "reference_contexts"}
+#: Fields of ids -> the field of the chunks that they belong to; ids of chunks without their texts go to the metadata.
+IDS_OF = {"retrieved_context_ids": "contexts", "reference_context_ids": "reference_contexts"}
 
 _INPUT_FIELDS = ("id", "query", "contexts", "source")
 _OUTPUT_FIELDS = ("response", "contexts")
@@ -153,6 +153,7 @@ class ColumnMapping:
 
     Attributes:
         by_field: field -> column, as known so far.
+        chats: column of conversations -> the fields that they hold.
         delimiters: what separates the chunks in columns that hold several as one text.
     """
 
@@ -164,7 +165,7 @@ class ColumnMapping:
         self._given = {field: _resolve(field, column, seen) for field, column in given.items()}
         self._bound = {column: field for field, column in self._given.items() if column}
         self._seen = dict.fromkeys(seen)
-        self._chats = {column: fields for column in seen if (fields := _chat_fields(rows, column))}
+        self.chats = {column: fields for column in seen if (fields := _chat_fields(rows, column))}
         self._excluded: Collection[tuple[str, str]] = ()
         self._excluded = set(_misleading(rows, self._match([c for c in seen if folded(c) not in _AMBIGUOUS])))
         is_deepeval = "input" in seen and ("actual_output" in seen or "retrieval_context" in seen)
@@ -173,7 +174,7 @@ class ColumnMapping:
         self.by_field: dict[str, str] = {}
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
-        if rows and not self.by_field.keys() & set(FIELDS):
+        if rows and not self.by_field.keys() & {*FIELDS, *IDS_OF}:
             raise BadData(
                 f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "
                 "ones, such as map={'query': COLUMN, 'response': COLUMN} (--map query=COLUMN), and check that the "
@@ -210,9 +211,9 @@ class ColumnMapping:
             column = self._given.get(field) or self._best(field, [c for c in present if c not in found.values()])
             if self._given.get(field) == "":
                 withheld.add(column)
-            elif column in present and column not in withheld and REQUIRES.get(field, field) in (*found, field):
+            elif column in present and column not in withheld:
                 found[field] = column
-        for column, fields in self._chats.items():
+        for column, fields in self.chats.items():
             ranks = [rank(field, self._known_as(column)) for field in ("query", "response")]
             if column in present and (column in self._given.values() or ranks != [None, None]):
                 found = {field: column for field in fields if field not in self._given} | found
@@ -289,10 +290,10 @@ def _is_example(row: Mapping[str, Any]) -> bool:
 
 
 def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
+    """The fields that the conversations in a column hold; in those of a trace, tools give results and no contexts."""
     found = [chat for row in rows if (chat := messages(native(row.get(column))))]
-    return [
-        field for field in ("query", "response", "contexts") if any(content_of(one, field) is not None for one in found)
-    ]
+    fields = ("query", "response") if column.startswith("attributes.") else ("query", "response", "contexts")
+    return [field for field in fields if any(content_of(chat, field) is not None for chat in found)]
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:

@@ -26,6 +26,7 @@ import msgspec
 from ragauge.errors import BadData, RagaugeError
 from ragauge.host import installed, load_only, optional
 from ragauge.readers.exports import inspect_rows
+from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native
 
 if TYPE_CHECKING:
@@ -120,6 +121,8 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
 
 def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
     """The rows of an object that holds a list of rows, or columns of equal length, or that is one row itself."""
+    if not REQUEST.keys().isdisjoint(found):
+        return [found]
     for key in ROW_KEYS:
         rows = found.get(key)
         if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):

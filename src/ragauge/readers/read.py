@@ -15,9 +15,10 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import values
-from ragauge.readers.columns import ColumnMapping, folded
-from ragauge.readers.exports import content_of, messages, samples_of
+from ragauge.readers.columns import IDS_OF, ColumnMapping, folded
+from ragauge.readers.exports import content_of, earlier_answers, messages
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
+from ragauge.readers.traces import samples_of
 from ragauge.types import FIELDS, Chunk, Sample
 
 
@@ -91,11 +92,13 @@ def _hugging_face_source(data: Any) -> Source:
     return Source(name, partial(iter, data if formatted.get("type") == "custom" else data.with_format(None)))
 
 
-def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: int) -> Sample:
-    """The sample in a row. Raises BadRow, which names the column and the fix."""
+def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: int, unmeasured: Counter[str]) -> Sample:
+    """The sample in a row. Raises BadRow, which names the column and the fix. unmeasured: see `SampleReader`."""
     cells = known.unfold(cells)
     columns = known.assign(tuple(cells))
-    if not columns.keys() & set(FIELDS):
+    if known.chats or any(folded(column) in _CALLS for column in cells):
+        unmeasured.update(_unmeasured(cells, columns))
+    if not columns.keys() & {*FIELDS, *IDS_OF}:
         problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
         raise BadRow(where, number, None, problem, "map one, such as --map query=COLUMN")
 
@@ -119,20 +122,39 @@ def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: i
     used = set(columns.values())
     rest = [name for name, cell in cells.items() if name not in used and values.native(cell) is not None]
     other = {name: value("", values.jsonable, name) for name in rest}
+    chunks_of = {field: chunks(field, ids) for ids, field in IDS_OF.items()}
+    ids_alone = {ids: value(ids, values.jsonable) for ids, field in IDS_OF.items() if chunks_of[field] is None}
+    other |= {ids: named for ids, named in ids_alone.items() if named is not None}
     return Sample(
         id=value("id", values.text_or_none) or str(number),
         query=value("query", partial(_text_of, field="query")),
         response=value("response", partial(_text_of, field="response")),
-        contexts=chunks("contexts", "retrieved_context_ids"),
+        contexts=chunks_of["contexts"],
         references=value("references", lambda cell: values.to_references(_content_in(cell, "response"), plural)),
         source=value("source", values.text_or_none),
-        reference_contexts=chunks("reference_contexts", "reference_context_ids"),
+        reference_contexts=chunks_of["reference_contexts"],
         answers=value("answers", values.to_gold_claims),
         answerable=value("answerable", values.boolean),
         system=value("system", values.text_or_none),
         group=value("group", values.text_or_none),
         metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
     )
+
+
+#: Columns of calls of tools, without case and underscores: ours, OpenAI's, DeepEval's, ragas' and ADK's.
+_CALLS = ("toolcalls", "toolscalled", "expectedtools", "referencetoolcalls", "tooluses", "expectedtooluse")
+
+
+def _unmeasured(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Counter[str]:
+    """What a row holds beside the last answer of its conversation; see `SampleReader`."""
+    is_trace = "trace_id" in cells  # whose earlier answers are traces of their own
+    chats = {columns[field] for field in ("query", "response") if field in columns and not is_trace}
+    found = [chat for column in chats if (chat := messages(values.native(cells[column])))]
+    earlier = sum(map(earlier_answers, found))
+    listed = [values.native(cell) for column, cell in cells.items() if folded(column) in _CALLS]
+    calls = sum(len(cell) for cell in listed if isinstance(cell, list | tuple))
+    calls += sum(len(message.calls) for chat in found for message in chat if not listed)
+    return Counter({"earlier_answers": earlier, "conversations": earlier > 0, "calls": calls, "callers": calls > 0})
 
 
 def _content_in(value: Any, field: str) -> Any:
@@ -206,6 +228,8 @@ class SampleReader:
     Attributes:
         name: what is read, for messages: a path, or "list of 3 rows".
         bad_rows: the errors of the rows that the latest iteration has skipped so far.
+        unmeasured: how much of what the latest iteration has read no sample holds, by what it
+            is: "earlier_answers", "conversations", "calls", "callers", and what traces lack.
     """
 
     def __init__(self, source: Source, map: Mapping[str, str], skip_bad_rows: bool, limit: int | None) -> None:
@@ -238,7 +262,7 @@ class SampleReader:
             try:
                 found = self._checked(row, number)
                 if not isinstance(found, Sample):
-                    found = sample(found, self._columns, self.name, number)
+                    found = sample(found, self._columns, self.name, number, self.unmeasured)
                 if isinstance(row, Sample) or "id" in self.columns:
                     rows_of = rows_of or {hash(str(earlier)): earlier for earlier in range(1, numbered + 1)}
                     if (first := rows_of.setdefault(hash(found.id), number)) != number:
@@ -261,7 +285,8 @@ class SampleReader:
         return rows or self._source_rows()
 
     def _source_rows(self) -> Iterator[Any]:
-        return islice(samples_of(self._source.rows(), self.name), self._limit)
+        self.unmeasured = Counter[str]()
+        return islice(samples_of(self._source.rows(), self.name, self.unmeasured), self._limit)
 
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
         if isinstance(row, Sample):

@@ -137,6 +137,19 @@ def usage_words(spent: TotalUsage) -> str:
     )
 
 
+#: What was read and not measured, and what traces lack -> the sentence on it, with numbers of `RunRecord.unmeasured`.
+UNMEASURED = {
+    "earlier_answers": "Earlier answers of conversations not measured: {earlier_answers} in {conversations}; the last "
+    "were measured without the turns before them.",
+    "with_history": "Traces of conversations measured without the turns before: {with_history}.",
+    "calls": "Calls of tools not measured: {calls} in {callers}.",
+    "without_an_answer": "Traces without an answer, as they end with a call of a tool: {without_an_answer}; where each "
+    "call of a model is a trace of its own, the answer is in another.",
+    "documents_without_texts": "Traces without contexts, as their documents have no texts: {documents_without_texts}; "
+    "record the texts, or measure retrieval by ids.",
+    "without_texts": "Traces left out, as they have neither input nor output: {without_texts}.",
+}
+
 #: The share of undefined scores from which on a short report gives the reason.
 OFTEN = 0.1
 
@@ -153,6 +166,9 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     notes += run.notes
     if run.bad_rows:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
+    notes += [line.format_map(run.unmeasured) for key, line in UNMEASURED.items() if run.unmeasured.get(key)]
+    if run.unread:
+        notes.append(f"Columns that no metric reads: {shortened(', '.join(run.unread), 200)}.")
     if run.labels and not run.labelled:
         notes.append("No label was used: a label counts for the very texts it names, and the query where there is one.")
     if run.empty:

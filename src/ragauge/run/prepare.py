@@ -8,7 +8,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from ragauge.errors import BadData, MissingField, UnanswerableNeed, UsageError
+from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import default_metrics, select_metrics
@@ -92,14 +92,16 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
-    fields = [field.partition(" or ")[0] for field in fields]
-    for field in fields:
+    texts, _, ids = fields[0].partition(" or metadata.")
+    for field in (field.partition(" or ")[0] for field in fields):
         for other, column in columns.items():
             if other == field:
                 return f"the column {column!r} is empty in all of them"
             if rank(field, column) is not None:
                 return f"the column {column!r} is read as {other!r}, which --map {field}={column} changes"
-    return f"name the column with --map {fields[0]}=COLUMN if it is there under another name"
+    if ids:
+        return f"name the column with --map {texts}=COLUMN if it holds texts, or --map {ids}=COLUMN if it holds ids"
+    return f"name the column with --map {texts}=COLUMN if it is there under another name"
 
 
 def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str]) -> str | None:
@@ -142,7 +144,11 @@ class RunRequest:
 
     @property
     def columns(self) -> dict[str, str]:
-        """field -> column, with that of `group`."""
+        """field -> column, with that of `group`. Raises BadParameter for a map that is none."""
+        if not isinstance(self.map or {}, Mapping):
+            raise BadParameter(
+                f"map is {self.map!r}; give a dict from field to column, as in map={{'query': 'COLUMN'}}"
+            )
         return {**(self.map or {}), **({"group": self.group} if self.group else {})}
 
     def dispatcher(self, router: JudgeRouter, store: Store) -> Dispatcher:
@@ -151,6 +157,8 @@ class RunRequest:
 
     def router(self) -> JudgeRouter:
         """The judges. Raises BadParameter where `max_cost` is set and the price of a model is unknown."""
+        if not (self.max_cost is None or (isinstance(self.max_cost, int | float) and self.max_cost >= 0)):
+            raise BadParameter(f"max_cost is {self.max_cost!r}; give dollars as a number, such as 2.5, or None")
         router = load_judges(self.judge)
         check_priced(router.unique(), self.max_cost)
         return router

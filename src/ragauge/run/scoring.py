@@ -13,6 +13,7 @@ import msgspec
 from ragauge.errors import RunFailed, UsageError
 from ragauge.metrics.base import DatasetMetric
 from ragauge.needs.base import EvidenceTable, Need, Rounds
+from ragauge.needs.checks import REFUSAL_KEY
 from ragauge.report.wording import dollars
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import Dispatcher
@@ -155,6 +156,13 @@ class Evaluation:
         for name, value in found.fields().items():
             setattr(record, name, value)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
+        record.unmeasured = dict(self._reading.unmeasured)
+        reads = {
+            field for metric in metrics for need in metric.needs for field in " or ".join(need.reads).split(" or ")
+        }
+        if "trace_id" not in found.columns:  # of traces, most attributes describe a call
+            unread = (column for column in found.columns if f"metadata.{column}" not in reads)
+            record.unread = tuple(column for column in unread if column != REFUSAL_KEY)
         record.data_hash = self._digest.hexdigest()[:32]
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
         record.estimates = {key: one for key, one in found.estimates().items() if key in record.about}

@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
 from ragauge.run.aggregation import Accumulator, Accumulators
-from ragauge.scores import SampleRecord, Slice, slice_value
+from ragauge.scores import Gate, SampleRecord, Slice, slice_value
 from ragauge.statistics.intervals import Summary
+from ragauge.types import Sample
 
 #: The most values of a column that is sliced by.
 MAX_SLICES = 50
@@ -31,14 +32,8 @@ def slices_of(
         value = slice_value(record.sample, column)
         parts.setdefault(value, Accumulators(metrics)).add(record)
         sizes[value] += 1
-        if len(parts) > MAX_SLICES:
-            few = "slice by a column of few, such as a domain or a language"
-            raise UsageError(f"{column!r} has more than {MAX_SLICES} values; {few}")
-    columns = {name for part in parts.values() for name in part.columns}
-    if column not in columns:
-        if not columns:
-            raise UsageError(f"there is no column {column!r}: the samples have no columns beyond the known fields")
-        raise UnknownName("metadata column", column, columns)
+        _check_number(column, parts)
+    _check_column(column, {name for part in parts.values() for name in part.columns})
     confidence = 1 - LEVEL / max(1, len(parts) * len(compared))
     return [
         Slice(
@@ -49,6 +44,46 @@ def slices_of(
         )
         for value, part in parts.items()
     ]
+
+
+def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[Gate]) -> None:
+    """Find out before anything is judged whether a run can be sliced and held to gates.
+
+    Args:
+        samples: those of the run.
+        by: columns to slice by.
+        gates: of which those on slices count.
+
+    Raises:
+        UnknownName: no sample has a column, or the value of a gate's slice.
+        UsageError: a column has too many values.
+    """
+    wanted = [(gate.column, gate.value) for gate in gates if gate.column]
+    values: dict[str, set[str]] = {column: set() for column in (*by, *(column for column, _ in wanted))}
+    columns: set[str] = set()
+    for sample in samples:
+        columns.update(sample.metadata)
+        for column, found in values.items():
+            found.add(slice_value(sample, column))
+            _check_number(column, found)
+    for column in values:
+        _check_column(column, columns)
+    for column, value in wanted:
+        if value not in values[column]:
+            raise UnknownName(f"value of {column!r}", value, values[column])
+
+
+def _check_number(column: str, values: Collection[str]) -> None:
+    if len(values) > MAX_SLICES:
+        few = "slice by a column of few, such as a domain or a language"
+        raise UsageError(f"{column!r} has more than {MAX_SLICES} values; {few}")
+
+
+def _check_column(column: str, columns: Collection[str]) -> None:
+    if column not in columns:
+        if not columns:
+            raise UsageError(f"there is no column {column!r}: the samples have no columns beyond the known fields")
+        raise UnknownName("metadata column", column, columns)
 
 
 def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:

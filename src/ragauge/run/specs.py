@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import msgspec
@@ -46,17 +48,48 @@ def _recording(argument: str) -> Judge:
 
 
 def python_object(argument: str) -> Any:
-    """What "MODULE:NAME" names; MODULE.py may be in this folder. Raises BadParameter where there is no such thing."""
-    module, _, name = argument.partition(":")
-    if not name:
+    """What "MODULE:NAME" or "FILE.py:NAME" names; MODULE.py may be in this folder.
+
+    Raises BadParameter where it cannot be imported, UnknownName where it has no such name.
+    """
+    module, _, name = argument.rpartition(":")
+    if not module:
         raise BadParameter(f"python:{argument}: write python:MODULE:NAME, such as python:judges:mine")
-    sys.path.insert(0, str(Path.cwd()))
+    is_file = module.endswith(".py")
+    folder = str(Path(module).parent.absolute() if is_file else Path.cwd())
+    sys.path.insert(0, folder)
     try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise BadParameter(f"python:{argument}: {error}; MODULE.py must be in this folder or installed") from error
+        found = _module_of(Path(module)) if is_file else import_module(module)
+    except (ImportError, FileNotFoundError) as error:
+        raise BadParameter(f"python:{argument}: {error}; {_place(module)}") from error
+    except Exception as error:  # importing runs the code of the module
+        raise BadParameter(f"python:{argument}: importing it raised {type(error).__name__}: {error}; fix it") from error
     finally:
-        sys.path.remove(str(Path.cwd()))
+        sys.path.remove(folder)
+    if not hasattr(found, name):
+        raise UnknownName(f"name in {module}", name, [key for key in vars(found) if not key.startswith("_")])
+    return getattr(found, name)
+
+
+def _place(module: str) -> str:
+    return "check the path" if module.endswith(".py") else "MODULE.py must be in this folder or installed"
+
+
+def _module_of(path: Path) -> ModuleType:
+    """The module in a file, which others cannot import, since another module may be called as the file is.
+
+    So its functions are sent to other processes with their code.
+    """
+    name = f"ragauge_file_{path.stem}"
+    spec = spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python module")
+    found = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(found)
+    finally:
+        del sys.modules[name]
+    return found
 
 
 def _from(module: str, name: str) -> Callable[[str], Judge]:

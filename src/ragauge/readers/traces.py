@@ -1,0 +1,366 @@
+"""Spans of traces as rows: of OpenTelemetry's GenAI conventions, OpenInference, OpenLLMetry, and of other tools."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any
+
+from ragauge.errors import BadData
+from ragauge.readers.exports import Message, content_of, earlier_answers, last_question, messages, value_under
+from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, native, parse_list, parse_object
+
+#: Paths in a span, each under the names of OpenTelemetry and Phoenix, LangSmith, Langfuse and MLflow.
+_SPAN = {
+    name: paths.split()
+    for name, paths in {
+        "id": "context.span_id span_id spanId id",
+        "trace": "context.trace_id trace_id traceId",
+        "parent": "parent_id parent_span_id parentSpanId parent_run_id parent_observation_id parentObservationId",
+        "kind": """attributes.openinference.span.kind attributes.gen_ai.operation.name attributes.traceloop.span.kind
+            span_kind run_type attributes.mlflow.spanType type""",
+        "start": "start_time startTime startTimeUnixNano start_time_unix_nano",
+        "documents": """attributes.retrieval.documents attributes.gen_ai.retrieval.documents
+            attributes.traceloop.entity.output.documents attributes.output.value.documents attributes.output.value
+            attributes.mlflow.spanOutputs outputs.documents outputs.output output.documents outputs output""",
+        "reranked": "attributes.reranker.output_documents attributes.output.value.documents attributes.output.value",
+        "searched": """attributes.gen_ai.retrieval.query.text attributes.traceloop.entity.input.query
+            attributes.input.value""",
+        "texts": "attributes.input attributes.output attributes.llm inputs outputs input output request response",
+        "asked": """attributes.gen_ai.input.messages attributes.gen_ai.prompt attributes.llm.input_messages
+            attributes.traceloop.entity.input.inputs""",
+        "answered": """attributes.gen_ai.output.messages attributes.gen_ai.completion attributes.llm.output_messages
+            attributes.traceloop.entity.output.outputs""",
+        "conversation": """attributes.gen_ai.conversation.id attributes.session.id
+            attributes.traceloop.association.properties.session_id
+            attributes.traceloop.association.properties.conversation_id
+            attributes.traceloop.association.properties.thread_id attributes.mlflow.trace.session sessionId""",
+        "model": """attributes.gen_ai.response.model attributes.llm.response.model_name attributes.llm.model_name
+            attributes.gen_ai.request.model""",
+        "call id": "attributes.gen_ai.tool.call.id attributes.tool_call.id",
+        "tool": "attributes.gen_ai.tool.name attributes.tool.name attributes.traceloop.entity.name name",
+        "arguments": """attributes.gen_ai.tool.call.arguments attributes.traceloop.entity.input attributes.input.value
+            inputs input""",
+        "result": """attributes.gen_ai.tool.call.result attributes.traceloop.entity.output attributes.output.value
+            outputs output""",
+        "error": "attributes.error.type attributes.exception.message status.message error",
+        "recorded": "attributes.gen_ai.response.id",
+    }.items()
+}
+
+#: What a span does -> the kinds that say so.
+_KINDS = {
+    kind: does
+    for does, kinds in {
+        "retrieve": "retriever retrieval vector_db_retrieve",
+        "rerank": "reranker",
+        "tool": "tool execute_tool",
+        "model": "llm chat_model chat generate_content text_completion generation completion",
+        "": """chain embedding embeddings agent guardrail evaluator prompt parser span event unknown task workflow
+            invoke_agent create_agent invoke_workflow execute_task plan""",
+    }.items()
+    for kind in kinds.split()
+}
+
+#: Columns in which a trace holds its own spans: Langfuse, MLflow, LangSmith.
+_CHILDREN = ("observations", "spans", "child_runs")
+
+#: What a request of OpenTelemetry's protocol holds: spans, and records of events.
+REQUEST = {"resourceSpans": ("scopeSpans", "spans"), "resourceLogs": ("scopeLogs", "logRecords")}
+
+
+def samples_of(rows: Iterable[Any], name: str, counts: Counter[str]) -> Iterator[Any]:
+    """The rows; where the first is a span, one for each trace, with the documents that its retrievers found.
+
+    Spans are all held in memory, since those of a trace need not be adjacent. name: what is read, for messages. counts:
+    what the traces lack is counted here; see `SampleReader.unmeasured`.
+    """
+    rows = iter(rows)
+    first = next(rows, None)
+    found = [first, *_children(first)] if isinstance(first, Mapping) else []
+    of_trace = (_at(row, "id") and _at(row, "trace") and (_kind(row) in _KINDS or _is_gen_ai(row)) for row in found)
+    if not any(not REQUEST.keys().isdisjoint(row) for row in found) and not any(of_trace):
+        yield from rows if first is None else chain([first], rows)
+        return
+    spans: list[dict[str, Any]] = []
+    events: list[Mapping[str, Any]] = []
+    for row in chain([first], rows):
+        try:
+            spans += _spans(row)
+            events += _records(row, "resourceLogs")
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
+            fault = Malformed("no span of a trace", "export it again, or remove it")
+            yield row if isinstance(row, Malformed) else fault
+    _attach(events, spans)
+    yield from _traces(spans, name, counts)
+
+
+def _is_gen_ai(row: Mapping[str, Any]) -> bool:
+    attributes = row.get("attributes")
+    return isinstance(attributes, Mapping) and any(str(key).startswith("gen_ai") for key in attributes)
+
+
+def _children(row: Mapping[str, Any]) -> list[Any]:
+    lists = [found for key in _CHILDREN if isinstance(found := native(row.get(key)), list)]
+    return [span for spans in lists for span in spans if isinstance(span, Mapping)]
+
+
+def _spans(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The spans in a row: itself, with those that it holds, or those of a request of OpenTelemetry's protocol."""
+    if not REQUEST.keys().isdisjoint(row):
+        yield from map(_with_events, _records(row, "resourceSpans"))
+        return
+    own = _with_events({key: value for key, value in row.items() if key not in _CHILDREN})
+    own.setdefault("id", _at(own, "trace"))
+    yield own
+    for span in (span for child in _children(row) for span in _spans(child)):
+        yield span if _at(span, "parent") else {**span, "parent_id": own["id"]}
+
+
+def _records(row: Mapping[str, Any], part: str) -> Iterator[dict[str, Any]]:
+    """The spans or events in a request of OpenTelemetry's protocol, with plain values."""
+    scopes, records = REQUEST[part]
+    for scope in (scope for resource in row.get(part, ()) for scope in resource.get(scopes, ())):
+        for record in scope.get(records, ()):
+            events = [{**event, **_plain(event)} for event in record.get("events", ())]
+            yield {**record, **_plain(record), **({"events": events} if events else {})}
+
+
+def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of a span or event, and the body of an event."""
+    attributes = {pair["key"]: _otlp(pair.get("value", {})) for pair in record.get("attributes", ())}
+    return {"attributes": attributes, **({"body": _otlp(record["body"])} if record.get("body") else {})}
+
+
+def _otlp(value: Mapping[str, Any]) -> Any:
+    """A value in OpenTelemetry's protocol, such as {"stringValue": "a"}, as a plain one."""
+    pair: tuple[str, Any] = next(iter(value.items()), ("", None))
+    kind, held = pair
+    if kind == "kvlistValue":
+        return {item["key"]: _otlp(item.get("value", {})) for item in held.get("values", ())}
+    return [_otlp(item) for item in held.get("values", ())] if kind == "arrayValue" else held
+
+
+def _with_events(span: Mapping[str, Any]) -> dict[str, Any]:
+    """A span with its dotted names as objects, and with the messages that its events hold."""
+    own = _nested(span)
+    events = span.get("events")
+    _add_messages(own, [event for event in events if isinstance(event, Mapping)] if isinstance(events, list) else [])
+    return own
+
+
+#: Events, one a message -> who speaks in it, and whether the model was given it or gave it.
+_SPEAKERS = {
+    "gen_ai.system.message": ("system", "input"),
+    "gen_ai.user.message": ("user", "input"),
+    "gen_ai.assistant.message": ("assistant", "input"),
+    "gen_ai.tool.message": ("tool", "input"),
+    "gen_ai.choice": ("assistant", "output"),
+}
+
+
+def _attach(events: Sequence[Mapping[str, Any]], spans: Sequence[dict[str, Any]]) -> None:
+    """Add the messages of events that were recorded as logs to the spans in which they happened."""
+    of_span: defaultdict[tuple[Any, Any], list[Mapping[str, Any]]] = defaultdict(list)
+    for event in events:
+        of_span[event.get("traceId"), event.get("spanId")].append(event)
+    for span in spans:
+        _add_messages(span, of_span.get((_at(span, "trace"), _at(span, "id")), []))
+
+
+def _add_messages(span: dict[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
+    """Add the messages that events hold, one each or all in their attributes, where the span has none of its own."""
+    said: dict[str, Any] = {"input": [], "output": []}
+    for event in events:
+        name = event.get("eventName") or event.get("name") or value_under(event, "attributes.event.name")
+        details = _nested({"attributes": event.get("attributes") or {}})
+        if name in _SPEAKERS:
+            role, side = _SPEAKERS[name]
+            body = event.get("body") or value_under(details, "attributes.gen_ai.event") or details["attributes"]
+            inner = body.get("message") if isinstance(body, Mapping) else None
+            said[side].append({"role": role, **(inner if isinstance(inner, Mapping) else body)})
+        else:
+            said["input"] += _at(details, "asked") or []
+            said["output"] += _at(details, "answered") or []
+    own = {"gen_ai": {side: {"messages": held} for side, held in said.items() if held and messages(held)}}
+    for side, part in (("input", "asked"), ("output", "answered")):
+        if side in own["gen_ai"] and _at(span, part) is None:
+            attributes = span.setdefault("attributes", {})
+            attributes.setdefault("gen_ai", {}).setdefault(side, {}).update(own["gen_ai"][side])
+
+
+def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
+    """{"documents": [{"content": "a"}]} for {"documents.0.content": "a"}; JSON texts become objects, None goes."""
+    found: dict[str, Any] = {}
+    for key, value in row.items():
+        place, (*path, leaf), value = found, str(key).split("."), _parsed(value)
+        for name in path:
+            inner = place.get(name)
+            place[name] = place = inner if isinstance(inner, dict) else {}
+        if isinstance(place.get(leaf), dict) and isinstance(value, dict):
+            place[leaf] |= value
+        elif value is not None:
+            place[leaf] = value
+    return {name: _listed(value) for name, value in found.items()}
+
+
+def _parsed(value: Any) -> Any:
+    value = native(value)
+    if isinstance(value, str):
+        return parse_object(value) or (found if messages(found := _list_in(value)) else value)
+    if isinstance(value, Mapping):
+        return _nested(value)
+    return [_parsed(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _listed(value: Any) -> Any:
+    """An object with the keys 0, 1, 2 as a list, at any depth."""
+    if not isinstance(value, dict):
+        return value
+    inner = {name: _listed(item) for name, item in value.items()}
+    return list(inner.values()) if inner and all(name.isdigit() for name in inner) else inner
+
+
+def _at(span: Mapping[str, Any], part: str) -> Any:
+    """What a span holds at the first of the paths of a part that leads somewhere."""
+    values = (native(value_under(span, path)) for path in _SPAN[part])
+    return next((value for value in values if value not in (None, "")), None)
+
+
+def _kind(span: Mapping[str, Any]) -> str:
+    return str(_at(span, "kind")).strip('"').casefold()
+
+
+def _does(span: Mapping[str, Any]) -> str:
+    return _KINDS.get(_kind(span), "")
+
+
+def _traces(spans: Sequence[dict[str, Any]], name: str, counts: Counter[str]) -> Iterator[dict[str, Any]]:
+    """A row for each span without a parent among the others, with what the spans under it hold."""
+    if spans and not any(map(_has_text, spans)):
+        raise BadData(
+            f"{name}: {len(spans)} spans, but none has an input or output (OpenInference: attributes.input.value, "
+            "attributes.output.value; OpenTelemetry: gen_ai.input.messages, gen_ai.output.messages); switch the "
+            "recording of content on, or export the spans that have it"
+        )
+    by_id = {str(_at(span, "id")): span for span in spans}
+    under: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for key, span in sorted(by_id.items(), key=lambda pair: str(_at(pair[1], "start"))):
+        under[[key, *_ancestors(key, by_id)][-1]].append(span)
+    recorded = {_at(span, "recorded") for span in spans if _has_text(span)} - {None}
+    for key in filter(under.__contains__, by_id):
+        if any(map(_has_text, under[key])):
+            yield _row(key, under[key], by_id, counts)
+        elif _at(by_id[key], "recorded") not in recorded:  # else the same call was recorded twice
+            counts["without_texts"] += 1
+
+
+def _ancestors(key: str, by_id: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The ids of the spans above a span, the nearest first."""
+    found: list[str] = []
+    while (key := str(_at(by_id[key], "parent"))) in by_id and key not in found:
+        found.append(key)
+    return found
+
+
+def _has_text(span: Mapping[str, Any]) -> bool:
+    return any(_at(span, part) is not None for part in ("texts", "asked", "answered"))
+
+
+def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
+    """The row of a trace. key: the id of its outer span. spans: all of them, in time. counts: as for `samples_of`."""
+    root = by_id[key]
+    row = {**root, "id": key, "trace_id": _at(root, "trace"), "context": None, "span_id": None, "spanId": None}
+    if _does(root) == "retrieve":  # what it gave are the documents
+        row |= {"attributes": {**root.get("attributes", {}), "output": None}, "output": None, "outputs": None}
+    row |= _documents_of(spans, by_id, counts)
+    row |= {} if _at(root, "texts") is not None else _texts_of(spans, by_id)
+    if calls := _calls_of(spans):
+        row["tool_calls"] = calls
+    conversations = [found for span in spans if (found := _at(span, "conversation")) is not None]
+    models = [found for span in spans if (found := _at(span, "model")) is not None]
+    row |= {"group": conversations[0]} if conversations else {}
+    row |= {"system": models[-1]} if models else {}
+    answered = [found for span in spans if (found := _conversation(span, "answered"))]
+    counts["with_history"] += any(earlier_answers(_conversation(span, "asked")) for span in spans)
+    counts["without_an_answer"] += bool(answered) and all(content_of(said, "response") is None for said in answered)
+    return {column: value for column, value in row.items() if value is not None}
+
+
+def _conversation(span: Mapping[str, Any], part: str) -> list[Message]:
+    return messages(_at(span, part))
+
+
+def _texts_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict[str, Any]:
+    """The first question and the last answer of the outermost spans that have any."""
+    depths = [(len(_ancestors(str(_at(span, "id")), by_id)), span) for span in spans]
+    row: dict[str, Any] = {}
+    for part, field, column, place in (("asked", "query", "inputs", 0), ("answered", "response", "outputs", -1)):
+        speaking = [(depth, span) for depth, span in depths if _at(span, part) is not None]
+        outermost = min((depth for depth, _ in speaking), default=0)
+        said = [_at(span, part) for depth, span in speaking if depth == outermost]
+        if said and (conversation := messages(said[place])):
+            row[field] = content_of(conversation, field)
+        elif said:
+            row[field if isinstance(said[place], str) else column] = said[place]
+    searched = [
+        found for span in spans if _does(span) == "retrieve" and isinstance(found := _at(span, "searched"), str)
+    ]
+    if inner := [text for text in searched if text in str(row.get("query"))]:  # of a prompt that holds the passages too
+        row["query"] = inner[0]
+    return row
+
+
+def _documents_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
+    """The documents of the outermost retrievers, or of the last reranker, as a column; their ids if they lack texts."""
+    own = {str(_at(span, "id")): _retrieved_by(span) for span in spans if _does(span) == "retrieve"}
+    found = [doc for key, docs in own.items() if not any(map(own.get, _ancestors(key, by_id))) for doc in docs]
+    reranked = [docs for span in spans if _does(span) == "rerank" and (docs := _documents(_at(span, "reranked")))]
+    if not (own or reranked):
+        return {}
+    found = reranked[-1] if reranked else found
+    if all(not isinstance(doc, Mapping) or any(doc.get(key) is not None for key in TEXT_KEYS) for doc in found):
+        return {"retrieved_documents": found}
+    counts["documents_without_texts"] += 1
+    ids = [next((doc[key] for key in ID_KEYS if doc.get(key) is not None), None) for doc in found]
+    return {} if None in ids else {"retrieved_context_ids": ids}
+
+
+def _retrieved_by(span: Mapping[str, Any]) -> list[Any]:
+    return _documents(_at(span, "documents")) if _does(span) == "retrieve" else []
+
+
+def _calls_of(spans: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls of tools in a trace: its spans of tools, or those in the messages since the last question."""
+    parts = ("call id", "tool", "arguments", "result", "error")
+    names = ("id", "name", "arguments", "result", "error")
+    tools = [
+        dict(zip(names, [_at(span, part) for part in parts], strict=True)) for span in spans if _does(span) == "tool"
+    ]
+    if not tools:
+        said: Mapping[str, Any] = next((span for span in reversed(spans) if _at(span, "asked") is not None), {})
+        asked = _conversation(said, "asked")
+        since = [*asked[last_question(asked) + 1 :], *_conversation(said, "answered")]
+        tools = [call for message in since for call in message.calls]
+    return [{name: value for name, value in call.items() if value is not None} for call in tools]
+
+
+def _list_in(text: str) -> list[Any]:
+    """The list that is written in a text; empty for a text that only begins as a list does."""
+    with suppress(Malformed):
+        return parse_list(text) or []
+    return []
+
+
+def _documents(value: Any) -> list[Any]:
+    if isinstance(value, str):
+        value = _list_in(value) or value
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    return [_document(item) if isinstance(item, Mapping) else item for item in listed]
+
+
+def _document(item: Mapping[str, Any]) -> Any:
+    """A document without what OpenInference, LangSmith or LangChain's own format put around it."""
+    return next((item[key] for key in ("document", "kwargs") if isinstance(item.get(key), Mapping)), item)
