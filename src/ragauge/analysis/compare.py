@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from ragauge.errors import UnknownName, UsageError
+from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import split_specs
 from ragauge.questions import KINDS
@@ -567,6 +567,9 @@ def compare(
         UsageError: The runs do not have the same samples, or a metric was measured in two ways.
         UnknownName: A metric was measured in neither run, or a column is in neither.
     """
+    for run in (a, b):
+        if not isinstance(run, Run):
+            raise BadParameter(f"{run!r} is not a run; give what `evaluate` returned, or Run.open(STORE, NAME)")
     kept, left_out = _chosen(a.record, b.record, split_specs(metrics) if isinstance(metrics, str) else metrics)
     sides = side(a.records(), kept, group), side(b.records(), kept, group)
     if group is not None:

@@ -133,7 +133,8 @@ def run_command(
     is_sliced = by or any(gate.column for gate in conditions)
     if is_sliced and engine is None and data != "-":
         options = {name: asked[name] for name in ("limit", "skip_bad_rows")}
-        check_slices(read(data, map=RunRequest(**asked).columns, **options), by, conditions)
+        columns = RunRequest(map=asked["map"], group=asked["group"]).columns
+        check_slices(read(data, map=columns, **options), by, conditions)
     with judging(store, asked["limit"]) as progress:
         run = evaluate(data, progress=progress, engine=engine, **asked)
     for column in by:

@@ -147,7 +147,9 @@ def _pattern(pattern: str) -> None:
     try:
         re.compile(pattern)
     except re.error as error:
-        raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+        raise ValueError(
+            f"{pattern!r} is no regular expression: {error}; a backslash before a sign takes it as it is"
+        ) from error
 
 
 @check(valid=_pattern)

@@ -299,7 +299,7 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
     Raises UnknownName or BadParameter for a spec that cannot be read, two different metrics of one name, or no metric.
     """
     measures: list[Measure] = []
-    for one in [metrics] if isinstance(metrics, str | Measure) else metrics:
+    for one in metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]:
         if isinstance(one, str):
             measures += [each for spec in split_specs(one) for each in parse_metrics(spec)]
         elif isinstance(one, Measure):

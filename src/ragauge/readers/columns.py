@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
@@ -234,7 +235,8 @@ class ColumnMapping:
 def _resolve(field: str, column: str, seen: Sequence[str]) -> str:
     """The column of the data that the caller names; "" keeps the field empty."""
     if field not in ALIASES:
-        raise UnknownName("field", field, ALIASES)
+        similar = get_close_matches(field, [name for names in ALIASES.values() for name in names], n=1)
+        raise UnknownName("field", field, ALIASES, [known for known in ALIASES if {*similar} & {*ALIASES[known]}])
     if not column or column in seen or not seen:
         return column
     same = [name for name in seen if folded(name) == folded(column)]

@@ -75,6 +75,8 @@ def decoded_lines(stream: TextFile, name: str) -> Iterator[str]:
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
+            if b"\0" in raw + stream.peek(1):
+                raise BadData(f"{name}: not text but binary; name its format by its extension, or give text") from None
             raise BadData(
                 f"{name}: not UTF-8: byte 0x{raw[error.start]:02x} at offset {offset + error.start} (line {number}); "
                 f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}"
@@ -339,7 +341,8 @@ def file_source(path: Path) -> Source:
         raise BadData(f"{path}: a folder, not a file; name one file in it")
     if not is_readable(suffix):
         found = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
-        raise BadData(f"{path}: {found}; known: {', '.join(EXTENSIONS)}, and .gz after those of text")
+        known = f"known: {', '.join(EXTENSIONS)}, and .gz after those of text"
+        raise BadData(f"{path}: {found}; {known}; save it as one of these")
     _check_is_there(path)
     if suffix in _TEXT:
         return Source(name, partial(_text_rows, path, name, _TEXT[suffix]))
@@ -388,8 +391,9 @@ def _check_is_there(path: Path) -> None:
     except FileNotFoundError:
         fix = f"there is no folder {path.parent} either"
         if path.parent.is_dir():
-            stems = {entry.stem: entry for entry in path.parent.iterdir()}  # a common ending makes no name similar
-            near = [repr(str(stems[stem])) for stem in get_close_matches(path.stem, stems, n=3)]
+            entries = sorted(path.parent.iterdir(), key=lambda entry: entry.suffix.lower() == path.suffix.lower())
+            stems = {entry.stem.casefold(): entry for entry in entries}  # a common ending makes no name similar
+            near = [repr(str(stems[stem])) for stem in get_close_matches(path.stem.casefold(), stems, n=3)]
             known = f"check the name; the folder looked in is {path.parent.absolute()}"
             fix = f"did you mean {' or '.join(near)}?" if near else known
         raise BadData(f"{path}: no such file; {fix}") from None

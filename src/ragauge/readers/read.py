@@ -51,7 +51,12 @@ def _lazy(found: Any) -> Iterator[dict[str, Any]]:
 
 
 def _stream(data: Any) -> Iterator[dict[str, Any]]:
-    for batch in pyarrow_for("reading an Arrow stream").RecordBatchReader.from_stream(data):
+    arrow = pyarrow_for("reading an Arrow stream")
+    try:
+        reader = arrow.RecordBatchReader.from_stream(data)
+    except arrow.ArrowInvalid:  # of a single column
+        raise BadData(f"{type(data).__name__}: not rows; give a frame of named columns") from None
+    for batch in reader:
         for start in range(0, batch.num_rows, BATCH):
             yield from batch.slice(start, BATCH).to_pylist()
 
@@ -206,8 +211,8 @@ def read(
 
     Iterating raises BadRow at the first row that cannot be read, unless bad rows are skipped.
     """
-    if limit is not None and limit < 1:
-        raise BadParameter(f"limit is {limit}; give 1 or more, or None for all rows")
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise BadParameter(f"limit is {limit!r}; give 1 or more, or None for all rows")
     if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None:
         return data
     return SampleReader(source(data), map or {}, skip_bad_rows, limit)
@@ -215,6 +220,9 @@ def read(
 
 def source(data: Any) -> Source:
     """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
+    if isinstance(data, str) and "://" in data:
+        fix = "download it and give its path, or read a bucket with --engine ray (`ragauge docs scale`)"
+        raise BadData(f"{data}: a URL, not a file; {fix}")
     if isinstance(data, str | os.PathLike):
         return STANDARD_INPUT if data == "-" else file_source(Path(data))
     if isinstance(data, Source):

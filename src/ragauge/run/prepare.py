@@ -200,4 +200,6 @@ def opened_store(store: StoreLike) -> Store:
 def labels_by_question(labels: LabelsLike) -> dict[Question, Judgment]:
     """People's labels by question; the last one for a question counts."""
     given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
+    if not isinstance(given, Iterable):
+        raise BadParameter(f"labels are {labels!r}; give the path of a file, or judgments")
     return {judgment.question: judgment for judgment in given}

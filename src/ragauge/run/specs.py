@@ -219,6 +219,10 @@ def _maker(spec: str) -> Callable[[], Any]:
     points = installed(ENTRY_POINTS)
     if matching := [point for point in points if point.name == name]:
         return partial(load_only(matching, f"judge {name!r}"), argument)
+    from ragauge.judges.llm.providers import PROVIDERS
+
+    if spec in PROVIDERS:
+        raise BadParameter(f"judge {spec!r}: name a model of it, as in {spec}/MODEL")
     looks_like_a_model = any(character.isdigit() or character == "-" for character in spec)
     others = [point.name for point in points]
     raise UnknownName("judge", spec, [*DESCRIPTIONS, *others, *([f"openai/{spec}"] if looks_like_a_model else [])])

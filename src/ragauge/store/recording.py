@@ -106,5 +106,6 @@ def _read(path: Path, schema: type[_RecordingLine | _LabelLine]) -> Iterator[Jud
                 if invalid:
                     raise ValueError(f"the answer does not fit the question: {invalid}")
             except (ValueError, UsageError) as error:
-                raise BadData(f"{path}, line {number}: {error}") from error
+                fix = "write one judgment a line, as `ragauge label` does (`ragauge docs labels`)"
+                raise BadData(f"{path}, line {number}: {error}; {fix}") from error
             yield judgment

@@ -506,8 +506,10 @@ class RetryScheduler:
         self._without_reply += error.reason in NO_REPLY
         down = self._without_reply >= MAX_WITHOUT_REPLY
         fix = "; it stopped answering: check that it runs, and run again, what is answered is kept" if down else ""
+        never = error.reason == "unreachable" and not self._replied
+        fix = "; check that it runs, and its address (base_url=URL)" if never else fix
         failure = Failure(error.reason, f"{error.detail} (tried {counts.total()} times){fix}")
-        fatal = down or (error.reason == "unreachable" and not self._replied)
+        fatal = down or never
         if fatal:
             self.stop(failure)
         return CallFailed(failure, fatal=fatal)
