@@ -326,7 +326,7 @@ def test_pieces_of_a_metric_of_which_less_is_better() -> None:
     b = _evaluated(["Ada wrote it"], "hallucination", "not Bob sang")
     (change,) = rg.compare(a, b).changes
     assert (change.a, change.b) == (1, 0)
-    assert [(piece.run, piece.said) for piece in change.pieces] == [("a", "contradicted by context 1: “Bob sang”")]
+    assert [(piece.run, piece.said) for piece in change.pieces] == [("a", "“Bob sang” is contradicted by context 1")]
 
 
 @pytest.mark.slow

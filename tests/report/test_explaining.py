@@ -7,7 +7,7 @@ import pytest
 import ragauge as rg
 from ragauge.report.explain import decisive
 from ragauge.scores import ChunkEvidence, Evidence
-from ragauge.types import Label
+from ragauge.types import Chunk, Label, Sample
 
 ROW = {
     "query": "Who wrote it?",
@@ -49,7 +49,21 @@ def test_contradicted_claims_come_first() -> None:
     pieces = (piece("A.", Label.NEUTRAL), piece("B.", Label.CONTRADICTED, chunks=against, rationale="It says C."))
     score = rg.Score(value=0.0, counts=(0, 2), evidence=pieces)
     words = rg.explain(score)
-    assert words.endswith("; contradicted by context 7: “B.” (It says C.); not supported by contexts: “A.”")
+    assert words.endswith("; “B.” is contradicted by context 7 (It says C.); not supported by contexts: “A.”")
+
+
+def test_a_contradicted_claim_quotes_the_source() -> None:
+    """With the sample, what contradicts a claim is quoted in its own words: a context, or a reference."""
+    sample = Sample("1", contexts=(Chunk("Kept for 14 days. Free.", id="7"),), references=("It is 14.",))
+    by_context = (ChunkEvidence("7", Label.CONTRADICTED, span=(0, 17)),)
+    by_reference = (ChunkEvidence("references[0]", Label.CONTRADICTED, span=(0, 9)),)
+    claims = (
+        piece("Kept for 30 days.", Label.CONTRADICTED, chunks=by_context),
+        piece("It is 30.", Label.CONTRADICTED, "references[0]", chunks=by_reference),
+    )
+    words = rg.explain(rg.Score(value=0.0, evidence=claims), sample=sample)
+    assert "“Kept for 30 days.” is contradicted by context 7: “Kept for 14 days.”" in words
+    assert words.endswith("“It is 30.” is contradicted by references[0]: “It is 14.”")
 
 
 def test_counted_pieces_explain_a_metric_of_which_less_is_better() -> None:

@@ -139,7 +139,7 @@ def test_the_worst_samples_are_those_with_contradictions_first() -> None:
     run = rg.evaluate(data, "faithfulness", judge)
     found = run.worst()
     assert [scores.sample.id for scores in found] == ["2", "1", "0"]
-    assert "✗ contradicted by context 1: “2 is a.”, 70% sure" in repr(found)
+    assert "✗ “2 is a.” is contradicted by context 1, 70% sure" in repr(found)
     assert "○ not supported by contexts: “1 is a.”, 90% sure" in repr(found)
     assert repr(found[0]) == "<2: faithfulness 0.000>"
     with pytest.raises(UnknownName, match="did you mean 'faithfulness'"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
@@ -31,8 +32,8 @@ from ragauge.report.wording import (
     signed,
 )
 from ragauge.run.aggregation import recovered_record
-from ragauge.run.results import Run
-from ragauge.scores import Better, RunRecord, SampleRecord, Score
+from ragauge.run.results import Run, SampleScores
+from ragauge.scores import Better, RunRecord, SampleRecord
 from ragauge.statistics.intervals import Clusters
 from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
@@ -524,23 +525,27 @@ def _largest_changes(
             if isinstance(first, float) and isinstance(second, float) and first != second
         ]
         for first, second, (one, other) in heapq.nsmallest(count, apart, key=lambda c: (-abs(c[1] - c[0]), c[2])):
-            scores = [("a", runs[0].scores[one][key]), ("b", runs[1].scores[other][key])]
+            scores = [("a", runs[0].scores[one]), ("b", runs[1].scores[other])]
             if (second < first) == (difference.better == "higher"):
                 scores.reverse()
             # what counts only against the worse score; if there is nothing, what counts only for the better one
             (worse, of_worse), (better, of_better) = scores
             raising = difference.better == "lower"
-            found = _only_in(worse, of_worse, of_better, raising, difference.better)
-            found = found or _only_in(better, of_better, of_worse, not raising, difference.better)
+            words = partial(_decisive_words, key=key, better=difference.better)
+            found = _only_in(worse, words(of_worse, raising=raising), words(of_better, raising=raising))
+            found = found or _only_in(better, words(of_better, raising=not raising), words(of_worse, raising=not raising))
             row = sides[0].rows[one]
             yield Change(key, row.id, row.asks, first, second, tuple(found[:MAX_PIECES]))
 
 
-def _only_in(run: str, score: Score, other: Score, raising: bool, better: Better) -> list[ChangedPiece]:
-    """The decisive pieces of one score that the other lacks."""
-    common = [piece_words(piece) for piece in decisive(other, raising, better)]
-    own = [piece_words(piece) for piece in decisive(score, raising, better)]
-    return [ChangedPiece(run, words) for words in own if words not in common]
+def _decisive_words(scores: SampleScores, key: str, better: Better, raising: bool) -> list[str]:
+    """The decisive pieces of a score in words."""
+    return [piece_words(piece, scores.sample) for piece in decisive(scores[key], raising, better)]
+
+
+def _only_in(run: str, pieces: Sequence[str], other: Sequence[str]) -> list[ChangedPiece]:
+    """The pieces of one run that the other lacks."""
+    return [ChangedPiece(run, words) for words in pieces if words not in other]
 
 
 def compare(

@@ -717,7 +717,8 @@ def _row(run: Run, name: str, key: str, pair: _Pair) -> ParityRow:
         why = f"theirs is {cells[name]!r:.80}" if name in cells else "theirs is left out"
     elif pair.ours.value is not None:
         score = run.scores[pair.position][key]
-        evidence = pieces_words(decisive(score, pair.ours.value > pair.theirs, run.estimates[key].better))
+        deciding = decisive(score, pair.ours.value > pair.theirs, run.estimates[key].better)
+        evidence = pieces_words(deciding, run.scores[pair.position].sample)
     evidence += [f"theirs, {each}: {shortened(str(cells[each]), 300)}" for each in EVIDENCE if cells.get(each)]
     query = shortened(pair.sample.shown, 120)
     return ParityRow(pair.sample.id, query, pair.theirs, pair.ours.value, why, tuple(evidence))

@@ -60,6 +60,19 @@ function decidingVerdicts(record, item) {
   return deciding.length ? deciding : near.slice(0, 1);
 }
 
+/** What contradicts an entry, each with its name and its own words. */
+export function contradictingQuotes(record, item) {
+  const against = chunkVerdicts(record, item).filter(({ label, text }) => label === "contradicted" && text);
+  return against.map(({ field, text }) => {
+    return element("span", {}, `${sourceName(record.sample, field)} says: `, quoted(text, "q"));
+  });
+}
+
+/** A text by its kind and number, and its id if it has one. */
+function sourceName(sample, field) {
+  return [fieldName(field), chunkId(sample, field)].filter(Boolean).join(", ");
+}
+
 /** The evidence as a list whose entries open. */
 export function evidenceList(view) {
   const groups = Map.groupBy(view.evidence.keys(), (i) => heading(view.evidence[i]));
@@ -126,7 +139,7 @@ function probability({ probability, label }) {
 function chunkLine(view, { label, field, text }) {
   const shade = tone(label);
   const words = { good: "supported by", bad: "contradicted by" }[shade] ?? "nearest passage:";
-  const name = [fieldName(field), chunkId(view.record.sample, field)].filter(Boolean).join(", ");
+  const name = sourceName(view.record.sample, field);
   const jump = element("button", { type: "button", class: "jump", click: () => view.jump(field) }, name);
   return element("li", { class: shade }, `${SIGNS[shade]} ${words} `, jump, text ? [": ", quoted(text, "q")] : "");
 }

@@ -12,7 +12,7 @@ import {
   thresholdMetrics,
 } from "./filters.js";
 import { histogram } from "./charts.js";
-import { decidingEvidence, verdictBadge } from "./evidence.js";
+import { contradictingQuotes, decidingEvidence, verdictBadge } from "./evidence.js";
 
 const WORST = 5;
 const EXAMPLES = 3;
@@ -65,12 +65,14 @@ async function worstSamples(data) {
   return element("section", {}, heading, about(data, metric), list, element("p", {}, all));
 }
 
-/** A response, and the claim in it that decides the score. */
+/** A response, the claim in it that decides the score, and what contradicts that. */
 function answer(data, record, metric) {
   const piece = decidingEvidence(record, metric, data.better(metric));
   const response = quoted(record.sample.response || "(empty response)", "div", { class: "answer" });
-  const claim = () => element("div", { class: "answer" }, verdictBadge(piece, data.better(metric)), " ", quoted(piece.text));
-  return [response, piece ? claim() : null].filter(Boolean);
+  if (!piece) return [response];
+  const claim = element("div", { class: "answer" }, verdictBadge(piece, data.better(metric)), " ", quoted(piece.text));
+  const quotes = contradictingQuotes(record, piece).map((line) => element("div", { class: "answer" }, line));
+  return [response, claim, ...quotes];
 }
 
 /** What a metric is, in one line; runs of earlier versions do not say. */

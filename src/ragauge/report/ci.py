@@ -297,7 +297,7 @@ def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any
     }
     return {
         "gen_ai.evaluation.name": key,
-        "gen_ai.evaluation.explanation": explain(score, better),
+        "gen_ai.evaluation.explanation": explain(score, better, record.sample),
         **{name: value for name, value in known.items() if value is not None},
         "ragauge.run.id": run.id,
         "ragauge.sample.id": record.sample.id,

@@ -5,9 +5,19 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
-from ragauge.report.wording import GOOD, chunk_words, counted, flat, interval, number, one_line, shortened
+from ragauge.report.wording import (
+    GOOD,
+    chunk_words,
+    counted,
+    deciding_quote,
+    flat,
+    interval,
+    number,
+    one_line,
+    shortened,
+)
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
-from ragauge.types import Label
+from ragauge.types import Label, Sample
 
 MAX_PIECES = 5
 
@@ -15,7 +25,6 @@ _WORDS = {
     Label.ENTAILED: "supported by",
     Label.NEUTRAL: "not supported by",
     Label.NOT_ENTAILED: "not supported by",
-    Label.CONTRADICTED: "contradicted by",
     Label.YES: "yes for",
     Label.NO: "no for",
 }
@@ -23,11 +32,8 @@ _WORDS = {
 _FAULTS = frozenset({Label.CONTRADICTED, Label.YES})
 _UNSUPPORTED = frozenset({Label.NEUTRAL, Label.NOT_ENTAILED})
 
-#: Labels that a single chunk can cause, so that the chunk is named.
-_DECIDING = (Label.ENTAILED, Label.CONTRADICTED)
 
-
-def explain(score: Score, better: Better = "higher") -> str:
+def explain(score: Score, better: Better = "higher", sample: Sample | None = None) -> str:
     """Explain a score in words: its value and counts, and the pieces that count against the text.
 
         rg.explain(run.scores[0]["faithfulness"])
@@ -36,6 +42,7 @@ def explain(score: Score, better: Better = "higher") -> str:
     Args:
         score: The score, with its evidence.
         better: Which way the metric is better, as its Estimate has it. If lower is, the counted pieces are listed.
+        sample: The sample, to quote what contradicts a claim; `run.scores[0].explain("faithfulness")` has it.
 
     Returns:
         One line. It lists at most five pieces, grades with their rationale. A score without a value gives the reason,
@@ -47,13 +54,13 @@ def explain(score: Score, better: Better = "higher") -> str:
         value = f"counts {', '.join(f'{count:g}' for count in score.counts)}"
     else:
         value = number(score.value) + (f" ({score.counts[0]:g} of {score.counts[1]:g})" if is_share(score) else "")
-    return "; ".join([value, *pieces_words(decisive(score, raising=better == "lower", better=better))])
+    return "; ".join([value, *pieces_words(decisive(score, raising=better == "lower", better=better), sample)])
 
 
-def pieces_words(pieces: Sequence[Evidence]) -> list[str]:
+def pieces_words(pieces: Sequence[Evidence], sample: Sample | None = None) -> list[str]:
     """The first pieces in words, and how many more there are."""
     more = [f"and {len(pieces) - MAX_PIECES} more"] if len(pieces) > MAX_PIECES else []
-    return [*map(piece_words, pieces[:MAX_PIECES]), *more]
+    return [*(piece_words(piece, sample) for piece in pieces[:MAX_PIECES]), *more]
 
 
 def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evidence]:
@@ -75,15 +82,25 @@ def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evi
     return sorted(labelled, key=lambda piece: piece.label is not Label.CONTRADICTED)
 
 
-def piece_words(piece: Evidence) -> str:
-    """One piece with its verdict: “not supported by contexts: ...”, “no for query: ...”, or a grade and why."""
+def piece_words(piece: Evidence, sample: Sample | None = None) -> str:
+    """One piece with its verdict: “not supported by contexts: ...”, “no for query: ...”, or a grade and why.
+
+    A contradicted one comes before what contradicts it, which is quoted from the sample.
+    """
     if piece.label is None:
         reason = f": {shortened(piece.rationale)}" if piece.rationale else ""
         return f"{piece.against} {piece.value:g}{reason}"
-    chunks = [chunk.chunk for chunk in piece.chunks if chunk.label is piece.label and piece.against == "contexts"]
-    named = f"context {flat(' and '.join(chunks))}" if chunks and piece.label in _DECIDING else piece.against
     reason = f" ({shortened(piece.rationale)})" if piece.rationale else ""
-    verdict = f"{_WORDS[piece.label]} {named}" if named else piece.label.value
+    chunks = [chunk for chunk in piece.chunks if chunk.label is piece.label]
+    if piece.label is Label.CONTRADICTED:
+        kind = "context " if piece.against == "contexts" else ""
+        quotes = [deciding_quote(piece, chunk, sample) if sample else "" for chunk in chunks]
+        named = [f"{kind}{flat(chunk.chunk)}" for chunk in chunks]
+        sources = [": ".join(filter(None, source)) for source in zip(named, quotes, strict=True)]
+        return f"“{shortened(piece.text)}” is contradicted by {' and '.join(sources) or piece.against}{reason}"
+    supported = piece.label is Label.ENTAILED and piece.against == "contexts" and chunks
+    against = f"context {flat(' and '.join(chunk.chunk for chunk in chunks))}" if supported else piece.against
+    verdict = f"{_WORDS[piece.label]} {against}" if against else piece.label.value
     return f"{verdict}: “{shortened(piece.text)}”{reason}"
 
 
@@ -195,7 +212,7 @@ def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
 
 def unsupported_claim_words(kind: str, piece: Evidence, record: SampleRecord) -> str:
     """The problem in one sentence: the claim, what contradicts it, and the judge's rationale."""
-    by = [line for line in chunk_words(piece, record) if line.startswith(Label.CONTRADICTED.value)]
+    by = [line for line in chunk_words(piece, record.sample) if line.startswith(Label.CONTRADICTED.value)]
     against = f"{kind if kind == 'contradicted' else 'not supported'} by {piece.against}"
     reason = f" ({shortened(piece.rationale)})" if piece.rationale else ""
     return f"“{shortened(piece.text)}” is {' and '.join(by) or against}{reason}."
@@ -218,7 +235,8 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
         lines = [failure + _because(run, gate)]
         for record in worst_of[gate]:
             query = f" “{shortened(record.sample.query, 80)}”" if record.sample.query else ""
-            lines.append(f"  {record.sample.id}{query}: {explain(record.score(gate.metric), better[gate.metric])}")
+            words = explain(record.score(gate.metric), better[gate.metric], record.sample)
+            lines.append(f"  {record.sample.id}{query}: {words}")
         texts.append((gate, "\n".join(map(one_line, lines))))
     return texts
 

@@ -116,7 +116,7 @@ def worst_view(records: Sequence[SampleRecord], key: str, better: Better, about:
         if piece is not None:
             style = "red" if piece.label in BAD else "yellow"
             sure = f", {certainty(piece):.0%} sure" if piece.label and piece.probability is not None else ""
-            yield indented(f"{'✗' if piece.label in BAD else '○'} {piece_words(piece)}{sure}", style)
+            yield indented(f"{'✗' if piece.label in BAD else '○'} {piece_words(piece, record.sample)}{sure}", style)
 
 
 def _section_view(section: Section) -> Iterator[RenderableType]:
@@ -183,7 +183,7 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
         style = "green" if piece.label in GOOD else "red" if piece.label in BAD else "yellow"
         reason = f"  ({shortened(piece.rationale)})" if piece.rationale else ""
         lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", style), shortened(piece.text, 200), reason))
-        lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record))
+        lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record.sample))
     return [*lines, ""]
 
 
@@ -262,7 +262,7 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     for piece in score.evidence:
         reason = f" ({plain(shortened(piece.rationale, TEXT))})" if piece.rationale else ""
         yield f"- {verdict_words(piece)}: {plain(shortened(piece.text, TEXT))}{reason}"
-        yield from (f"  - {plain(line)}" for line in chunk_words(piece, record))
+        yield from (f"  - {plain(line)}" for line in chunk_words(piece, record.sample))
 
 
 #: What is more than text in Markdown or on GitHub: mentions, images, and the commands "::error::" and "##[error]" of CI

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from ragauge.scores import Better, Estimate, Evidence, RunRecord, SampleRecord, Score
-from ragauge.types import Label, TotalUsage
+from ragauge.scores import Better, ChunkEvidence, Estimate, Evidence, RunRecord, Score
+from ragauge.types import Label, Sample, TotalUsage
 
 #: Labels in favour of a response, and labels against it.
 GOOD = frozenset({Label.ENTAILED, Label.YES})
@@ -67,18 +67,24 @@ def verdict_words(piece: Evidence) -> str:
     return f"{words} ({'yes' if piece.label == Label.NO else 'support'} {piece.probability:.2f})"
 
 
-def chunk_words(piece: Evidence, record: SampleRecord) -> list[str]:
+def chunk_words(piece: Evidence, sample: Sample) -> list[str]:
     """Each entailing or contradicting chunk with the passage that decides."""
-    passages = {"query": record.sample.query or "", "response": record.sample.response or ""}
-    contexts = record.sample.contexts or ()
-    lines = []
-    for i, chunk in enumerate(piece.chunks):
-        if chunk.label not in GOOD | BAD:
-            continue
-        passage = contexts[i].passage if piece.against == "contexts" else passages.get(chunk.chunk, "")
-        quoted = f" “{shortened(passage[slice(*chunk.span)])}”" if chunk.span and passage else ""
-        lines.append(f"{chunk.label.value} by {flat(chunk.chunk)}{quoted}")
-    return lines
+    return [
+        f"{chunk.label.value} by {flat(chunk.chunk)} {deciding_quote(piece, chunk, sample)}".rstrip()
+        for chunk in piece.chunks
+        if chunk.label in GOOD | BAD
+    ]
+
+
+def deciding_quote(piece: Evidence, chunk: ChunkEvidence, sample: Sample) -> str:
+    """The passage of a chunk that decides, in quotation marks; empty where it is not known."""
+    contexts = sample.contexts or ()
+    texts = {"query": sample.query, "response": sample.response, "source": sample.source}
+    texts |= {f"references[{i}]": text for i, text in enumerate(sample.references or ())}
+    if piece.against == "contexts":
+        texts = {context.id: context.passage for context in contexts}
+    passage = texts.get(chunk.chunk)
+    return f"“{shortened(passage[slice(*chunk.span)])}”" if chunk.span and passage else ""
 
 
 #: Control characters, and characters that change the reading direction.

@@ -49,7 +49,7 @@ class SampleScores(dict[str, Score]):
 
     def explain(self, key: str) -> str:
         """A score in words, with the evidence that lowers it; see `ragauge.explain`."""
-        return explain(self[key], self._estimates[key].better)
+        return explain(self[key], self._estimates[key].better, self.sample)
 
     def __missing__(self, key: str) -> Score:
         if key in self._record.counted:
