@@ -163,32 +163,32 @@ _SPEAKERS = {
 
 def _attach(events: Sequence[Mapping[str, Any]], spans: Sequence[dict[str, Any]]) -> None:
     """Add the messages of events that were recorded as logs to the spans in which they happened."""
-    of_span: defaultdict[tuple[Any, Any], list[Mapping[str, Any]]] = defaultdict(list)
+    of_span: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for event in events:
-        of_span[event.get("traceId"), event.get("spanId")].append(event)
+        of_span[str(event.get("traceId")), str(event.get("spanId"))].append(event)
     for span in spans:
-        _add_messages(span, of_span.get((_at(span, "trace"), _at(span, "id")), []))
+        _add_messages(span, of_span.get((str(_at(span, "trace")), str(_at(span, "id"))), []))
 
 
 def _add_messages(span: dict[str, Any], events: Sequence[Mapping[str, Any]]) -> None:
     """Add the messages that events hold, one each or all in their attributes, where the span has none of its own."""
     said: dict[str, Any] = {"input": [], "output": []}
     for event in events:
-        name = event.get("eventName") or event.get("name") or value_under(event, "attributes.event.name")
+        name = str(event.get("eventName") or event.get("name") or value_under(event, "attributes.event.name"))
         details = _nested({"attributes": event.get("attributes") or {}})
         if name in _SPEAKERS:
             role, side = _SPEAKERS[name]
             body = event.get("body") or value_under(details, "attributes.gen_ai.event") or details["attributes"]
-            inner = body.get("message") if isinstance(body, Mapping) else None
+            body = body if isinstance(body, Mapping) else {"content": body}
+            inner = body.get("message")
             said[side].append({"role": role, **(inner if isinstance(inner, Mapping) else body)})
-        else:
-            said["input"] += _at(details, "asked") or []
-            said["output"] += _at(details, "answered") or []
-    own = {"gen_ai": {side: {"messages": held} for side, held in said.items() if held and messages(held)}}
+        for side, part in (("input", "asked"), ("output", "answered")):
+            found = _at(details, part)
+            said[side] += found if isinstance(found, list) else []
     for side, part in (("input", "asked"), ("output", "answered")):
-        if side in own["gen_ai"] and _at(span, part) is None:
-            attributes = span.setdefault("attributes", {})
-            attributes.setdefault("gen_ai", {}).setdefault(side, {}).update(own["gen_ai"][side])
+        if messages(said[side]) and _at(span, part) is None:
+            attributes = span.get("attributes") or {}
+            span["attributes"] = {**attributes, f"gen_ai.{side}.messages": said[side]}
 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,11 +249,11 @@ def _traces(spans: Sequence[dict[str, Any]], name: str, counts: Counter[str]) ->
     under: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     for key, span in sorted(by_id.items(), key=lambda pair: str(_at(pair[1], "start"))):
         under[[key, *_ancestors(key, by_id)][-1]].append(span)
-    recorded = {_at(span, "recorded") for span in spans if _has_text(span)} - {None}
+    recorded = {str(_at(span, "recorded")) for span in spans if _has_text(span)} - {"None"}
     for key in filter(under.__contains__, by_id):
         if any(map(_has_text, under[key])):
             yield _row(key, under[key], by_id, counts)
-        elif _at(by_id[key], "recorded") not in recorded:  # else the same call was recorded twice
+        elif str(_at(by_id[key], "recorded")) not in recorded:  # else the same call was recorded twice
             counts["without_texts"] += 1
 
 
