@@ -119,6 +119,7 @@ class JudgeBase(ABC):
     Attributes:
         identity, answers, batch, by_sample: as in `Judge`.
         members: the judges that a composite one asks.
+        is_typed: whether its answers have the declared types throughout, so that a store returns them as they are.
         is_paid: whether its calls may cost money.
         price: of the tokens of its model; None where that is not known, or it has none.
         threshold: the confidence from which its word stands in a cascade, for all kinds of question or by kind.
@@ -128,6 +129,7 @@ class JudgeBase(ABC):
     batch: int = DEFAULT_BATCH
     by_sample: int = 0
     members: tuple[JudgeBase, ...] = ()
+    is_typed: bool = False
     is_paid: bool = False
     price: Price | None = None
     threshold: Mapping[str, float] | float | None = None
@@ -318,6 +320,8 @@ class JudgeRouter:
 
     def by_judge(self, questions: Iterable[Question]) -> list[tuple[JudgeBase | None, list[Question]]]:
         """The questions grouped by their judge; None for kinds without a judge."""
+        if self._by_kind.keys() == {"*"}:
+            return [(self._by_kind["*"], list(questions))]
         return grouped(questions, self.judge_of)
 
     def _judge(self, topic: str) -> JudgeBase | None:

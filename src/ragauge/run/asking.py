@@ -223,12 +223,18 @@ class Dispatcher:
         if self._fault:
             raise self._fault
         await self._opened_judges.open(judge)
-        context, questions = _DispatchContext(self), list(keys)
-        answers = await _answers(judge, questions, context)
+        context = _DispatchContext(self)
+        answers = await context.answers(judge, list(keys))
         if not judge.members:
             self.asked += sum(answer is not OVER_BUDGET for answer in answers)
         judgments = [
-            Judgment(question, _normalised(question, answer), judge.identity, key, context.call_of.get(question, ""))
+            Judgment(
+                question,
+                _normalised(question, answer, is_typed=judge.is_typed),
+                judge.identity,
+                key,
+                context.call_of.get(question, ""),
+            )
             for (question, key), answer in zip(keys.items(), answers, strict=True)
         ]
         await self._keep(judgments, context.calls)
@@ -294,6 +300,17 @@ class _DispatchContext:
         self.ask, self._budget = dispatcher.ask_member, dispatcher.budget
         self.reserve, self.release = dispatcher.budget.reserve, dispatcher.budget.release
 
+    async def answers(self, judge: JudgeBase, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
+        """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
+        try:
+            answers = list(await judge.consult(questions, self))
+            if len(answers) == len(questions):
+                return answers
+            fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
+        except Exception as error:
+            fault = f"{judge.identity} raised {type(error).__name__}: {error}"
+        return [Failure("judge_error", fault)] * len(questions)
+
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         self._budget.record(call, reserved)
         self.calls.append(call)
@@ -309,23 +326,9 @@ def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> Q
     }
 
 
-async def _answers(
-    judge: JudgeBase, questions: Sequence[Question], context: _DispatchContext
-) -> Sequence[Answer | Failure]:
-    """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
+def _normalised(question: Question, answer: Answer | Failure, *, is_typed: bool) -> Answer | Failure:
+    """The answer, if it fits the question, as the store would return it, so that a resumed run counts the same."""
     try:
-        answers = list(await judge.consult(questions, context))
-        if len(answers) == len(questions):
-            return answers
-        fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
-    except Exception as error:
-        fault = f"{judge.identity} raised {type(error).__name__}: {error}"
-    return [Failure("judge_error", fault)] * len(questions)
-
-
-def _normalised(question: Question, answer: Answer | Failure) -> Answer | Failure:
-    """The answer as the store would return it, so that a run and its resumption count the same."""
-    try:
-        return checked(question, _decode(_encode(answer)) if isinstance(answer, Answer) else answer)
+        return checked(question, _decode(_encode(answer)) if isinstance(answer, Answer) and not is_typed else answer)
     except (TypeError, ValueError) as error:
         return Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])

@@ -393,6 +393,7 @@ class EmbeddedJudge(JudgeBase):
     """
 
     answers: frozenset[str] = frozenset()
+    is_typed = True
     threshold = MappingProxyType({"entail": 0.96})
     batch = 128  # questions at once: claims about one passage are read together
 

@@ -338,7 +338,7 @@ class LLMJudge(ContextJudge):
     """
 
     answers = frozenset(KINDS)
-    is_paid = True
+    is_typed = is_paid = True
 
     def __init__(
         self,

@@ -382,6 +382,7 @@ class NliJudge(JudgeBase):
     """
 
     answers: frozenset[str] = frozenset()
+    is_typed = True
     batch = 512
 
     def __init__(
