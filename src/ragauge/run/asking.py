@@ -58,6 +58,21 @@ def resolve(future: asyncio.Future[Any], value: object, error: Exception | None)
         future.set_exception(error)
 
 
+class _Request:
+    """The questions of one sample in one round, each once. answered: done once each of them has a judgment."""
+
+    def __init__(self, questions: Iterable[Question]) -> None:
+        self.questions = tuple(dict.fromkeys(questions))
+        self.judgments: KnownJudgments = {}
+        self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def add(self, question: Question, judgment: Judgment) -> None:
+        """Take the judgment of one of the questions."""
+        self.judgments[question] = judgment
+        if len(self.judgments) == len(self.questions):
+            resolve(self.answered, None, None)
+
+
 NOBODY = Identity("nobody")
 
 #: Seconds for which an answer is awaited that another process is asking for.
@@ -86,8 +101,8 @@ class Dispatcher:
         self._store = store
         self._fault: Exception | None = None  # why nothing more can be written
         self._unwritten: list[tuple[Sequence[Judgment], Sequence[Call], asyncio.Future[None]]] = []
-        self._requests: list[list[Question]] = []  # of samples, to be looked up together
-        self._in_flight: dict[Question, asyncio.Future[Judgment]] = {}
+        self._to_look_up: list[list[Question]] = []  # of samples, together
+        self._in_flight: dict[Question, list[_Request]] = {}  # the requests that wait for each
         self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
@@ -125,22 +140,25 @@ class Dispatcher:
         Raises Stopped where that is because the cost limit is reached or the judge has stopped for good, as with a
         wrong key.
         """
-        loop = asyncio.get_running_loop()
-        mine = list(dict.fromkeys(question for question in questions if question not in self._in_flight))
-        if mine:
-            self._in_flight.update((question, loop.create_future()) for question in mine)
-            if not self._requests:
-                loop.call_soon(self._look_up)
-            self._requests.append(mine)
-        pending = {question: self._in_flight[question] for question in questions}
-        judgments = {question: await judgment for question, judgment in pending.items()}
+        if not questions:
+            return {}
+        request = _Request(questions)
+        new = [question for question in request.questions if question not in self._in_flight]
+        for question in request.questions:
+            self._in_flight.setdefault(question, []).append(request)
+        if new:
+            if not self._to_look_up:
+                asyncio.get_running_loop().call_soon(self._look_up)
+            self._to_look_up.append(new)
+        await request.answered
+        judgments = {question: request.judgments[question] for question in request.questions}
         if any(isinstance(judgment.answer, Failure) for judgment in judgments.values()):
             self._check_running()
         return judgments
 
     def _look_up(self) -> None:
         """Look up the questions that arrived together, and pass on to the judges what is not known."""
-        requests, self._requests = self._requests, []
+        requests, self._to_look_up = self._to_look_up, []
         try:
             routed = [group for request in requests for group in self.router.by_judge(request)]
             keys = _keys_of(routed)
@@ -275,14 +293,15 @@ class Dispatcher:
             answer = judgment.answer
             if isinstance(answer, Verdict) and answer.two_way and judgment.judge.name != PEOPLE:
                 self.unable.add("entail:contradiction")  # a person's label says nothing about other answers
-            resolve(self._in_flight.pop(question), judgment, None)
+            for request in self._in_flight.pop(question):
+                request.add(question, judgment)
 
     def _fail(self, questions: Iterable[Question], error: Exception) -> None:
         for question in questions:
-            judgment = self._in_flight.pop(question)
-            if not judgment.done():
-                judgment.set_exception(error)
-                judgment.exception()  # else asyncio logs that it was never retrieved
+            for request in self._in_flight.pop(question):
+                resolve(request.answered, None, error)
+                if not request.answered.cancelled():
+                    request.answered.exception()  # else asyncio logs that it was never retrieved
 
     def _check_running(self) -> None:
         """Raise Stopped if a failed question must end the run."""
