@@ -31,9 +31,10 @@ from ragauge.analysis.parity import read_sheet
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
 from ragauge.judges.base import RecordingJudge
-from ragauge.judges.llm.packing import Pack, PromptStyle
+from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.replies import parse_reply as read_reply
 from ragauge.judges.llm.transport.batches import read_result
+from ragauge.kinds.call import PromptStyle
 from ragauge.metrics.registry import select_metrics
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.run.specs import load_judges

@@ -30,9 +30,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
 from ragauge.judges.llm.prompts import prompt_of
 from ragauge.judges.llm.replies import parse_reply
+from ragauge.kinds.call import PromptStyle
 from ragauge.questions import Question
 from ragauge.run.specs import load_judge
 from ragauge.text.overlap import token_f1

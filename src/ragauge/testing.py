@@ -6,37 +6,12 @@ import pickle
 from collections.abc import Callable, Sequence
 
 from ragauge.judges.base import Judge, adapted, can_answer, checked
-from ragauge.questions import (
-    CHUNK_UTILITY,
-    COHERENCE,
-    KINDS,
-    TOPICAL_MATCH,
-    Classify,
-    Decompose,
-    Entail,
-    Question,
-    Rate,
-    Relevant,
-)
+from ragauge.questions import KIND_TYPES, KINDS, Question
 from ragauge.run.sync import blocking
 from ragauge.types import Answer, Failure, Identity
 
-_QUERY = "When was the lighthouse built?"
-_RESPONSE = "The lighthouse was built in 1901. It is 30 metres high."
-_CHUNKS = ("The lighthouse was built in 1901 by two brothers.", "The lighthouse is 28 metres high.")
-
 #: Plain questions, at least one of each kind.
-PLAIN: tuple[Question, ...] = (
-    Decompose(_RESPONSE, _QUERY),
-    Entail(_CHUNKS, "The lighthouse was built in 1901.", _QUERY),
-    Entail(_CHUNKS[1:], "The lighthouse is 30 metres high."),
-    Relevant(_QUERY, _CHUNKS[0]),
-    Relevant(_QUERY, "Bees make honey.", _CHUNKS[0]),
-    Classify("I find lighthouse keepers dull.", "toxic"),
-    Rate(TOPICAL_MATCH, (("query", _QUERY), ("response", _RESPONSE))),
-    Rate(COHERENCE, (("source", " ".join(_CHUNKS)), ("response", _RESPONSE))),
-    Rate(CHUNK_UTILITY, (("query", _QUERY), ("chunk", _CHUNKS[0]))),
-)
+PLAIN: tuple[Question, ...] = tuple(question for kind in KIND_TYPES.values() for question in kind.samples())
 
 _LONG = "The lamp is lit at dusk. " * 10_000
 _ODD = ("", " \n\t", "e\u0301 \u202eabc\u202c 😀 漢字 مرحبا \x00", "[1]", "?!")
@@ -96,12 +71,12 @@ async def _answers(judge: Judge, questions: Sequence[Question]) -> Sequence[Answ
 
 
 def _odd_questions() -> list[Question]:
-    found: list[Question] = [Entail((_LONG, _CHUNKS[0]), "The lamp is lit at dusk."), Relevant(_QUERY, _LONG)]
-    for text in _ODD:
-        found += [Decompose(text), Entail((_CHUNKS[0], text), "A claim.", text), Entail(_CHUNKS[:1], text)]
-        found += [Relevant(text, _CHUNKS[0]), Relevant(_QUERY, text, text), Classify(text, "toxic")]
-        found += [Rate(TOPICAL_MATCH, (("query", text), ("response", text)))]
-    return found
+    questions: list[Question] = []
+    for kind in KIND_TYPES.values():
+        questions += kind.long_samples(_LONG)
+        for text in _ODD:
+            questions += kind.odd_samples(text)
+    return questions
 
 
 def _demand(holds: bool, fault: str) -> None:

@@ -22,10 +22,9 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 
 from ragauge.analysis.compare import compare
-from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw, choices, parse_answer, question_text
+from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw, parse_answer
 from ragauge.errors import RagaugeError, StoreError, UnknownName, UsageError
 from ragauge.host import decoded
-from ragauge.questions import Rate, kind
 from ragauge.report.document import BLOCK, Index, packed, page, page_head, score_document, shared_document
 from ragauge.report.explain import chooser
 from ragauge.run.results import Run
@@ -178,16 +177,15 @@ def _parts(run: Run) -> dict[str, bytes]:
 def _piece(piece: LabelPiece) -> dict[str, Any]:
     """A piece as plain data, with its question and the possible answers."""
     question = piece.question
-    rubric = question.rubric if isinstance(question, Rate) else None
     label = piece.label
     return {
         "judgment": piece.evidence.judgment,
         "evidence": piece.evidence,
         "question": question,
-        "kind": kind(question),
-        "asked": question_text(question),
-        "choices": choices(question),
-        "scale": [rubric.low, rubric.high] if rubric else None,
+        "kind": question.kind,
+        "asked": question.wording,
+        "choices": question.choices,
+        "scale": question.scale,
         "judge": piece.judge,
         "label": {"answer": label.answer, "by": dict(label.judge.settings)["by"]} if label else None,
     }

@@ -11,9 +11,11 @@ from ragauge.judges.embedded.lexical import entail, polarity, read_query, releva
 from ragauge.judges.embedded.passages import windows
 from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
-from ragauge.judges.llm.packing import Pack, PromptStyle
-from ragauge.judges.llm.replies import extract_object, locate_quote, parse_reply
-from ragauge.judges.windows import split
+from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.replies import extract_object, parse_reply
+from ragauge.kinds.call import PromptStyle
+from ragauge.kinds.items import locate_quote
+from ragauge.kinds.windows import split
 from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.readers.formats import block_rows
 from ragauge.readers.values import text, to_chunks, to_gold_claims, to_references

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.windows import WINDOW_SHARE, halves, split, windows
+from ragauge.kinds.windows import WINDOW_SHARE, halves, split, windows
 from ragauge.questions import CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Statement, Verdict
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.labels import choices, parse_answer, question_text
+from ragauge.analysis.labels import parse_answer
 from ragauge.errors import UsageError
 from ragauge.questions import COHERENCE, Classify, Entail, Question, Rate, Relevant, invalid_reason
 from ragauge.types import Grade, Label, Verdict
@@ -82,15 +82,15 @@ def test_an_answer_always_fits(typed: str, question: Question) -> None:
     with suppress(UsageError):
         answer = parse_answer(question, typed)
         assert invalid_reason(question, answer) is None
-    assert question_text(question)
+    assert question.wording
 
 
 def test_every_question_has_words() -> None:
     """Each kind has a sentence, with a choice for each label of a verdict."""
-    assert "support the claim" in question_text(ENTAIL)
-    assert "answer the query" in question_text(Relevant("q", "t"))
-    assert "reference" in question_text(Relevant("q", "t", "r"))
-    assert question_text(Classify("t", "toxic")) == "Is it toxic?"
-    assert "coherence, 1 to 5" in question_text(GRADED)
-    assert [choice.key for choice in choices(ENTAIL)] == ["s", "n", "c"]
-    assert choices(GRADED) == ()
+    assert "support the claim" in ENTAIL.wording
+    assert "answer the query" in Relevant("q", "t").wording
+    assert "reference" in Relevant("q", "t", "r").wording
+    assert Classify("t", "toxic").wording == "Is it toxic?"
+    assert "coherence, 1 to 5" in GRADED.wording
+    assert [choice.key for choice in ENTAIL.choices] == ["s", "n", "c"]
+    assert GRADED.choices == ()

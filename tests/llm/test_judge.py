@@ -18,7 +18,7 @@ from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.base import ContextJudge, Judge, checked
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Completion
-from ragauge.judges.llm.packing import PromptStyle
+from ragauge.kinds.call import PromptStyle
 from ragauge.questions import Decompose, Relevant, kind
 from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Failure

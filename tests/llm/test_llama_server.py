@@ -20,11 +20,12 @@ from tests.llm.llama.tiny import write
 
 from ragauge.judges.llm.build import llm
 from ragauge.judges.llm.messages import Prompt
-from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
 from ragauge.judges.llm.prompts import prompt_of, repeat_prompt
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.judges.llm.transport.client import HttpTransport
+from ragauge.kinds.call import PromptStyle
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant, Rubric
 from ragauge.types import Failure
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.packing import MAX_INLINE_CHARS, QUESTION_OVERHEAD, Pack, PackLimits, packs
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.judges.llm.prompts import prompt_of
+from ragauge.kinds.base import QUESTION_OVERHEAD
+from ragauge.kinds.call import PromptStyle
+from ragauge.kinds.relevant import MAX_INLINE_CHARS
 from ragauge.questions import (
     CHUNK_UTILITY,
     COHERENCE,
@@ -66,8 +71,8 @@ def test_no_pack_of_several_exceeds_the_room(questions: list[Question], limits: 
         if len(pack.questions) > 1:
             apart = [len(question.text) for question in pack.questions if isinstance(question, Decompose)]
             assert sum(apart) <= limits.decompose_chars
-            assert pack.decomposes or len(pack.questions) <= limits.verdicts
-            assert pack.decomposes or chars(pack) <= limits.prompt_chars
+            assert apart or len(pack.questions) <= limits.verdicts
+            assert apart or chars(pack) <= limits.prompt_chars
 
 
 @given(MANY)
@@ -124,7 +129,8 @@ def test_chunks_come_first_and_every_text_once() -> None:
 
 def test_a_text_to_take_apart_has_at_least_one_sentence() -> None:
     """Even a blank text has a sentence that a statement can come from."""
-    assert Pack((Decompose("One. Two."), Decompose(" "))).sentences == (((0, 4), (5, 9)), ((0, 1),))
+    prompt = prompt_of(Pack((Decompose("One. Two."), Decompose(" "))), PromptStyle())
+    assert json.loads(prompt.user) == {"texts": {"T1": {"1": "One.", "2": "Two."}, "T2": {"1": " "}}}
 
 
 def test_the_limit_of_a_question_is_that_of_its_call() -> None:

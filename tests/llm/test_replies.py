@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from ragauge.judges.base import checked
 from ragauge.judges.llm import prompts
-from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
-from ragauge.judges.llm.replies import ParsedReply, locate_quote, parse_reply
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.judges.llm.replies import ParsedReply, parse_reply
+from ragauge.kinds.call import PromptStyle
+from ragauge.kinds.items import locate_quote
 from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
 
@@ -215,7 +217,12 @@ def test_a_list_of_statements_that_is_cut_off_is_a_fault() -> None:
         assert reading.partial == {}
     reading = parse_reply(TEXT, whole + ', {"s": 2, "text": "Cats bark.", "kind": "claim"}, {"s"', PromptStyle())
     assert reading.faults == {0: "the answer is cut off"}
-    assert reading.partial == {0: (Decomposition((Statement("Cats purr.", (0, 10)),)), 11)}
+    answer, parts = reading.partial[0]
+    assert answer == Decomposition((Statement("Cats purr.", (0, 10)),))
+    assert [part.text for part in parts.parts if isinstance(part, Decompose)] == [
+        "Cats purr. ",
+        "They bark, hiss and bite!",
+    ]
 
 
 BAD = [

@@ -11,7 +11,7 @@ from tests.llm.judging import ask
 from tests.llm.models import Model, in_turn, perfect
 
 from ragauge.judges.llm.messages import Completion
-from ragauge.judges.llm.packing import PromptStyle
+from ragauge.kinds.call import PromptStyle
 from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Decomposition, Failure, Grade, Verdict
 

@@ -17,7 +17,7 @@ from ragauge.errors import BadParameter
 from ragauge.judges.composite import Repeat
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Prompt
-from ragauge.judges.llm.packing import PromptStyle
+from ragauge.kinds.call import PromptStyle
 from ragauge.questions import Entail, Question
 from ragauge.types import ChunkVerdict, Label, Verdict
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.llm.messages import Prompt, Turn
-from ragauge.judges.llm.packing import Pack, PromptStyle
+from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.pricing import RELATIVE_ERROR, completion_tokens, estimate, prompt_tokens
+from ragauge.kinds.call import PromptStyle
 from ragauge.questions import Classify, Decompose, Entail
 
 #: Texts written for this test, and how many tokens o200k_base makes of them: counted by tiktoken 0.14.0 with the ranks

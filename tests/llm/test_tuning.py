@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.llm.conftest import Kit, Request, Script
 
-from ragauge.analysis.tuning import Tuned, Tuner, subject, tuning_view
+from ragauge.analysis.tuning import Tuned, Tuner, tuning_view
 from ragauge.errors import BadData, BadParameter, RunFailed, UnknownName
 from ragauge.judges.composite import Cascade, Decided
 from ragauge.judges.function import judge_from
@@ -86,7 +86,7 @@ def test_texts_are_in_one_half() -> None:
     asked: list[str] = []
 
     async def answer(judge: Any, questions: Any) -> Any:
-        asked.extend(map(subject, questions))
+        asked.extend(question.subject for question in questions)
         return await judge.answer(questions)
 
     given = [

@@ -14,19 +14,7 @@ from ragauge.analysis.compare import judge_of
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.needs.base import Rounds
-from ragauge.questions import (
-    Classify,
-    Decompose,
-    Entail,
-    Judgment,
-    Question,
-    Rate,
-    Relevant,
-    invalid_reason,
-    judgment_key,
-    kind,
-    topic,
-)
+from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.report.explain import chooser
 from ragauge.report.wording import counted, number, printable, with_interval
 from ragauge.run.aggregation import recovered_record
@@ -36,11 +24,9 @@ from ragauge.statistics.agreement import corrected_mean, kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.store import Store, label
 from ragauge.store.recording import PEOPLE
-from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
-_THREE_WAY = (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)
 _TWO_WAY = (Label.ENTAILED, Label.NOT_ENTAILED)
-_YES_NO = (Label.YES, Label.NO)
 
 
 class LabelPair(NamedTuple):
@@ -69,17 +55,14 @@ class Agreement(msgspec.Struct, frozen=True):
 
 def _agreement(pairs: Sequence[LabelPair]) -> Agreement:
     """The agreement on questions of one kind; samples are clusters. For a two-way judge people's labels are reduced."""
-    possible: tuple[Label, ...] = _YES_NO
-    if isinstance(pairs[0].question, Entail):
-        supports = any(isinstance(pair.judge, Verdict) and pair.judge.two_way for pair in pairs)
-        possible = _TWO_WAY if supports else _THREE_WAY
-    two_way = possible is _TWO_WAY
+    two_way = any(isinstance(pair.judge, Verdict) and pair.judge.two_way for pair in pairs)
+    possible = _TWO_WAY if two_way else tuple(pairs[0].question.labels.values())
     names = [(_label_name(pair.judge, two_way), _label_name(pair.people, two_way)) for pair in pairs]
     clusters = [str(pair.sample) for pair in pairs]
     both = ((pair.judge, pair.people) for pair in pairs)
     grades = [abs(a.value - b.value) for a, b in both if isinstance(a, Grade) and isinstance(b, Grade)]
     return Agreement(
-        kind=kind(pairs[0].question),
+        kind=pairs[0].question.kind,
         n=len(pairs),
         samples=len(set(clusters)),
         raw=mean_interval([float(judge == people) for judge, people in names], clusters=clusters),
@@ -155,7 +138,7 @@ class HumanLabels:
         drawn = {label.question for label in store.labels(blind=run.data_hash, chance=True)}
         self.by_key: dict[str, Judgment] = {}
         for one in given:
-            judge = judge_of(run, topic(one.question))
+            judge = judge_of(run, one.question.topic)
             for key in (one.key, *([judgment_key(one.question, judge)] if judge else [])):
                 self.by_key[key] = self.labels[one.question]
         self.blind = {key: blind[one.question] for key, one in self.by_key.items() if one.question in blind}
@@ -289,7 +272,7 @@ class Labelling:
         if self._given and measure is not None:
             judge = mean_interval(list(by_judge.values()), scale=scale, clusters=self._groups(by_judge))
         pairs = self._pairs(keys, human, drawn)
-        kinds = dict.fromkeys(kind(pair.question) for pair in pairs)
+        kinds = dict.fromkeys(pair.question.kind for pair in pairs)
         return LabelSummary(
             estimate.better,
             judge,
@@ -298,7 +281,7 @@ class Labelling:
             labelled=sum(not human.by_key.keys().isdisjoint(found) for found in keys.values()),
             drawn=len(complete),
             counted=len(people),
-            agreement=tuple(_agreement([pair for pair in pairs if kind(pair.question) == name]) for name in kinds),
+            agreement=tuple(_agreement([pair for pair in pairs if pair.question.kind == name]) for name in kinds),
         )
 
     def _human(self) -> HumanLabels:
@@ -325,7 +308,7 @@ class Labelling:
 
     def _answers(self, questions: Iterable[Question]) -> dict[Question, Judgment]:
         """The judges' answers to those of `questions` that they were asked."""
-        judges = {question: judge_of(self.run.record, topic(question)) for question in questions}
+        judges = {question: judge_of(self.run.record, question.topic) for question in questions}
         keys = {judgment_key(one, identity): one for one, identity in judges.items() if identity is not None}
         return {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
 
@@ -411,90 +394,15 @@ def _answer(judgment: Judgment | None) -> Answer | None:
     return None if judgment is None or isinstance(judgment.answer, Failure) else judgment.answer
 
 
-class LabelChoice(msgspec.Struct, frozen=True):
-    """A possible answer to a question: its key, the label, and the label in words."""
-
-    key: str
-    label: Label
-    words: str
-
-
-_ENTAILMENT_CHOICES = (
-    LabelChoice("s", Label.ENTAILED, "supported"),
-    LabelChoice("n", Label.NEUTRAL, "not supported"),
-    LabelChoice("c", Label.CONTRADICTED, "contradicted"),
-)
-_YES_NO_CHOICES = (LabelChoice("y", Label.YES, "yes"), LabelChoice("n", Label.NO, "no"))
-
-
-def choices(question: Question) -> tuple[LabelChoice, ...]:
-    """The possible labels; empty for a grade, which is a number on the rubric's scale."""
-    if isinstance(question, Entail):
-        return _ENTAILMENT_CHOICES
-    return _YES_NO_CHOICES if isinstance(question, Relevant | Classify) else ()
-
-
-def question_text(question: Question) -> str:
-    """The question in one sentence, without the texts."""
-    match question:
-        case Entail():
-            return "Do the texts together support the claim, contradict it, or neither?"
-        case Relevant(_, _, reference):
-            aim = "answer the query" if reference is None else "give the reference as an answer"
-            return f"Does any part of the text help to {aim}?"
-        case Classify(_, trait):
-            return f"Is it {trait}?"
-        case Rate(rubric):
-            return f"{rubric.name}, {rubric.low:g} to {rubric.high:g}: {rubric.wording}"
-        case Decompose():
-            return "Which statements does the text make?"
-
-
 def parse_answer(question: Question, typed: str) -> Answer:
     """The answer that was typed: a grade is a number, a verdict one key.
 
     For entailment, numbers of the texts it holds for and further keys may follow: "s 1 c 3". Raises UsageError.
     """
-    answer: Answer
-    if isinstance(question, Rate):
-        try:
-            answer = Grade(float(typed.replace(",", ".")))
-        except ValueError:
-            scale = f"{question.rubric.low:g} to {question.rubric.high:g}"
-            raise UsageError(f"{typed!r} is not a grade; type a number from {scale}") from None
-    else:
-        letters = {choice.key: choice.label for choice in choices(question)}
-        words = typed.lower().split()
-        if not words or words[0] not in letters or (len(words) > 1 and not isinstance(question, Entail)):
-            possible = ", ".join(f"{choice.key} ({choice.words})" for choice in choices(question))
-            raise UsageError(f"{typed!r} is not an answer; type one of {possible}")
-        chunks = _chunks(len(question.premise), words, letters) if isinstance(question, Entail) else ()
-        answer = Verdict(letters[words[0]], chunks=chunks)
+    answer = question.typed_answer(typed)
     if fault := invalid_reason(question, answer):
         raise UsageError(f"the answer does not fit the question: {fault}")
     return answer
-
-
-def _chunks(size: int, words: list[str], letters: Mapping[str, Label]) -> tuple[ChunkVerdict, ...]:
-    """The verdict of each chunk, from the numbers after the keys; chunks that are not named are neutral.
-
-    If none of several is named, a label that a chunk decides holds for all of them together and has no chunk labels.
-    """
-    current = label = letters[words[0]]
-    named: dict[int, Label] = {}
-    for word in words[1:]:
-        if word in letters:
-            current = letters[word]
-        elif word.isdecimal():
-            named[int(word) - 1] = current
-        else:
-            raise UsageError(f"{word!r} is neither the number of a text nor one of {', '.join(letters)}")
-    if any(not 0 <= at < size for at in named):
-        raise UsageError(f"there are {size} texts; {sorted(at + 1 for at in named)} is out of range")
-    if not named and label is not Label.NEUTRAL and size > 1:
-        return ()
-    labels = named or dict.fromkeys(range(size), label)
-    return tuple(ChunkVerdict(labels.get(at, Label.NEUTRAL)) for at in range(size))
 
 
 #: With fewer samples drawn at random than this, the summary warns that intervals are wide.
@@ -505,26 +413,12 @@ _WORDS = {Label.ENTAILED: "supported", Label.NEUTRAL: "not supported", Label.NOT
 
 def _question_lines(question: Question) -> Iterator[str]:
     """All texts that the judge saw, then the question."""
-    texts: Sequence[tuple[str, str | None]]
-    match question:
-        case Entail(premise, hypothesis, query):
-            texts = [
-                ("query", query),
-                *((f"[{at}]", text) for at, text in enumerate(premise, 1)),
-                ("claim", hypothesis),
-            ]
-        case Relevant(query, text, reference):
-            texts = [("query", query), ("reference", reference), ("text", text)]
-        case Classify(text) | Decompose(text):
-            texts = [("text", text)]
-        case Rate(_, graded):
-            texts = graded
-    for name, shown in texts:
+    for name, shown in question.shown_texts():
         if shown is not None:
             first, *more = shown.splitlines() or [""]
             yield f"{name}: {printable(first)}"
             yield from (f"    {printable(line)}".rstrip() for line in more)
-    yield question_text(question)
+    yield question.wording
 
 
 def answer_words(answer: Answer | None) -> str:
@@ -539,12 +433,7 @@ def answer_words(answer: Answer | None) -> str:
 
 def _keys_line(question: Question) -> str:
     """The keys for a question."""
-    own = [f"{choice.key} {choice.words}" for choice in choices(question)]
-    if isinstance(question, Rate):
-        own = [f"{question.rubric.low:g} to {question.rubric.high:g}"]
-    if isinstance(question, Entail) and len(question.premise) > 1:
-        own.append("optionally with the numbers of the texts that show it: s 2")
-    return " · ".join([*own, "Enter skips", "b back", "? the judge's verdict", "q quits"])
+    return " · ".join([*question.key_hints(), "Enter skips", "b back", "? the judge's verdict", "q quits"])
 
 
 def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:

@@ -22,7 +22,7 @@ import msgspec
 from ragauge.analysis.compare import LEVEL, is_significant
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.base import Judge, JudgeAnswers, adapted, can_answer
-from ragauge.judges.composite import VERDICTS
+from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import (
     COHERENCE,
     TOPICAL_MATCH,
@@ -33,7 +33,6 @@ from ragauge.questions import (
     Question,
     Rate,
     Relevant,
-    kind,
     topic,
 )
 from ragauge.report.files import save_text
@@ -115,10 +114,8 @@ def labelled_sets(folder: Path, limit: int | None = None) -> list[Judgment]:
     for file in labelled_files(folder):
         for case in read_cases(file, limit) or ():
             question = case.questions[0] if len(case.questions) == 1 and not case.first else None
-            if question and kind(question) in VERDICTS:
-                no, yes = (Label.NO, Label.YES)
-                if isinstance(question, Entail):
-                    no, yes = (Label.NOT_ENTAILED, Label.ENTAILED)
+            if isinstance(question, VerdictQuestion):
+                no, yes = question.no_and_yes
                 made.append(label(question, Verdict(yes if case.label else no), file.name.partition(".")[0]))
     return made
 

@@ -20,7 +20,8 @@ from ragauge.judges.composite import VERDICTS, confidence
 from ragauge.judges.llm.judge import prompt_style
 from ragauge.judges.llm.prompts import system
 from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
-from ragauge.questions import Classify, Entail, Judgment, Question, Relevant, kind
+from ragauge.kinds.verdict import VerdictQuestion
+from ragauge.questions import Judgment, Question
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
 from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file, load_judge
@@ -95,7 +96,7 @@ class Tuner:
             self._first = msgspec.structs.replace(self._first, judge=_startable(self._first.judge))
         self.judge = judge_of_file(self._first)
         self._accuracy, self._seed = accuracy, seed
-        labels = {one.question: one.answer for one in labelled if kind(one.question) in VERDICTS}
+        labels = {one.question: one.answer for one in labelled if one.question.kind in VERDICTS}
         self._people = {question: one for question, one in labels.items() if can_answer(self.judge, question)}
         self._yes = {question: says_yes(one) for question, one in self._people.items()}
         self._check_labels(self._yes, "")
@@ -117,8 +118,8 @@ class Tuner:
             await self._try(name, file, self._choosing)
         if self._is_model:
             sets = list(self._example_sets())
-            shown = {subject(question) for _, _, questions in sets for question in questions}
-            unseen = [question for question in self._choosing if subject(question) not in shown]
+            shown = {question.subject for _, _, questions in sets for question in questions}
+            unseen = [question for question in self._choosing if question.subject not in shown]
             if unseen:
                 for name, file, _ in sets:
                     await self._try(f"{name} (on {len(unseen)})", file, unseen)
@@ -176,7 +177,7 @@ class Tuner:
         named = f"{spec}{'&' if '?' in spec else '?'}prompts={quote(str(folder), safe='/')}"
         file = msgspec.structs.replace(self._first, judge=named)
         judge_of_file(file)
-        kinds = frozenset(map(kind, self._people))
+        kinds = frozenset(question.kind for question in self._people)
         before, after = (system(kinds, prompt_style(parse_llm_spec(one).options)) for one in (spec, file.judge))
         if before == after:
             wanted = " or ".join(f"{name}.md" for name in ("preamble", *sorted(kinds)))
@@ -204,8 +205,8 @@ class Tuner:
         """By kind the probability from which yes agrees best with people, where that is more often than the judge."""
         found = {}
         levels = sorted((step / 100 for step in range(1, 100)), key=lambda level: abs(level - 0.5))
-        for name in dict.fromkeys(map(kind, self._answers)):
-            of_kind = ((question, one) for question, one in self._answers.items() if kind(question) == name)
+        for name in dict.fromkeys(question.kind for question in self._answers):
+            of_kind = ((question, one) for question, one in self._answers.items() if question.kind == name)
             own = {question: one for question, one in of_kind if isinstance(one, Verdict)}
             sure = [one.probability for one in own.values() if one.probability is not None]
             if own and len(sure) == len(own):
@@ -237,7 +238,7 @@ class Tuner:
         one = await self._asked(self.judge, self._rest)
         other = one if best is self._first else await self._asked(judge_of_file(best), self._rest)
         both = [q for q in self._rest if isinstance(one[q], Verdict) and isinstance(other[q], Verdict)]
-        labels, texts = [float(self._yes[question]) for question in both], [subject(question) for question in both]
+        labels, texts = [float(self._yes[question]) for question in both], [question.subject for question in both]
         before, after = ([float(says_yes(found[question])) for question in both] for found in (one, other))
         tested = group_difference(labels, after, before, texts, balanced_accuracy)
         found = Tuned(
@@ -262,7 +263,7 @@ def fit_thresholds(yes: Mapping[Question, bool], answers: Answers, accuracy: flo
     interval, by clusters of questions on one text. Taking the lowest of several thresholds does not spoil it: in
     simulations with 300 to 3,000 labels, for calibrated judges, at most one fit in twenty came out too low.
     """
-    kinds = {name: [question for question in answers if kind(question) == name] for name in VERDICTS}
+    kinds = {name: [question for question in answers if question.kind == name] for name in VERDICTS}
     return {name: _fitted(asked, yes, answers, accuracy) for name, asked in kinds.items() if asked}
 
 
@@ -275,7 +276,9 @@ def _fitted(
     for at in sorted({floor(value * 100) / 100 for value in sure.values() if value >= 0.5}):
         beyond = [question for question, value in sure.items() if value >= at]
         right = [float(says_yes(answers[question]) == yes[question]) for question in beyond]
-        found = mean_interval(right, clusters=list(map(subject, beyond)), confidence=0.9)  # one-sided 95 %
+        found = mean_interval(
+            right, clusters=[question.subject for question in beyond], confidence=0.9
+        )  # one-sided 95 %
         reached = FittedThreshold(len(asked), None, at, len(beyond) / len(asked), found.value, found.low or 0.0)
         if reached.bound >= accuracy:
             return msgspec.structs.replace(reached, threshold=at)
@@ -288,20 +291,10 @@ def says_yes(answer: Answer | Failure) -> bool:
     return isinstance(answer, Verdict) and answer.label in (Label.ENTAILED, Label.YES)
 
 
-def subject(question: Question) -> str:
-    """The text that a question for a verdict is about; questions about one text are not independent."""
-    match question:
-        case Entail(premise):
-            return "\n".join(premise)
-        case Relevant(text) | Classify(text):
-            return text
-    return repr(question)
-
-
 def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:
     groups: dict[str, list[Question]] = {}
     for question in questions:
-        groups.setdefault(subject(question), []).append(question)
+        groups.setdefault(question.subject, []).append(question)
     return groups
 
 
@@ -324,7 +317,7 @@ def _example(question: Question, people: Answer | Failure, judge: Answer | Failu
     A reason that names sources by their ids in a call is left out. None if the example is long, or if it is not known
     whether a claim that people call not entailed is neutral or contradicted.
     """
-    if not isinstance(people, Verdict) or not isinstance(judge, Verdict):
+    if not isinstance(question, VerdictQuestion) or not isinstance(people, Verdict) or not isinstance(judge, Verdict):
         return None
     label = people.label
     if label is Label.NOT_ENTAILED and judge.label is not Label.ENTAILED:
@@ -333,12 +326,9 @@ def _example(question: Question, people: Answer | Failure, judge: Answer | Failu
         return None
     agrees = label is judge.label
     why = judge.rationale if agrees and judge.rationale and not _SOURCE.search(judge.rationale) else ""
-    item: dict[str, Any] = {"why": why, "label": label.value}
-    if isinstance(question, Entail) and len(set(question.premise)) > 1:
-        if not agrees:
-            return None
-        for name, wanted in (("supports", Label.ENTAILED), ("contradicts", Label.CONTRADICTED)):
-            item[name] = [place for place, chunk in enumerate(judge.chunks, 1) if chunk.label is wanted]
+    item = question.example_item(label, why, judge, agrees)
+    if item is None:
+        return None
     example = {**msgspec.to_builtins(question), "answer": item}
     return example if len(msgspec.json.encode(example)) <= _EXAMPLE_CHARS else None
 

@@ -26,7 +26,7 @@ from ragauge.cli.options import Paths
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, adapted
-from ragauge.questions import KINDS
+from ragauge.questions import KIND_TYPES, KINDS
 from ragauge.report.files import save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Dispatcher
@@ -189,8 +189,9 @@ def prompts_command(judge: str, write: Path | None) -> None:
     file = judge_file(judge)
     style = prompt_style(parse_llm_spec(file.judge, examples=file.examples or None).options)
     if write is None:
-        for title, kinds in (("decompose", {"decompose"}), ("verdicts and grades", set(KINDS) - {"decompose"})):
-            say(f"=== calls for {title} ===", *system(frozenset(kinds), style).splitlines(), "")
+        first = frozenset(name for name, kind in KIND_TYPES.items() if kind.comes_first)
+        for title, kinds in ((", ".join(first), first), ("verdicts and grades", frozenset(KINDS) - first)):
+            say(f"=== calls for {title} ===", *system(kinds, style).splitlines(), "")
         say(f"version {digest(style)}")
         return
     write.mkdir(parents=True, exist_ok=True)

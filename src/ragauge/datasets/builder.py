@@ -83,7 +83,7 @@ def label_samples(claims: Claims) -> Need[SampleLabels]:
             raise NothingToCount("several chunks were judged only together, without a label for each")
         return SampleLabels(answers, found.documents)
 
-    asks = {"entail:support"} | ({"decompose"} if claims == "apart" else set())
+    asks = ["entail:support", *(["decompose"] if claims == "apart" else [])]
     return Need(f"labels({claims})", (), frozenset(asks), flow)
 
 

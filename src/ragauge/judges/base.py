@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkabl
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.kinds.base import BaseQuestion
 from ragauge.needs.base import answerable
-from ragauge.questions import KINDS, Entail, Judgment, Question, invalid_reason, topic
+from ragauge.questions import KIND_TYPES, KINDS, Judgment, Question, invalid_reason
 from ragauge.types import Answer, Call, Failure, Identity, Verdict
 
 if TYPE_CHECKING:
@@ -56,16 +57,14 @@ DEFAULT_BATCH = 32
 def can_answer(judge: Judge, question: Question) -> bool:
     """Whether a judge answers a question, if only two-way."""
     topics = judge.answers
-    return answerable(topic(question), topics) or (isinstance(question, Entail) and "entail:support" in topics)
+    return answerable(question.topic, topics) or question.support_topic in topics
 
 
-def checked(question: Question, answer: Answer | Failure) -> Answer | Failure:
+def checked(question: BaseQuestion, answer: Answer | Failure) -> Answer | Failure:
     """The answer, or a Failure where it does not fit the question; judges, unlike people, have to label each chunk."""
     if isinstance(answer, Failure):
         return answer
-    fault = invalid_reason(question, answer)
-    if not fault and isinstance(question, Entail) and isinstance(answer, Verdict) and not answer.chunks:
-        fault = f"no labels for {len(question.premise)} chunks" if len(question.premise) > 1 else None
+    fault = invalid_reason(question, answer, in_full=True)
     return Failure("invalid_answer", fault, raw=repr(answer)[:2000]) if fault else answer
 
 
@@ -256,7 +255,7 @@ class RecordingJudge(JudgeBase):
         recorded = {judgment.question: judgment for judgment in judgments}
         self._answers = {question: judgment.answer for question, judgment in recorded.items()}
         two_way = {one for one, answer in self._answers.items() if isinstance(answer, Verdict) and answer.two_way}
-        self.answers = frozenset("entail:support" if one in two_way else topic(one) for one in recorded)
+        self.answers = frozenset(one.support_topic if one in two_way else one.topic for one in recorded)
         content = b"\n".join(sorted(map(msgspec.json.encode, recorded.values())))
         names = sorted({judgment.judge.name for judgment in recorded.values()})
         sha256 = hashlib.sha256(content).hexdigest()[:16]
@@ -292,7 +291,7 @@ class JudgeRouter:
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:
         for key in by_kind:
             kind, narrowed, _ = key.partition(":")
-            if kind not in (("classify", "rate") if narrowed else (*KINDS, "*")):
+            if kind not in ([name for name in KINDS if KIND_TYPES[name].has_topics] if narrowed else (*KINDS, "*")):
                 raise UnknownName("kind of question", key, [*KINDS, "*"])
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")
@@ -316,7 +315,7 @@ class JudgeRouter:
 
     def judge_of(self, question: Question) -> JudgeBase | None:
         """The judge of a question; None where there is none for its kind."""
-        return self._judge(topic(question))
+        return self._judge(question.topic)
 
     def by_judge(self, questions: Iterable[Question]) -> list[tuple[JudgeBase | None, list[Question]]]:
         """The questions grouped by their judge; None for kinds without a judge."""

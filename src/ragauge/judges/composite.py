@@ -1,8 +1,6 @@
 """Composite judges: panels vote, cascades ask the next judge where the first is not confident; judges by language.
 
-A label needs more than half of the votes. Without such a majority the answer is the one that asserts least: NO, or
-NEUTRAL (neither supported nor contradicted), or NOT_ENTAILED where a two-way vote leaves open which. So the order of
-the votes has no influence, and support is found exactly where more than half find it, however many are two-way.
+Votes are counted in `ragauge.kinds.verdict`.
 """
 
 from __future__ import annotations
@@ -10,11 +8,9 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from math import floor
-from statistics import fmean, median
-from typing import Self, TypeVar
+from typing import Self
 
 import msgspec
 
@@ -32,14 +28,12 @@ from ragauge.judges.base import (
     checked,
     grouped,
 )
+from ragauge.kinds.base import BaseQuestion
 from ragauge.needs.base import answerable
-from ragauge.questions import Decompose, Entail, Question, Rate, kind, language, topic
+from ragauge.questions import KIND_TYPES, Question, language
 from ragauge.statistics.agreement import kappa
 from ragauge.text.language import known_languages
-from ragauge.types import Answer, ChunkVerdict, Failure, Grade, Identity, Label, Verdict
-
-T = TypeVar("T")
-AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
+from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 
 class CompositeJudge(ContextJudge):
@@ -74,9 +68,13 @@ class CompositeJudge(ContextJudge):
         await self._entered.pop().aclose()
 
     @property
-    def two_way(self) -> bool:
-        """Whether a member does not distinguish contradicted from neutral."""
-        return any("entail:support" in one.answers and "entail" not in one.answers for one in self.members)
+    def two_way(self) -> frozenset[str]:
+        """The kinds of which a member tells support from its absence alone, not contradicted from neutral."""
+        return frozenset(
+            name
+            for name, kind in KIND_TYPES.items()
+            if any(kind.support_topic in one.answers and name not in one.answers for one in self.members)
+        )
 
     def notes(self) -> list[str]:
         """The notes of the members."""
@@ -109,59 +107,12 @@ def _settings(members: Sequence[Judge]) -> Iterator[tuple[str, str]]:
             yield f"{place}.{name}", value
 
 
+#: What a two-way judge calls not entailed.
 _UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 
 
-def majority(votes: Sequence[Label]) -> Label:
-    """The majority label, or the one that asserts least."""
-    label, count = Counter(votes).most_common(1)[0]
-    if 2 * count > len(votes):
-        return label
-    if label in (Label.YES, Label.NO):
-        return Label.NO
-    return Label.NOT_ENTAILED if Label.NOT_ENTAILED in votes else Label.NEUTRAL
-
-
-def _joint(votes: Sequence[AnyVerdict]) -> tuple[Label, float | None, list[AnyVerdict]]:
-    """The majority label, the mean probability where all votes give one, and the votes that agree with the label."""
-    label = majority([vote.label for vote in votes])
-    given = [vote.probability for vote in votes if vote.probability is not None]
-    agreed = {label, *_UNSUPPORTED} if label == Label.NOT_ENTAILED else {label}
-    agreeing = [vote for vote in votes if vote.label in agreed]
-    return label, _mean(given) if len(given) == len(votes) else None, agreeing
-
-
-def _joint_verdict(question: Question, votes: Sequence[Verdict]) -> Verdict:
-    """The joint verdict, also of each chunk; a vote without verdicts of chunks counts as one of its single chunk."""
-    chunks = []
-    if isinstance(question, Entail) and any(vote.chunks for vote in votes):
-        for each in zip(*(one.chunks or (ChunkVerdict(one.label, one.probability),) for one in votes), strict=True):
-            label, probability, agreeing = _joint(each)
-            chunks.append(ChunkVerdict(label, probability, _first(one.span for one in agreeing)))
-    label, probability, agreed = _joint(votes)
-    span, rationale = _first(one.span for one in agreed), _first(one.rationale for one in agreed)
-    return Verdict(label, probability, tuple(chunks), span, rationale)
-
-
-def _joint_grade(question: Rate, votes: Sequence[Grade]) -> Grade:
-    """The mean of the grades, or the median rounded down on a scale of whole numbers; the rationale nearest to it."""
-    values = [vote.value for vote in votes]
-    value = float(floor(median(values))) if question.rubric.whole else _mean(values)
-    nearest = sorted((vote for vote in votes if vote.rationale), key=lambda vote: abs(vote.value - value))
-    return Grade(value, _first(vote.rationale for vote in nearest))
-
-
-def _first(values: Iterable[T | None]) -> T | None:
-    return next(filter(None, values), None)
-
-
-def _mean(values: Sequence[float]) -> float:
-    """Their mean, kept within their range despite rounding."""
-    return min(max(fmean(values), min(values)), max(values))
-
-
 class Panel(CompositeJudge):
-    """Judges that vote on every verdict and grade; `ragauge.judges.composite` describes the vote.
+    """Judges that vote on every verdict and grade; `ragauge.kinds.verdict` describes the vote.
 
     Statements are not voted on: a text is decomposed by the first member that can, or the next where that fails.
     A member that fails is skipped in a vote as long as more than half of the members answered; otherwise its Failure
@@ -179,18 +130,18 @@ class Panel(CompositeJudge):
 
     @property
     def answers(self) -> frozenset[str]:
-        """The topics that all members answer, and "decompose" if any does. It is two-way if a member is."""
+        """The topics that all members answer, and those without votes if any does. It is two-way if a member is."""
         topics = {topic for member in self.members for topic in member.answers}
         voted = {topic for topic in topics if all(answerable(topic, member.answers) for member in self.members)}
-        return frozenset(voted | (topics & {"decompose"}))
+        return frozenset(voted | (topics & _UNVOTED))
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The joint answers; the members are asked concurrently."""
-        texts = [question for question in questions if isinstance(question, Decompose)]
+        unvoted = [question for question in questions if not question.is_voted]
         able = [question for question in questions if all(can_answer(member, question) for member in self.members)]
-        voted = [question for question in able if not isinstance(question, Decompose)]
+        voted = [question for question in able if question.is_voted]
         answers, *ballots = await asyncio.gather(
-            self._decomposed(texts, context), *(ask_members(context, member, voted) for member in self.members)
+            self._first_answers(unvoted, context), *(ask_members(context, member, voted) for member in self.members)
         )
         for question in voted:
             answers[question] = self._joint_answer(question, [ballot[question] for ballot in ballots])
@@ -198,45 +149,49 @@ class Panel(CompositeJudge):
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls of all members together, if every reply were good and nothing were stored."""
-        texts = [question for question in questions if isinstance(question, Decompose)]
-        voted = [question for question in questions if not isinstance(question, Decompose)]
-        first = next((member for member in self.members if "decompose" in member.answers), None)
-        calls = expected_calls(first, texts) if first else []
+        calls: list[ExpectedCall] = []
+        left = [question for question in questions if not question.is_voted]
+        voted = [question for question in questions if question.is_voted]
+        for member in self.members:
+            mine = answerable_by(member, left)
+            calls += expected_calls(member, mine)
+            left = [question for question in left if question not in mine]
         return [*calls, *(call for member in self.members for call in expected_calls(member, voted))]
 
     def notes(self) -> list[str]:
         """The members' agreement on what this process asked them, and their own notes."""
         return [*self._agreement(), *super().notes()]
 
-    async def _decomposed(self, questions: Sequence[Question], context: RunContext) -> dict[Question, Answer | Failure]:
-        """Each text as decomposed by the first member that can, or the next where that fails."""
-        found: dict[Question, Answer | Failure] = {}
+    async def _first_answers(
+        self, questions: Sequence[Question], context: RunContext
+    ) -> dict[Question, Answer | Failure]:
+        """The answer of the first member that can give one, or of the next where that fails."""
+        answers: dict[Question, Answer | Failure] = {}
         left = list(questions)
         for member in self.members:
-            if "decompose" in member.answers:
-                found.update(await ask_members(context, member, left))
-                left = [one for one in left if isinstance(found[one], Failure) and not _is_out_of_money(found[one])]
-        return found
+            answers.update(await ask_members(context, member, answerable_by(member, left)))
+            left = [question for question in left if not _is_settled(answers.get(question))]
+        return answers
 
-    def _joint_answer(self, question: Question, answers: Sequence[Answer | Failure]) -> Answer | Failure:
+    def _joint_answer(self, question: BaseQuestion, answers: Sequence[Answer | Failure]) -> Answer | Failure:
         failures = [answer for answer in answers if isinstance(answer, Failure)]
         unpaid = next(filter(_is_out_of_money, failures), None)
         if unpaid or 2 * len(failures) >= len(answers):
             return unpaid or failures[0]
         self._short += bool(failures)
-        if isinstance(question, Rate):
-            grades = [answer for answer in answers if isinstance(answer, Grade)]
-            values, rubric = [one.value for one in grades], question.rubric
-            self._spreads.append((max(values) - min(values)) / (rubric.high - rubric.low))
-            return _joint_grade(question, grades)
-        verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
-        if not failures:
-            self._votes.setdefault(kind(question), Counter())[tuple(one.label for one in verdicts)] += 1
-        return _joint_verdict(question, verdicts)
+        ballots = [answer for answer in answers if not isinstance(answer, Failure)]
+        labels = tuple(ballot.label for ballot in ballots if isinstance(ballot, Verdict))
+        if labels and not failures:
+            self._votes.setdefault(question.kind, Counter())[labels] += 1
+        if question.scale:
+            low, high = question.scale
+            grades = [ballot.value for ballot in ballots if isinstance(ballot, Grade)]
+            self._spreads.append((max(grades) - min(grades)) / (high - low))
+        return question.joint(ballots)
 
     def _unable(self, question: Question) -> Failure:
         unable = [str(member.identity) for member in self.members if not can_answer(member, question)]
-        return Failure("unanswerable", f"{' and '.join(unable)} of the panel does not answer {topic(question)}")
+        return Failure("unanswerable", f"{' and '.join(unable)} of the panel does not answer {question.topic}")
 
     def _agreement(self) -> Iterator[str]:
         for name, votes in sorted(self._votes.items()):
@@ -297,8 +252,17 @@ def _is_out_of_money(answer: Answer | Failure) -> bool:
     return isinstance(answer, Failure) and answer.reason == OVER_BUDGET.reason
 
 
+def _is_settled(answer: Answer | Failure | None) -> bool:
+    """Whether no other judge is to be asked."""
+    return answer is not None and (not isinstance(answer, Failure) or _is_out_of_money(answer))
+
+
+#: The kinds that are not voted on.
+_UNVOTED = frozenset(name for name, kind in KIND_TYPES.items() if not kind.is_voted)
+
+
 #: The kinds that are answered by a verdict, which may come with a probability.
-VERDICTS = ("entail", "relevant", "classify")
+VERDICTS = tuple(name for name, kind in KIND_TYPES.items() if kind.answer_type is Verdict)
 
 
 def confidence(answer: Answer | Failure) -> float:
@@ -348,7 +312,7 @@ class Cascade(CompositeJudge):
     def answers(self) -> frozenset[str]:
         """The topics that either answers. It is two-way if one of them is."""
         either = self.first.answers | self.second.answers
-        return either - {"entail"} if self.two_way else either
+        return either - self.two_way
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The confident answers of the first, and those of the second to the rest."""
@@ -362,7 +326,7 @@ class Cascade(CompositeJudge):
         if len(escalated) < len(able):
             self._count_saved(able, escalated)
         unable = "neither judge of the cascade answers"
-        return [answers.get(one) or Failure("unanswerable", f"{unable} {kind(one)}") for one in questions]
+        return [answers.get(one) or Failure("unanswerable", f"{unable} {one.kind}") for one in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The most calls that there can be: all those of the first, and those of the second for all questions."""
@@ -387,12 +351,12 @@ class Cascade(CompositeJudge):
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
         """What the first is asked: kinds with a threshold, and what the second cannot answer."""
         able = answerable_by(self.first, questions)
-        return [one for one in able if kind(one) in self._threshold or not can_answer(self.second, one)]
+        return [one for one in able if one.kind in self._threshold or not can_answer(self.second, one)]
 
     def _is_accepted(self, question: Question, answer: Answer | Failure) -> bool:
         if isinstance(answer, Failure):
             return _is_out_of_money(answer)
-        return confidence(answer) >= self._threshold[kind(question)]
+        return confidence(answer) >= self._threshold[question.kind]
 
     def _count_saved(self, able: Sequence[Question], escalated: Sequence[Question]) -> None:
         """Count the calls of the second judge that were saved, by its own forecast."""
@@ -428,7 +392,8 @@ class ByLanguage(CompositeJudge):
     def answers(self) -> frozenset[str]:
         """The topics that the judge of all other languages answers. It is two-way if one of the judges is."""
         topics = self._judges["*"].answers
-        return topics - {"entail"} | {"entail:support"} if self.two_way and "entail" in topics else topics
+        narrowed = topics & self.two_way
+        return topics - narrowed | {KIND_TYPES[name].support_topic for name in narrowed}
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The answers of each question's judge; the judges are asked concurrently."""
@@ -480,19 +445,20 @@ class Decided(CompositeJudge):
         return expected_calls(self.members[0], questions)
 
     def _decided(self, question: Question, answer: Answer | Failure) -> Answer | Failure:
-        level = self._levels.get(kind(question))
+        level = self._levels.get(question.kind)
         if level is None or not isinstance(answer, Verdict):
             return answer
-        replace = msgspec.structs.replace
-        chunks = tuple(replace(one, label=self._label(one.label, one.probability, level)) for one in answer.chunks)
-        return replace(answer, label=self._label(answer.label, answer.probability, level), chunks=chunks)
+        replace, least = msgspec.structs.replace, Label.NEUTRAL if question.kind in self.answers else Label.NOT_ENTAILED
+        chunks = tuple(replace(one, label=_decide(one.label, one.probability, level, least)) for one in answer.chunks)
+        return replace(answer, label=_decide(answer.label, answer.probability, level, least), chunks=chunks)
 
-    def _label(self, label: Label, probability: float | None, level: float) -> Label:
-        if probability is None:
-            return label
-        if label in (Label.YES, Label.NO):
-            return Label.YES if probability >= level else Label.NO
-        if probability >= level:
-            return Label.ENTAILED
-        unsupported = Label.NEUTRAL if "entail" in self.answers else Label.NOT_ENTAILED
-        return unsupported if label is Label.ENTAILED else label
+
+def _decide(label: Label, probability: float | None, level: float, least: Label) -> Label:
+    """The label by the level. least: in place of entailed below it."""
+    if probability is None:
+        return label
+    if label in (Label.YES, Label.NO):
+        return Label.YES if probability >= level else Label.NO
+    if probability >= level:
+        return Label.ENTAILED
+    return least if label is Label.ENTAILED else label

@@ -7,7 +7,8 @@ import hashlib
 import inspect
 import sys
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from itertools import chain
 from operator import attrgetter
@@ -16,8 +17,10 @@ from typing import Any, NamedTuple, TypeGuard
 
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeBase
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
-from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
+from ragauge.kinds.base import UnusableReply
+from ragauge.kinds.verdict import BOOL_TYPES, answer_and_probability
+from ragauge.questions import KIND_TYPES, Question
+from ragauge.types import Answer, Failure, Identity
 
 _SIGNATURE_FLAGS = CO_VARARGS | CO_VARKEYWORDS | CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
@@ -140,14 +143,8 @@ def _is_standard(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] in sys.stdlib_module_names
 
 
-#: What the function that decomposes may call a statement.
-_STATEMENT_KINDS = ("claim", "opinion", "both", "neither")
-
 #: How many questions asynchronous functions answer concurrently.
 ASYNC_BATCH = 16
-
-#: How many arguments the function of each kind is given by position.
-_POSITIONAL = {"decompose": 1, "entail": 2, "relevant": 2, "classify": 2, "rate": 1}
 
 
 class FunctionJudge(JudgeBase):
@@ -155,8 +152,8 @@ class FunctionJudge(JudgeBase):
 
     def __init__(self, functions: dict[str, Callable[..., Any]], name: str | None) -> None:
         self._functions = functions
-        self._keywords = {kind: _keywords(function, _POSITIONAL[kind]) for kind, function in functions.items()}
-        self._two_way = False
+        self._keywords: dict[str, set[str] | None] = {}
+        self._two_way: set[str] = set()
         self.batch = ASYNC_BATCH if any(map(inspect.iscoroutinefunction, functions.values())) else 1
         settings, self._notes = fingerprint({} if name else functions)
         self.identity = Identity(name or "function", settings)
@@ -164,8 +161,7 @@ class FunctionJudge(JudgeBase):
     @property
     def answers(self) -> frozenset[str]:
         """The kinds there are functions for; an `entail` that has returned a bool is two-way."""
-        kinds = self._functions.keys()
-        return frozenset(kinds - {"entail"} | {"entail:support"} if self._two_way else kinds)
+        return frozenset(KIND_TYPES[kind].support_topic if kind in self._two_way else kind for kind in self._functions)
 
     def notes(self) -> Sequence[str]:
         """Which functions need a name for their answers to be reused."""
@@ -177,66 +173,29 @@ class FunctionJudge(JudgeBase):
 
     async def _answer(self, question: Question) -> Answer | Failure:
         try:
-            answer: Answer = await getattr(self, f"_{kind(question)}")(question)
-        except _UnusableReply as unusable:
+            return await question.answer_by(partial(self._replies, question))
+        except UnusableReply as unusable:
             return Failure("invalid_answer", str(unusable), raw=repr(unusable.reply)[:2000])
         except Exception as error:
-            return Failure("judge_error", f"{kind(question)}() raised {type(error).__name__}: {error}")
-        return answer
+            return Failure("judge_error", f"{question.kind}() raised {type(error).__name__}: {error}")
 
-    async def _call(self, name: str, *args: object, **optional: object) -> Any:
-        """Call a function with `args`, and with those of `optional` that it takes."""
-        accepted = self._keywords[name]
-        reply = self._functions[name](*args, **{k: v for k, v in optional.items() if accepted is None or k in accepted})
-        return await reply if isinstance(reply, Awaitable) else reply
-
-    async def _decompose(self, question: Decompose) -> Decomposition:
-        pieces = await self._call("decompose", question.text, query=question.query)
-        if isinstance(pieces, str) or not isinstance(pieces, Iterable):
-            raise _UnusableReply("decompose() must return a list of texts or (text, kind)", pieces)
-        found: list[Statement] = []
-        end = 0  # of the last statement that was found in the text
-        for piece in pieces:
-            found.append(_statement(piece, question.text, end))
-            end = max(end, found[-1].span[1]) if found[-1].span else end
-        return Decomposition(tuple(found))
-
-    async def _entail(self, question: Entail) -> Verdict:
-        premise = question.premise if len(question.premise) == 1 else (*question.premise, "\n".join(question.premise))
-        calls = (self._call("entail", text, question.hypothesis, query=question.query) for text in premise)
-        results = [self._entailment_label(reply) for reply in await asyncio.gather(*calls)]
-        label, probability = results[-1]
-        return Verdict(label, probability, tuple(ChunkVerdict(*each) for each in results[: len(question.premise)]))
-
-    def _entailment_label(self, reply: Any) -> tuple[Label, float | None]:
-        """The label, and the probability where one comes with it."""
-        answer, probability = _answer_and_probability(reply)
-        if type(answer).__name__ in _BOOL_TYPES:
-            self._two_way = True
-            return Label.ENTAILED if answer else Label.NOT_ENTAILED, probability
-        if answer in ("entailed", "neutral", "contradicted"):
-            return Label(answer), probability
-        raise _UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
-
-    async def _relevant(self, question: Relevant) -> Verdict:
-        reply = await self._call("relevant", question.query, question.text, reference=question.reference)
-        return _yes_no("relevant", reply)
-
-    async def _classify(self, question: Classify) -> Verdict:
-        return _yes_no("classify", await self._call("classify", question.text, question.trait))
-
-    async def _rate(self, question: Rate) -> Grade:
-        grade = await self._call("rate", question.rubric.name, **dict(question.texts))
-        grade, reason = grade if isinstance(grade, tuple) and len(grade) == 2 else (grade, None)
-        if isinstance(grade, bool) or not isinstance(grade, int | float):
-            raise _UnusableReply("rate() must return a number", grade)
-        return Grade(float(grade), reason)
-
-
-class _UnusableReply(Exception):
-    def __init__(self, message: str, reply: Any) -> None:
-        super().__init__(f"{message}, not {reply!r:.200}")
-        self.reply = reply
+    async def _replies(self, question: Question, *calls: tuple[object, ...], **optional: object) -> list[Any]:
+        """What the function of a question's kind returns; it is given those optional arguments that it takes."""
+        function = self._functions[question.kind]
+        if question.kind not in self._keywords:
+            self._keywords[question.kind] = _keywords(function, len(calls[0]))
+        accepted = self._keywords[question.kind]
+        taken = {key: value for key, value in optional.items() if accepted is None or key in accepted}
+        replies = [function(*args, **taken) for args in calls]
+        pending = [reply for reply in replies if isinstance(reply, Awaitable)]
+        if pending:
+            done = iter(await asyncio.gather(*pending))
+            replies = [next(done) if isinstance(reply, Awaitable) else reply for reply in replies]
+        if question.support_topic:
+            answers = [answer_and_probability(reply)[0] for reply in replies]
+            if any(type(answer).__name__ in BOOL_TYPES for answer in answers):
+                self._two_way.add(question.kind)
+        return replies
 
 
 def _keywords(function: Callable[..., Any], given: int) -> set[str] | None:
@@ -249,37 +208,6 @@ def _keywords(function: Callable[..., Any], given: int) -> set[str] | None:
         return None
     free = {p.name for p in parameters[given:] if p.kind is p.POSITIONAL_OR_KEYWORD}
     return free | {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-
-
-def _statement(piece: object, text: str, start: int) -> Statement:
-    written, called = piece if isinstance(piece, tuple) and len(piece) == 2 else (piece, "claim")
-    if not isinstance(written, str) or called not in _STATEMENT_KINDS:
-        kinds = list(_STATEMENT_KINDS)
-        raise _UnusableReply(f"decompose() must return texts, or (text, kind) with kind one of {kinds}", piece)
-    at = text.find(written, start)
-    at = text.find(written) if at < 0 else at
-    span = (at, at + len(written)) if at >= 0 else None
-    return Statement(written, span, claim=called in ("claim", "both"), opinion=called in ("opinion", "both"))
-
-
-def _yes_no(name: str, reply: Any) -> Verdict:
-    answer, probability = _answer_and_probability(reply)
-    if type(answer).__name__ not in _BOOL_TYPES:
-        raise _UnusableReply(f"{name}() must return a bool", reply)
-    return Verdict(Label.YES if answer else Label.NO, probability)
-
-
-_BOOL_TYPES = ("bool", "bool_")  # the second is numpy's
-_BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
-
-
-def _answer_and_probability(reply: Any) -> tuple[Any, float | None]:
-    """An answer and its probability: (answer, probability), a Verdict, or an answer alone."""
-    if isinstance(reply, Verdict):
-        return _BOOLS.get(reply.label, reply.label.value), reply.probability
-    if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], int | float):
-        return reply[0], float(reply[1])
-    return reply, None
 
 
 def judge_from(

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 import msgspec
 
 from ragauge.errors import MissingExtra
-from ragauge.questions import Decompose, Judgment, Question
+from ragauge.questions import Judgment, Question
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.types import Chunk, ChunkVerdict, Decomposition, Failure, Grade, Label, Sample, Statement, Verdict
 
@@ -195,7 +195,7 @@ class Rounds:
     def _next_round(self) -> list[Question]:
         """The questions of the next round, each once."""
         unanswered = dict.fromkeys(question for _, question in self.pending() if question not in self._judgments)
-        return [question for question in unanswered if isinstance(question, Decompose)] or list(unanswered)
+        return [question for question in unanswered if question.comes_first] or list(unanswered)
 
     def pending(self) -> Iterator[tuple[str, Question]]:
         """The questions the needs wait for, answered or not, each with the name of a need that asks it."""

@@ -104,7 +104,7 @@ def _query(sample: Sample) -> list[_Premise]:
     return [("query", [("query", sample.query or "")], None)]
 
 
-_ASKS = frozenset({"decompose", "entail:support"})
+_ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozenset({"entail:support"})
 
 
 @cache
@@ -119,7 +119,7 @@ def response_in_contexts(
             return (yield from support(statements, *_contexts(sample)[0]))
         return (yield from support(statements, "source", [("source", _source_of(sample))], sample.query))
 
-    asks = _ASKS if units == "claims" else _ASKS - {"decompose"}
+    asks = _ASKS if units == "claims" else _ASKS_OF_SENTENCES
     return Need(f"response_in_{against}({units})", ("response", against), asks, flow)
 
 

@@ -11,13 +11,13 @@ from typing import Any
 from ragauge.judges.base import ExpectedCall, JudgeLike
 from ragauge.judges.embedded import decompose
 from ragauge.needs.base import Rounds
-from ragauge.questions import KINDS, Decompose, Entail, Judgment, Question, Rate, judgment_key, kind
+from ragauge.questions import KINDS, Judgment, Question, judgment_key
 from ragauge.report.wording import dollars, one_line
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import price_dates
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, prepared
 from ragauge.store import Store
-from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Sample, Verdict
+from ragauge.types import Identity, Sample
 
 GUESS = Identity("guess")
 
@@ -143,7 +143,7 @@ class PlanCounter:
             known = self._dispatcher.known(self._dispatcher.keys(questions))
             for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, known)):
                 calls += judge.expect(group) if judge else ()
-            rounds.advance({q: known.get(q) or Judgment(q, _guess(q), GUESS, "") for q in questions})
+            rounds.advance({q: known.get(q) or Judgment(q, q.guess(decompose), GUESS, "") for q in questions})
         self.plan.samples += 1
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
@@ -158,21 +158,8 @@ class PlanCounter:
             if (key := judgment_key(question, GUESS)) in self._seen:
                 continue
             self._seen.add(key)
-            (self.plan.known if question in known else self.plan.questions)[kind(question)] += 1
+            (self.plan.known if question in known else self.plan.questions)[question.kind] += 1
             if question not in known:
-                self.plan.estimated |= isinstance(question, Decompose)
+                self.plan.estimated |= question.comes_first
                 fresh.append(question)
         return fresh
-
-
-def _guess(question: Question) -> Answer:
-    """A valid answer, to see what would be asked next; statements are those of the embedded judge."""
-    match question:
-        case Decompose():
-            return Decomposition(decompose(question.text, question.query))
-        case Entail():
-            return Verdict(Label.NEUTRAL, chunks=(ChunkVerdict(Label.NEUTRAL),) * len(question.premise))
-        case Rate():
-            return Grade(question.rubric.low)
-        case _:
-            return Verdict(Label.NO)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 import msgspec
 
 from ragauge.errors import StoreError, UnknownName, UsageError
-from ragauge.questions import Entail, Judgment, Question
+from ragauge.questions import Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
@@ -180,8 +180,8 @@ class Store:
     @_in_database("write", "keep judgments")
     def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call]) -> dict[str, int]:
         references: dict[str, dict[str, int]] = {}
-        premises: dict[tuple[str, ...], Any] = {}
-        trees = [_with_references(judgment.question, references, premises) for judgment in answered(judgments)]
+        converted: dict[tuple[str, ...], Any] = {}
+        trees = [_with_references(judgment.question, references, converted) for judgment in answered(judgments)]
         judges = {judge: _encode(judge).decode() for judge in {judgment.judge for judgment in judgments}}
         wanted = {*references, *judges.values()}
         new = texts.keep_texts(db, [text for text in wanted if text not in self._numbers])
@@ -419,19 +419,19 @@ def _close(database: Database | Postgres, folder: Path | None) -> None:
 
 
 def _with_references(
-    question: Question, references: dict[str, dict[str, int]], premises: dict[tuple[str, ...], Any]
+    question: Question, references: dict[str, dict[str, int]], converted: dict[tuple[str, ...], Any]
 ) -> Any:
     """The question as plain data, with a dict in place of each long text, to which `_keep` adds the id of the text.
 
-    references: those dicts, by text. premises: converted ones, each converted once.
+    references: those dicts, by text. converted: texts that questions share, each converted once.
     """
     tree = msgspec.to_builtins(question)
-    if not isinstance(question, Entail):
+    if not question.shared_field:
         return texts.refer(tree, references)
-    premise = tree.pop("premise")
-    if question.premise not in premises:
-        premises[question.premise] = texts.refer(premise, references)
-    return {**texts.refer(tree, references), "premise": premises[question.premise]}
+    shared, value = tree.pop(question.shared_field), getattr(question, question.shared_field)
+    if value not in converted:
+        converted[value] = texts.refer(shared, references)
+    return {**texts.refer(tree, references), question.shared_field: converted[value]}
 
 
 def _judgments(db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Judgment]:

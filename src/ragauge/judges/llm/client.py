@@ -11,10 +11,11 @@ from ragauge.errors import UsageError
 from ragauge.judges.base import OVER_BUDGET, RunContext
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Transport, credible
-from ragauge.judges.llm.packing import Pack, PromptStyle
+from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.pricing import Price, token_factor
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.protocols import reasoning_tokens
+from ragauge.kinds.call import PromptStyle
 from ragauge.types import Call, Failure
 
 #: More characters than a token has on the average of a prompt, in any language.

@@ -22,10 +22,11 @@ from ragauge.judges.base import ContextJudge, ExpectedCall, RunContext
 from ragauge.judges.llm import prompts, replies
 from ragauge.judges.llm.client import CANCELLED, ModelClient
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
-from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, pack_limits, packs
+from ragauge.judges.llm.packing import Pack, PackLimits, pack_limits, packs
 from ragauge.judges.llm.pricing import Price
 from ragauge.judges.llm.providers import LLMOptions
-from ragauge.judges.windows import MIN_SPLIT_CHARS, SplitQuestion, halves, split, split_at
+from ragauge.kinds.call import PromptStyle
+from ragauge.kinds.windows import MIN_SPLIT_CHARS, SplitQuestion, halves, split
 from ragauge.questions import KINDS, Question
 from ragauge.types import Answer, Failure, Identity
 
@@ -81,7 +82,7 @@ class LearnedLimits:
 
     def reduce(self, pack: Pack, chars: int) -> None:
         """A call for this pack, with this many characters of texts, was too long."""
-        name = "decompose_chars" if pack.decomposes else "prompt_chars"
+        name = pack.questions[0].limited_by
         fitting = min(getattr(self.policy.limits, name), max(MIN_SPLIT_CHARS, chars // 2))
         reduced = msgspec.structs.replace(self.policy.limits, **{name: fitting})
         self.policy = msgspec.structs.replace(self.policy, limits=reduced)
@@ -251,10 +252,9 @@ class CallRound:
             failure = unanswered(completion, fault)
             first = first or str(failure)
             if position in reply.partial:  # its first part has its answer
-                decomposed, end = reply.partial[position]
-                rest[question] = split_at(question, end)
+                first_answer, rest[question] = reply.partial[position]
                 self._add_parts(question, rest[question])
-                self.answers[rest[question].parts[0]] = decomposed
+                self.answers[rest[question].parts[0]] = first_answer
             else:
                 failures[question] = failure
                 faults[position] = failure.detail

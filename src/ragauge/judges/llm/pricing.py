@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from ragauge.judges.llm.messages import Prompt, TokenUsage
-from ragauge.judges.llm.packing import Pack, PromptStyle
+from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.providers import PROVIDERS
-from ragauge.questions import Decompose, Entail, Relevant
+from ragauge.kinds.call import PromptStyle
 
 if TYPE_CHECKING:
     import numpy as np
@@ -165,12 +165,6 @@ _SCALE: Final = 255
 #: Tokens that open a reply; that surround each message.
 _REPLY, _MESSAGE = 3, 4
 
-#: Tokens of a verdict; of its reason; of its quote; of the lists of sources of a joint one.
-_VERDICT, _WHY, _QUOTE, _LISTS = 9, 18, 24, 11
-
-#: Statements of a sentence; tokens of a statement in addition to its text; its length relative to its sentence.
-_STATEMENTS, _STATEMENT, _EXPANSION = 1.4, 11, 1.1
-
 
 def estimate(text: str) -> float:
     """About how many tokens a text is to a model with a vocabulary like o200k_base; 0 for the empty text."""
@@ -198,16 +192,8 @@ def completion_tokens(pack: Pack, style: PromptStyle) -> int:
 
     Reasoning is not counted; see `reasoning_tokens`.
     """
-    tokens: float = 0 if pack.decomposes else _REPLY
-    for place, question in enumerate(pack.questions):
-        if isinstance(question, Decompose):
-            statements = _STATEMENTS * len(pack.sentences[place])
-            tokens += _REPLY + _EXPANSION * estimate(question.text) + _STATEMENT * statements
-        else:
-            tokens += _VERDICT + _WHY * style.rationales
-            tokens += _QUOTE * (style.quotes and isinstance(question, Entail | Relevant))
-            tokens += _LISTS * (isinstance(question, Entail) and len(question.premise) > 1)
-    return round(tokens)
+    start = 0 if pack.questions[0].comes_first else _REPLY
+    return round(start + sum(question.reply_tokens(style, estimate) for question in pack.questions))
 
 
 @cache

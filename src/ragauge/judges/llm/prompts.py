@@ -6,9 +6,6 @@ have the same prefix, which servers that cache prefixes of any length (vLLM, lla
 Anthropic cache none below 1,024 tokens, which it reaches only where one call judges claims, relevance and traits, and
 where a schema is sent they put it before the message. All texts of a sample are JSON strings of one document, the user
 message.
-
-Schemas use only what strict modes and grammars of servers have in common: all properties required and no others,
-`$defs`, enums, and bounds for numbers only.
 """
 
 from __future__ import annotations
@@ -18,15 +15,15 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
-from math import ceil, floor
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ragauge.errors import BadData, UnknownName
 from ragauge.judges.llm.messages import Prompt, Turn
-from ragauge.judges.llm.packing import Pack, PackLimits, PromptStyle, packs
-from ragauge.questions import KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
+from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.kinds.call import Document, Json, PromptStyle, ReplyForm, object_schema, reply_schema
+from ragauge.questions import KIND_TYPES, KINDS, Question
 
 #: Increased whenever layout, schema or parsing changes what a model sees or what its answers mean.
 FORM = 3
@@ -44,8 +41,6 @@ _CHOICES = {
     "conflicts": ("contradicted", "entailed"),
 }
 
-Json = dict[str, Any]
-
 _encode = msgspec.json.Encoder().encode
 
 
@@ -57,6 +52,10 @@ def file_name(section: str) -> str:
 @cache
 def packaged(name: str) -> str:
     """The text of a section in this package."""
+    if name in KIND_TYPES:
+        return KIND_TYPES[name].prompt
+    if name == "examples":
+        return "\n".join(kind.examples for kind in KIND_TYPES.values())
     return (files(__package__) / "prompts" / file_name(name)).read_text(encoding="utf-8").strip()
 
 
@@ -93,10 +92,11 @@ def check_lines(style: PromptStyle) -> None:
 @lru_cache(maxsize=256)
 def system(kinds: frozenset[str], style: PromptStyle) -> str:
     """The system message of a call that asks questions of these kinds."""
-    named = ["preamble", *(kind for kind in KINDS if kind in kinds)]
-    if style.rationales and kinds != {"decompose"}:
+    asked = [kind for name, kind in KIND_TYPES.items() if name in kinds]
+    named = ["preamble", *(kind.kind for kind in asked)]
+    if style.rationales and (not asked or any(kind.explained for kind in asked)):
         named.append("why")
-    if style.quotes and not kinds.isdisjoint(("entail", "relevant")):
+    if style.quotes and any(kind.quoted for kind in asked):
         named.append("quote")
     return "\n\n".join([*(section(name, style) for name in named), *_worked_examples(kinds, style)])
 
@@ -127,7 +127,7 @@ def examples_of(text: str, where: str) -> list[Example]:
 def example_calls(style: PromptStyle, kinds: frozenset[str] = frozenset(KINDS)) -> Iterator[tuple[Pack, Json]]:
     """The calls that ask the examples of these kinds, and their replies."""
     found = examples_of(section("examples", style), "examples")
-    items = {question: item for question, item in found if kind(question) in kinds}
+    items = {question: item for question, item in found if question.kind in kinds}
     for pack in packs(items, PackLimits(verdicts=len(items))):
         pairs = zip(pack.keys, pack.questions, strict=True)
         yield pack, {key: example_item(pack, question, items[question], style) for key, question in pairs}
@@ -138,18 +138,13 @@ def example_item(pack: Pack, question: Question, item: Any, style: PromptStyle) 
     if not isinstance(item, dict):
         return item
     omitted = {name for name, asked in (("why", style.rationales), ("quote", style.quotes)) if not asked}
-    found = {name: value for name, value in item.items() if name not in omitted}
-    for name in ("supports", "contradicts"):
-        if isinstance(question, Entail) and isinstance(listed := found.get(name), list):
-            ids = {place: pack.sources[text] for place, text in enumerate(question.premise, 1)}
-            found[name] = [ids.get(place, place) for place in listed]
-    return found
+    kept = {name: value for name, value in item.items() if name not in omitted}
+    return question.with_source_ids(kept, pack.sources)
 
 
 def _worked_examples(kinds: frozenset[str], style: PromptStyle) -> Iterator[str]:
     for pack, reply in example_calls(style, kinds):
-        document = _decomposition(pack)[0] if pack.decomposes else _verdicts(pack, style)[0]
-        yield f"Example:\n{_encode(document).decode()}\nReply:\n{_encode(reply).decode()}"
+        yield f"Example:\n{_encode(_filled(pack)[0]).decode()}\nReply:\n{_encode(reply).decode()}"
 
 
 @lru_cache(maxsize=64)
@@ -159,86 +154,6 @@ def digest(style: PromptStyle) -> str:
     short = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
     changed = ", ".join(name for name, _ in style.sections)
     return f"{short} ({changed} changed)" if changed else short
-
-
-Schema = dict[str, Any]
-
-STATEMENT_KINDS = ("claim", "opinion", "both", "neither")
-
-_LABELS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("entail", "joint"), ("entailed", "neutral", "contradicted")),
-    **dict.fromkeys(("passage", "remark"), ("yes", "no")),
-}
-_STRING: Schema = {"type": "string"}
-
-
-class VerdictForm(NamedTuple):
-    """The form of one verdict.
-
-    kind: entailment by one source ("entail") or several ("joint"), whose ids are `sources`; yes or no on a source
-    ("passage") or on a text that is inlined in its question ("remark"); or a grade, from `low` to `high`.
-    """
-
-    kind: Literal["entail", "joint", "passage", "remark", "grade"]
-    sources: tuple[str, ...] = ()
-    low: float = 0.0
-    high: float = 0.0
-    whole: bool = False
-
-
-@lru_cache(maxsize=512)
-def verdicts_schema(keys: tuple[str, ...], forms: tuple[VerdictForm, ...], style: PromptStyle) -> Schema:
-    """The schema of a reply with a verdict of its form under each key. It is shared: do not modify it."""
-    names: dict[VerdictForm, str] = {}
-    for form in forms:
-        names.setdefault(form, f"{form.kind}{len(names) + 1}")
-    whole = _object({key: _reference(names[form]) for key, form in zip(keys, forms, strict=True)})
-    whole["$defs"] = {name: _verdict(form, style) for form, name in names.items()}
-    return whole
-
-
-@lru_cache(maxsize=512)
-def texts_schema(keys: tuple[str, ...], sentences: tuple[int, ...]) -> Schema:
-    """The schema of a reply that decomposes texts. It is shared: do not modify it.
-
-    sentences: the number of sentences of each text.
-    """
-    names = {count: f"statement{place}" for place, count in enumerate(dict.fromkeys(sentences), 1)}
-    lists = ({"type": "array", "items": _reference(names[count])} for count in sentences)
-    whole = _object(dict(zip(keys, lists, strict=True)))
-    for count, name in names.items():
-        number = {"type": "integer", "enum": list(range(1, count + 1))}
-        fields = {"s": number, "text": _STRING, "kind": _enum(STATEMENT_KINDS)}
-        whole.setdefault("$defs", {})[name] = _object(fields)
-    return whole
-
-
-def _object(properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-def _reference(name: str) -> Schema:
-    return {"$ref": f"#/$defs/{name}"}
-
-
-def _enum(values: tuple[str, ...]) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-def _verdict(form: VerdictForm, style: PromptStyle) -> Schema:
-    fields: Schema = {"why": _STRING} if style.rationales else {}
-    if form.kind == "grade" and form.whole:
-        grade = {"type": "integer", "minimum": ceil(form.low), "maximum": floor(form.high)}
-        return _object({**fields, "grade": grade})
-    if form.kind == "grade":
-        return _object({**fields, "grade": {"type": "number", "minimum": form.low, "maximum": form.high}})
-    if style.quotes and form.kind != "remark":
-        fields["quote"] = _STRING
-    fields["label"] = _enum(_LABELS[form.kind])
-    if form.kind == "joint":
-        listed = {"type": "array", "items": _enum(form.sources)}
-        fields |= {"supports": listed, "contradicts": listed}
-    return _object(fields)
 
 
 #: Special tokens of one word; those of several words are recognised by their form.
@@ -252,13 +167,19 @@ _CONTROL_TOKENS = {
     r"\\u005b": re.compile(rf"\[(?=\|[A-Za-z_]{{2,}}\|\]|/?(?:{_CAPITALS})\]|/?[A-Z]{{2,}}(?:_[A-Z]{{2,}})+\])"),
 }
 
-_ENTAIL, _PASSAGE, _REMARK = VerdictForm("entail"), VerdictForm("passage"), VerdictForm("remark")
-
 
 def prompt_of(pack: Pack, style: PromptStyle) -> Prompt:
     """The call that asks the questions of a pack."""
-    document, schema = _decomposition(pack) if pack.decomposes else _verdicts(pack, style)
+    document, forms = _filled(pack)
+    schema = reply_schema(pack.keys, forms, style)
     return Prompt(system(pack.kinds, style), escaped(_encode(document).decode()), schema)
+
+
+def _filled(pack: Pack) -> tuple[Json, tuple[ReplyForm, ...]]:
+    """The document of a call, and the forms of its answers."""
+    document = Document(pack.sources, KINDS, pack.shuffle is not None)
+    forms = [question.add_to(document, key) for key, question in zip(pack.keys, pack.questions, strict=True)]
+    return document.content(), tuple(forms)
 
 
 def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
@@ -267,8 +188,8 @@ def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prom
     prompt: that of a pack. faults: by the position of the question in the pack, as in `ParsedReply`; they hold no words
     of the reply, which could be those of a text that poses as an instruction.
     """
-    letter = "T" if next(iter(prompt.schema["properties"])).startswith("T") else ""
-    by_key = {f"{letter}{position + 1}": fault for position, fault in sorted(faults.items())}
+    prefix = next(iter(prompt.schema["properties"])).rstrip("0123456789")
+    by_key = {f"{prefix}{position + 1}": fault for position, fault in sorted(faults.items())}
     listed = "".join(f'\n- "{key}": {fault}' for key, fault in by_key.items())
     keys = ", ".join(f'"{key}"' for key in by_key)
     turn = Turn(
@@ -277,7 +198,7 @@ def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prom
         f"Reply with one JSON object in the form described and exactly these keys: {keys}.",
     )
     properties, definitions = prompt.schema["properties"], prompt.schema["$defs"]
-    schema = {**_object({key: properties[key] for key in by_key}), "$defs": definitions}
+    schema = {**object_schema({key: properties[key] for key in by_key}), "$defs": definitions}
     return Prompt(prompt.system, prompt.user, schema, (*prompt.turns, turn))
 
 
@@ -289,95 +210,3 @@ def escaped(document: str) -> str:
     for escape, opening in _CONTROL_TOKENS.items():
         document = opening.sub(escape, document)
     return document
-
-
-def _decomposition(pack: Pack) -> tuple[Json, Schema]:
-    texts: Json = {}
-    document: Json = {"texts": texts}
-    for key, question, spans in zip(pack.keys, pack.questions, pack.sentences, strict=True):
-        assert isinstance(question, Decompose)
-        if question.query is not None:
-            document = {"query": question.query, "texts": texts}
-        texts[key] = {str(number): question.text[slice(*span)] for number, span in enumerate(spans, 1)}
-    return document, texts_schema(pack.keys, tuple(map(len, pack.sentences)))
-
-
-def _verdicts(pack: Pack, style: PromptStyle) -> tuple[Json, Schema]:
-    document = _Document(pack)
-    forms = tuple(document.add(*asked) for asked in zip(pack.keys, pack.questions, strict=True))
-    return document.content(), verdicts_schema(pack.keys, forms, style)
-
-
-class _Document:
-    """The document of a call, filled question by question; questions that share texts are grouped."""
-
-    def __init__(self, pack: Pack) -> None:
-        self._sources, self._shuffled = pack.sources, pack.shuffle is not None
-        self._queries: dict[str, str] = {}
-        self._groups: dict[str, dict[object, Json]] = {"entail": {}, "relevant": {}, "classify": {}, "rate": {}}
-        self._forms: dict[tuple[str, ...], VerdictForm] = {}
-
-    def content(self) -> Json:
-        """All that was added, sources first."""
-        found: Json = {}
-        if self._sources:
-            found["sources"] = {name: text for text, name in self._sources.items()}
-        if self._queries:
-            found["queries"] = {name: text for text, name in self._queries.items()}
-        found.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
-        return found
-
-    def add(self, key: str, question: Question) -> VerdictForm:
-        """Add a question under its key; the form of its verdict."""
-        match question:
-            case Entail():
-                return self._entail(key, question)
-            case Relevant():
-                return self._relevant(key, question)
-            case Classify(trait=trait):
-                group = self._groups["classify"].setdefault(trait, {"trait": trait, "opinions": {}})
-                group["opinions"][key] = question.text
-                return _REMARK
-            case Rate(rubric=rubric):
-                described = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
-                group = self._groups["rate"].setdefault(rubric, {"rubric": described, "items": {}})
-                group["items"][key] = {
-                    field: self._query_id(text) if field == "query" else self._sources[text]
-                    for field, text in question.texts
-                }
-                return VerdictForm("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
-        raise AssertionError(f"{question} asks for no verdict")
-
-    def _entail(self, key: str, question: Entail) -> VerdictForm:
-        premise = question.premise
-        groups = self._groups["entail"]
-        group = groups.get((premise, question.query))
-        if group is None:
-            ids = list(dict.fromkeys([self._sources[text] for text in premise]))
-            if self._shuffled:
-                ids.sort(key=lambda name: int(name[1:]))
-            group = groups[premise, question.query] = {**self._query(question.query), "sources": ids, "claims": {}}
-            if len(ids) > 1:
-                self._forms[premise] = VerdictForm("joint", tuple(ids))
-        group["claims"][key] = question.hypothesis
-        return self._forms.get(premise, _ENTAIL)
-
-    def _relevant(self, key: str, question: Relevant) -> VerdictForm:
-        groups = self._groups["relevant"]
-        group = groups.get((question.query, question.reference))
-        if group is None:
-            group = groups[question.query, question.reference] = self._query(question.query)
-            if question.reference is not None:
-                group["reference"] = self._sources[question.reference]
-        source = self._sources.get(question.text)
-        if source is None:
-            group.setdefault("texts", {})[key] = question.text
-            return _REMARK
-        group.setdefault("sources", {})[key] = source
-        return _PASSAGE
-
-    def _query(self, query: str | None) -> Json:
-        return {} if query is None else {"query": self._query_id(query)}
-
-    def _query_id(self, query: str) -> str:
-        return self._queries.setdefault(query, f"Q{len(self._queries) + 1}")

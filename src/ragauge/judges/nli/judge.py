@@ -22,7 +22,7 @@ import msgspec
 from ragauge.host import LazyModule
 from ragauge.judges.base import JudgeBase
 from ragauge.judges.embedded.statements import is_fragment
-from ragauge.judges.windows import group_units
+from ragauge.kinds.windows import group_units
 from ragauge.questions import Entail, Question, topic
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, ChunkVerdict, Failure, Identity, Label, Span, Verdict

@@ -18,7 +18,7 @@ from ragauge.judges.llm.messages import Prompt, TokenUsage
 from ragauge.judges.llm.packing import Pack, PackLimits
 from ragauge.judges.llm.transport.batches import LIMITS, batch_body, request_line
 from ragauge.judges.llm.transport.protocols import reasoning_tokens
-from ragauge.judges.windows import SplitQuestion, halves, split
+from ragauge.kinds.windows import SplitQuestion, halves, split
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Judgment, Question, judgment_key
 from ragauge.run.batch.folder import UNANSWERED, BatchMember, Folder, LedgerEntry, QuestionStatus

@@ -1,0 +1,261 @@
+"""What a kind of question supplies, as class attributes and methods of its questions.
+
+A kind is a subclass of `BaseQuestion` in a file of its own, with its prompt and worked examples next to it, and a place
+in the list of `ragauge.kinds`. What is abstract here every kind defines; `complete` checks that as it is imported.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pkgutil import get_data
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import msgspec
+
+from ragauge.kinds.call import AskedCall, Document, PromptStyle, ReplyForm, SourceTexts
+from ragauge.kinds.items import word
+from ragauge.kinds.windows import SplitQuestion
+from ragauge.types import Answer, Label, Span, Statement
+
+#: Characters that a question takes in a call in addition to its texts: its number, quotes and brackets.
+QUESTION_OVERHEAD = 24
+
+#: Tokens of the reply to a question that is answered by a word or number; of its reason; of its quote.
+_REPLY_TOKENS, _WHY_TOKENS, _QUOTE_TOKENS = 9, 18, 24
+
+
+class LabelChoice(msgspec.Struct, frozen=True):
+    """A possible answer of people to a question: its key, the label, and the label in words."""
+
+    key: str
+    label: Label
+    words: str
+
+
+class PackingParts(NamedTuple):
+    """What a question takes of a call: texts and a query that others may share, and the characters of its own."""
+
+    shared: Sequence[str]
+    query: str
+    own: int
+
+
+class CallFunction(Protocol):
+    """Calls a user's function once for each tuple of arguments by position, side by side."""
+
+    async def __call__(self, *calls: tuple[object, ...], **optional: object) -> list[Any]:
+        """What the calls return. optional: arguments by keyword, of which the function is given those that it takes."""
+
+
+class UnusableReply(Exception):
+    """What a user's function returned is no answer."""
+
+    def __init__(self, message: str, reply: object) -> None:
+        super().__init__(f"{message}, not {reply!r:.200}")
+        self.reply = reply
+
+
+class BaseQuestion(
+    msgspec.Struct, frozen=True, gc=False, cache_hash=True, omit_defaults=True, tag=str.lower, tag_field="kind"
+):
+    """A question of one kind. As JSON it names its kind.
+
+    kind: the name of the class in lower case. order: its place in the list of kinds. prompt: the section of the system
+    message on it. examples: questions with their answers as items of a reply, as JSON lines.
+    """
+
+    kind: ClassVar[str]
+    order: ClassVar[int]
+    prompt: ClassVar[str]
+    examples: ClassVar[str]
+
+    #: The type of its answers.
+    answer_type: ClassVar[type[Answer]]
+    #: Whether judges may answer a part of the kind, a topic such as "classify:toxic".
+    has_topics: ClassVar[bool] = False
+    #: The topic of judges that tell support from its absence, and no more.
+    support_topic: ClassVar[str] = ""
+    #: The first field, where many questions share its long texts: they are hashed and encoded once.
+    shared_field: ClassVar[str] = ""
+    #: Whether other questions follow from the answer: it is asked before them, in calls of its own.
+    comes_first: ClassVar[bool] = False
+    #: Whether answers of several judges can be joined by a vote.
+    is_voted: ClassVar[bool] = True
+    #: The field of `PackLimits` that limits the texts of a call.
+    limited_by: ClassVar[str] = "prompt_chars"
+    #: What stands before the number of an item in a call and its reply.
+    key_prefix: ClassVar[str] = ""
+    #: Whether a reply gives reasons and quotes, where the style asks for them.
+    explained: ClassVar[bool] = True
+    quoted: ClassVar[bool] = False
+    #: The field of an item of a reply that holds the answer, "" where an item is a list; all that it may have besides a
+    #: reason and a quote.
+    answer_field: ClassVar[str] = ""
+    item_fields: ClassVar[frozenset[str]] = frozenset()
+    #: The labels of an answer, by their words in a reply; what people choose among.
+    labels: ClassVar[Mapping[str, Label]] = {}
+    choices: ClassVar[tuple[LabelChoice, ...]] = ()
+
+    # What is asked, and which answers fit.
+
+    @property
+    def topic(self) -> str:
+        """The topic: "classify:toxic", "rate:coherence", or the kind alone."""
+        return self.kind
+
+    @property
+    def subject(self) -> str:
+        """The text that it is about; questions about one text are not independent."""
+        return repr(self)
+
+    @abstractmethod
+    def language_texts(self) -> Iterable[str]:
+        """The texts that show which language it is in, the most telling first."""
+
+    @abstractmethod
+    def fault_of(self, answer: Any, in_full: bool) -> str | None:
+        """What is wrong with an answer of `answer_type`, or None.
+
+        in_full: whether it must have what people may leave out, such as a label of each chunk.
+        """
+
+    @abstractmethod
+    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Answer:
+        """A valid answer, to plan what would be asked next. statements: takes a text apart, read with a query."""
+
+    def unshared(self) -> dict[str, Any]:
+        """The other fields as JSON has them; only where there is a `shared_field`."""
+        raise NotImplementedError
+
+    # Calls to models.
+
+    @property
+    @abstractmethod
+    def group(self) -> object:
+        """What the questions have in common that stand together in a call; hashable."""
+
+    @property
+    def rank(self) -> int:
+        """The order of groups of its kind, lowest first."""
+        return 0
+
+    @abstractmethod
+    def packing_parts(self) -> PackingParts:
+        """What it takes of a call."""
+
+    def cite(self, sources: SourceTexts) -> None:
+        """Add the texts that the call's document gives an id."""
+        return
+
+    @abstractmethod
+    def add_to(self, document: Document, key: str) -> ReplyForm:
+        """Add it to the document of a call under its key; the form of its answer."""
+
+    @abstractmethod
+    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Answer:
+        """The answer that an item of a reply to the call gives. Raises InvalidItem for what is none."""
+
+    @classmethod
+    def looks_like_item(cls, value: object) -> bool:
+        """Whether a value without its key can be an item: it has nothing but the fields of one, or is a label alone."""
+        if isinstance(value, dict):
+            return bool(value) and value.keys() <= {"why", "quote", *cls.item_fields}
+        return word(value) in cls.labels
+
+    def with_source_ids(self, item: dict[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:
+        """The item of a worked example with the ids of a call's sources in place of numbers."""
+        return item
+
+    def reply_tokens(self, style: PromptStyle, estimate: Callable[[str], float]) -> float:
+        """About the tokens of a good answer. estimate: the tokens of a text."""
+        return _REPLY_TOKENS + _WHY_TOKENS * style.rationales + _QUOTE_TOKENS * (style.quotes and self.quoted)
+
+    # Texts that are too long for a call.
+
+    def split_sizes(self) -> tuple[int, int] | None:
+        """Characters of the text that can be split, and of those that every part repeats; None where none can."""
+        return None
+
+    def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
+        """It in parts whose texts have at most `size` characters; only where `split_sizes` are known."""
+        raise NotImplementedError
+
+    # Judges made of functions, panels, people, and the contract of judges.
+
+    @abstractmethod
+    async def answer_by(self, call: CallFunction) -> Answer:
+        """The answer of a user's function. Raises UnusableReply, and what the function raises."""
+
+    def joint(self, answers: Sequence[Any]) -> Answer:
+        """The joint answer of several judges, by vote; only where `is_voted`."""
+        raise NotImplementedError
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        """The ends of the scale of grades, None where it is not graded."""
+        return None
+
+    @property
+    @abstractmethod
+    def wording(self) -> str:
+        """The question in one sentence for people, without the texts."""
+
+    @abstractmethod
+    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
+        """All texts that a judge sees, each with its name; None for one that there is not."""
+
+    @abstractmethod
+    def typed_answer(self, typed: str) -> Answer:
+        """The answer that a person typed. Raises UsageError."""
+
+    def key_hints(self) -> list[str]:
+        """What a person may type, with its meaning."""
+        return [f"{choice.key} {choice.words}" for choice in self.choices]
+
+    @classmethod
+    @abstractmethod
+    def samples(cls) -> Sequence[Any]:
+        """Plain questions, which a judge of the kind answers."""
+
+    @classmethod
+    @abstractmethod
+    def odd_samples(cls, text: str) -> Sequence[Any]:
+        """Questions about an unusual text, at which a judge may fail but not raise."""
+
+    @classmethod
+    def long_samples(cls, text: str) -> Sequence[Any]:
+        """The same about a very long text."""
+        return ()
+
+
+def complete(kind: type[BaseQuestion], order: int) -> None:
+    """Give a kind its name, place and prompt. Raises TypeError where a piece of it is missing, with its name."""
+    kind.kind, kind.order = kind.__name__.lower(), order
+    for name in dir(kind):
+        if getattr(getattr(kind, name), "__isabstractmethod__", False):
+            raise TypeError(f"the kind of question {kind.kind!r} lacks {name}; define it in {kind.__module__}")
+    for name in ("answer_type", *(("choices", "labels") if kind.labels else ())):
+        if not getattr(kind, name, None):
+            raise TypeError(f"the kind of question {kind.kind!r} lacks {name}; define it in {kind.__module__}")
+    kind.prompt, kind.examples = (_text_of(kind, suffix) for suffix in (".md", ".jsonl"))
+
+
+def _text_of(kind: type[BaseQuestion], suffix: str) -> str:
+    """The text of a file next to the module of a kind."""
+    name = f"{kind.__module__.rpartition('.')[2]}{suffix}"
+    try:
+        data = get_data(kind.__module__, name)
+    except OSError:
+        data = None
+    if not data or not data.strip():
+        raise TypeError(f"the kind of question {kind.kind!r} lacks {name}; write it next to {kind.__module__}")
+    return data.decode().strip()
+
+
+def span_fault(text: str, spans: Iterable[Span | None]) -> str | None:
+    """What is wrong with spans of a text, or None."""
+    for span in spans:
+        if span is not None and not 0 <= span[0] <= span[1] <= len(text):
+            return f"the span {span} lies outside the text of {len(text)} characters"
+    return None

@@ -1,0 +1,167 @@
+"""A call to a model, as far as kinds of question have a part in it: its sources and document, the forms of its reply.
+
+Schemas use only what strict modes and grammars of servers have in common: all properties required and no others,
+`$defs`, enums, and bounds for numbers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from ragauge.kinds.base import BaseQuestion
+
+Json = dict[str, Any]
+Schema = dict[str, Any]
+
+STRING: Schema = {"type": "string"}
+
+
+class PromptStyle(msgspec.Struct, frozen=True, cache_hash=True):
+    """What a judge is asked for beyond a label or grade, and the choices and texts of its prompts.
+
+    rationales: a short reason before each verdict. quotes: the words of a source that decide, for entailment and
+    relevance. sources: whether what a text says about its own sources is a claim. conflicts: the label of a claim that
+    one source entails and another contradicts. sections: the sections that are not the packaged ones, with their text.
+    shuffle: the seed of the order in which a call gives claims and sources; None for that of the questions.
+    """
+
+    rationales: bool = True
+    quotes: bool = False
+    sources: Literal["ignore", "claim"] = "ignore"
+    conflicts: Literal["contradicted", "entailed"] = "contradicted"
+    sections: tuple[tuple[str, str], ...] = ()
+    shuffle: int | None = None
+
+    @property
+    def support_outweighs(self) -> bool:
+        """Whether a claim that one source entails and another contradicts is entailed."""
+        return self.conflicts == "entailed"
+
+
+class AskedCall(Protocol):
+    """The questions of a call, and the id of each text that is not inlined in one."""
+
+    @property
+    def questions(self) -> Sequence[BaseQuestion]:
+        """The questions, in their order."""
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """The id ("S1", "S2" ...) of each source, by its text."""
+
+
+class SourceTexts:
+    """The texts of a call that get an id, collected in the order of the kinds.
+
+    together: chunks that are judged together. passages: texts that are judged one by one. others: all else. seen: what
+    was added to `together` and `others` as a whole. named: the texts of these.
+    """
+
+    def __init__(self) -> None:
+        self.together: list[str] = []
+        self.passages: list[str] = []
+        self.others: list[str] = []
+        self.seen: set[tuple[str, ...]] = set()
+        self.named: set[str] = set()
+
+
+class Document:
+    """The document of a call, filled question by question; questions that share texts are grouped.
+
+    sources: ids by text. shuffled: whether sources have an order of their own. top: what stands outside of groups.
+    """
+
+    def __init__(self, sources: Mapping[str, str], kinds: Iterable[str], shuffled: bool = False) -> None:
+        self.sources, self.shuffled = sources, shuffled
+        self.top: Json = {}
+        self._queries: dict[str, str] = {}
+        self._groups: dict[str, dict[object, Json]] = {kind: {} for kind in kinds}
+
+    def content(self) -> Json:
+        """All that was added, sources first, and groups by kind."""
+        content: Json = {}
+        if self.sources:
+            content["sources"] = {id: text for text, id in self.sources.items()}
+        if self._queries:
+            content["queries"] = {id: query for query, id in self._queries.items()}
+        content |= self.top
+        content.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
+        return content
+
+    def group(self, question: BaseQuestion, new: Callable[[], Json]) -> Json:
+        """The group of a question. new: makes it, where it is the first."""
+        groups, shared = self._groups[question.kind], question.group
+        group = groups.get(shared)
+        if group is None:
+            group = groups[shared] = new()
+        return group
+
+    def query(self, query: str | None) -> Json:
+        """The field of a group that names its query, if it has one."""
+        return {} if query is None else {"query": self.query_id(query)}
+
+    def query_id(self, query: str) -> str:
+        """The id of a query ("Q1", "Q2" ...)."""
+        return self._queries.setdefault(query, f"Q{len(self._queries) + 1}")
+
+
+class ReplyForm(msgspec.Struct, frozen=True, cache_hash=True):
+    """The form of one answer in a reply. name: of its definition in the schema."""
+
+    name: str
+
+    def definition(self, style: PromptStyle) -> Schema:
+        """The schema of the form, which answers of one form share."""
+        raise NotImplementedError
+
+    def at_key(self, reference: Schema) -> Schema:
+        """The schema of the answer. reference: to the definition."""
+        return reference
+
+
+class LabelForm(ReplyForm, frozen=True, cache_hash=True):
+    """A label. quoted: whether it may come with a quote."""
+
+    labels: tuple[str, ...] = ()
+    quoted: bool = False
+
+    def definition(self, style: PromptStyle) -> Schema:
+        """The schema of an object with the label, and a reason and a quote before it where the style asks for them."""
+        return object_schema(self.fields(style))
+
+    def fields(self, style: PromptStyle) -> Schema:
+        """The fields of that object."""
+        quote = {"quote": STRING} if style.quotes and self.quoted else {}
+        return {**explanation(style), **quote, "label": enum(self.labels)}
+
+
+@lru_cache(maxsize=512)
+def reply_schema(keys: tuple[str, ...], forms: tuple[ReplyForm, ...], style: PromptStyle) -> Schema:
+    """The schema of a reply with an answer of its form under each key. It is shared: do not modify it."""
+    names: dict[ReplyForm, str] = {}
+    for form in forms:
+        names.setdefault(form, f"{form.name}{len(names) + 1}")
+    references = {form: form.at_key({"$ref": f"#/$defs/{name}"}) for form, name in names.items()}
+    schema = object_schema({key: references[form] for key, form in zip(keys, forms, strict=True)})
+    schema["$defs"] = {name: form.definition(style) for form, name in names.items()}
+    return schema
+
+
+def explanation(style: PromptStyle) -> Schema:
+    """The field of a reason, where the style asks for one."""
+    return {"why": STRING} if style.rationales else {}
+
+
+def object_schema(properties: Schema) -> Schema:
+    """The schema of an object with exactly these properties."""
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def enum(values: Iterable[str]) -> Schema:
+    """The schema of one of several words."""
+    return {"type": "string", "enum": list(values)}

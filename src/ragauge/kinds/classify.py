@@ -1,0 +1,74 @@
+"""Does a text carry a trait?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts
+from ragauge.kinds.call import AskedCall, Document, PromptStyle, ReplyForm
+from ragauge.kinds.items import item_of, label_of, rationale_of
+from ragauge.kinds.verdict import REMARK, YES_NO, YES_NO_CHOICES, VerdictQuestion, label_fault, yes_or_no
+from ragauge.types import Label, Statement, Verdict
+
+
+class Classify(VerdictQuestion, frozen=True):
+    """Does the opinion in `text` carry `trait` ("biased" or "toxic")?"""
+
+    text: str
+    trait: str
+
+    has_topics = True
+    labels = YES_NO
+    choices = YES_NO_CHOICES
+
+    @property
+    def topic(self) -> str:
+        return f"{self.kind}:{self.trait}"
+
+    @property
+    def subject(self) -> str:
+        return self.text
+
+    def language_texts(self) -> Iterable[str]:
+        return (self.text,)
+
+    def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
+        return label_fault(answer, YES_NO.values())
+
+    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
+        return Verdict(Label.NO)
+
+    @property
+    def group(self) -> object:
+        return self.kind, self.trait
+
+    def packing_parts(self) -> PackingParts:
+        return PackingParts((), "", len(self.text) + QUESTION_OVERHEAD)
+
+    def add_to(self, document: Document, key: str) -> ReplyForm:
+        group = document.group(self, lambda: {"trait": self.trait, "opinions": {}})
+        group["opinions"][key] = self.text
+        return REMARK
+
+    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
+        fields = item_of(item, "label")
+        return Verdict(label_of(fields, YES_NO), rationale=rationale_of(fields, style))
+
+    async def answer_by(self, call: CallFunction) -> Verdict:
+        (reply,) = await call((self.text, self.trait))
+        return yes_or_no(self.kind, reply)
+
+    @property
+    def wording(self) -> str:
+        return f"Is it {self.trait}?"
+
+    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
+        return [("text", self.text)]
+
+    @classmethod
+    def samples(cls) -> Sequence[Classify]:
+        return [cls("I find lighthouse keepers dull.", "toxic")]
+
+    @classmethod
+    def odd_samples(cls, text: str) -> Sequence[Classify]:
+        return [cls(text, "toxic")]

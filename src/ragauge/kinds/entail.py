@@ -1,0 +1,371 @@
+"""Does a hypothesis follow from a premise?
+
+Where windows of one chunk differ, support outweighs contradiction: it is likelier that a window shows too little to
+judge by than that the text contradicts itself. Where chunks differ, contradiction outweighs support.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragauge.errors import UsageError
+from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply, span_fault
+from ragauge.kinds.call import (
+    AskedCall,
+    Document,
+    Json,
+    LabelForm,
+    PromptStyle,
+    ReplyForm,
+    Schema,
+    SourceTexts,
+    enum,
+    object_schema,
+)
+from ragauge.kinds.items import (
+    InvalidItem,
+    ReplyItem,
+    described,
+    item_of,
+    label_of,
+    listing,
+    locate_quote,
+    quote_of,
+    rationale_of,
+    tried,
+)
+from ragauge.kinds.sampled import CHUNKS, QUERY
+from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability, first, label_fault, vote
+from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
+from ragauge.types import Answer, ChunkVerdict, Label, Statement, Verdict
+
+ENTAILMENT: Mapping[str, Label] = {label.value: label for label in (Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED)}
+
+_CHUNK_VERDICTS = {label: ChunkVerdict(label) for label in ENTAILMENT.values()}
+
+#: The priority of labels among windows of one chunk.
+_WITHIN_CHUNK = {Label.ENTAILED: 2, Label.CONTRADICTED: 1}
+
+#: Tokens of the lists of sources in a reply.
+_LISTS_TOKENS = 11
+
+
+class _JointForm(LabelForm, frozen=True, cache_hash=True):
+    """A label by several sources together, and lists of those that support and contradict alone."""
+
+    ids: tuple[str, ...] = ()
+
+    def definition(self, style: PromptStyle) -> Schema:
+        listed = {"type": "array", "items": enum(self.ids)}
+        return object_schema({**self.fields(style), "supports": listed, "contradicts": listed})
+
+
+class Entail(VerdictQuestion, frozen=True):
+    """Does `hypothesis` follow from the chunks of `premise` together, and does each chunk support or contradict it?
+
+    query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
+    """
+
+    premise: tuple[str, ...]
+    hypothesis: str
+    query: str | None = None
+
+    support_topic = "entail:support"
+    shared_field = "premise"
+    quoted = True
+    item_fields = frozenset({"label", "supports", "contradicts"})
+    labels = ENTAILMENT
+    no_and_yes = (Label.NOT_ENTAILED, Label.ENTAILED)
+    choices = (
+        LabelChoice("s", Label.ENTAILED, "supported"),
+        LabelChoice("n", Label.NEUTRAL, "not supported"),
+        LabelChoice("c", Label.CONTRADICTED, "contradicted"),
+    )
+
+    def unshared(self) -> dict[str, Any]:
+        query = {} if self.query is None else {"query": self.query}
+        return {"hypothesis": self.hypothesis, **query}
+
+    @property
+    def subject(self) -> str:
+        return "\n".join(self.premise)
+
+    def language_texts(self) -> Iterable[str]:
+        return f"{self.hypothesis} {self.query or ''}", " ".join((*self.premise, self.query or ""))
+
+    def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
+        chunks, texts = answer.chunks, self.premise
+        if fault := label_fault(answer, (*ENTAILMENT.values(), Label.NOT_ENTAILED)):
+            return fault
+        if chunks and len(chunks) != len(texts):
+            return f"{len(chunks)} labels for {len(texts)} chunks"
+        if in_full and not chunks and len(texts) > 1:
+            return f"no labels for {len(texts)} chunks"
+        faults = (span_fault(text, [chunk.span]) for text, chunk in zip(texts, chunks, strict=False))
+        return next(filter(None, faults), None)
+
+    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
+        return Verdict(Label.NEUTRAL, chunks=(_CHUNK_VERDICTS[Label.NEUTRAL],) * len(self.premise))
+
+    @property
+    def group(self) -> object:
+        return self.kind, self.premise, self.query
+
+    @property
+    def rank(self) -> int:
+        """The premises of several chunks first."""
+        return -len(self.premise)
+
+    def packing_parts(self) -> PackingParts:
+        return PackingParts(self.premise, self.query or "", len(self.hypothesis) + QUESTION_OVERHEAD)
+
+    def cite(self, sources: SourceTexts) -> None:
+        if self.premise not in sources.seen:
+            sources.seen.add(self.premise)
+            (sources.together if len(self.premise) > 1 else sources.others).extend(self.premise)
+            sources.named.update(self.premise)
+
+    def add_to(self, document: Document, key: str) -> ReplyForm:
+        def new() -> Json:
+            ids = list(dict.fromkeys([document.sources[text] for text in self.premise]))
+            if document.shuffled:
+                ids.sort(key=lambda source: int(source[1:]))
+            return {**document.query(self.query), "sources": ids, "claims": {}}
+
+        group = document.group(self, new)
+        group["claims"][key] = self.hypothesis
+        return _form(tuple(group["sources"]))
+
+    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
+        fields = item_of(item, "label")
+        ids = [call.sources[text] for text in self.premise]
+        if len(ids) > 1 and len(known := set(ids)) > 1:
+            label, by_id = _joint_labels(fields, known, style.support_outweighs)
+            chunks = [_CHUNK_VERDICTS[by_id.get(id, Label.NEUTRAL)] for id in ids]
+        else:
+            label = label_of(fields, ENTAILMENT)
+            chunks = [_CHUNK_VERDICTS[label]] * len(ids)
+        if quote := quote_of(fields, style):
+            self._place_quote(quote, label, chunks)
+        return Verdict(label, chunks=tuple(chunks), rationale=rationale_of(fields, style))
+
+    def _place_quote(self, quote: str, label: Label, chunks: list[ChunkVerdict]) -> None:
+        """A quote is of the first chunk that contains it, preferably one with the label of the whole."""
+        for place in sorted(range(len(chunks)), key=lambda place: chunks[place].label != label):
+            if span := locate_quote(quote, self.premise[place]):
+                chunks[place] = ChunkVerdict(chunks[place].label, span=span)
+                return
+
+    def with_source_ids(self, item: dict[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:
+        ids = {place: sources[text] for place, text in enumerate(self.premise, 1)}
+        lists = {name: item[name] for name in ("supports", "contradicts") if isinstance(item.get(name), list)}
+        return item | {name: [ids.get(place, place) for place in listed] for name, listed in lists.items()}
+
+    def reply_tokens(self, style: PromptStyle, estimate: Callable[[str], float]) -> float:
+        return super().reply_tokens(style, estimate) + _LISTS_TOKENS * (len(self.premise) > 1)
+
+    def split_sizes(self) -> tuple[int, int]:
+        return sum(map(len, self.premise)), len(self.hypothesis) + len(self.query or "")
+
+    def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
+        """Chunks and windows of long chunks in their order, as many in a part as fit."""
+        groups: list[list[_TextPiece]] = []
+        left = 0
+        for chunk, text in enumerate(self.premise):
+            spans = [(0, len(text))] if len(text) <= size else windows(text, size, int(size * OVERLAP))
+            for start, stop in spans:
+                if not groups or stop - start > left:
+                    groups.append([])
+                    left = size
+                groups[-1].append(_TextPiece(chunk, start, text[start:stop]))
+                left -= stop - start
+        parts = (msgspec.structs.replace(self, premise=tuple(piece.text for piece in group)) for group in groups)
+        n_chunks = len(self.premise)
+        return SplitQuestion(tuple(parts), lambda answers: _merged(n_chunks, groups, answers, support_outweighs))
+
+    def joint(self, answers: Sequence[Verdict]) -> Verdict:
+        """Also of each chunk; a vote without verdicts of chunks counts as one of its single chunk."""
+        whole = super().joint(answers)
+        if not any(answer.chunks for answer in answers):
+            return whole
+        chunks = []
+        for votes in zip(*map(_by_piece, answers), strict=True):
+            label, probability, agreeing = vote(votes)
+            chunks.append(ChunkVerdict(label, probability, first(one.span for one in agreeing)))
+        return msgspec.structs.replace(whole, chunks=tuple(chunks))
+
+    async def answer_by(self, call: CallFunction) -> Verdict:
+        """Each chunk is asked about, and all together; a single chunk once."""
+        premise = self.premise if len(self.premise) == 1 else (*self.premise, "\n".join(self.premise))
+        replies = await call(*((text, self.hypothesis) for text in premise), query=self.query)
+        verdicts = []
+        for reply in replies:
+            answer, probability = answer_and_probability(reply)
+            if type(answer).__name__ in BOOL_TYPES:
+                verdicts.append(ChunkVerdict(Label.ENTAILED if answer else Label.NOT_ENTAILED, probability))
+            elif answer in tuple(ENTAILMENT):
+                verdicts.append(ChunkVerdict(Label(answer), probability))
+            else:
+                raise UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
+        whole = verdicts[-1]
+        return Verdict(whole.label, whole.probability, tuple(verdicts[: len(self.premise)]))
+
+    @property
+    def wording(self) -> str:
+        return "Do the texts together support the claim, contradict it, or neither?"
+
+    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
+        chunks = ((f"[{number}]", text) for number, text in enumerate(self.premise, 1))
+        return [("query", self.query), *chunks, ("claim", self.hypothesis)]
+
+    def key_hints(self) -> list[str]:
+        numbers = ["optionally with the numbers of the texts that show it: s 2"] * (len(self.premise) > 1)
+        return [*super().key_hints(), *numbers]
+
+    def typed_answer(self, typed: str) -> Verdict:
+        """A key; numbers of the texts it holds for and further keys may follow, as in "s 1 c 3"."""
+        words = typed.lower().split()
+        labels = self._typed_labels(typed, words)
+        return Verdict(labels[words[0]], chunks=self._typed_chunks(words, labels))
+
+    def _typed_chunks(self, words: Sequence[str], labels: Mapping[str, Label]) -> tuple[ChunkVerdict, ...]:
+        """The verdict of each chunk, from the numbers after the keys; chunks that are not named are neutral.
+
+        If none of several is named, a label that a chunk decides holds for all of them together and has no chunk
+        labels.
+        """
+        size = len(self.premise)
+        current = label = labels[words[0]]
+        named: dict[int, Label] = {}
+        for word in words[1:]:
+            if word in labels:
+                current = labels[word]
+            elif word.isdecimal():
+                named[int(word) - 1] = current
+            else:
+                raise UsageError(f"{word!r} is neither the number of a text nor one of {', '.join(labels)}")
+        if any(not 0 <= place < size for place in named):
+            numbers = sorted(place + 1 for place in named)
+            raise UsageError(f"there are {size} texts; {numbers} is out of range")
+        if not named and label is not Label.NEUTRAL and size > 1:
+            return ()
+        labelled = named or dict.fromkeys(range(size), label)
+        return tuple(ChunkVerdict(labelled.get(place, Label.NEUTRAL)) for place in range(size))
+
+    def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
+        """Of several chunks with the judge's lists, which are known where it agrees."""
+        item = super().example_item(label, why, judge, agrees)
+        if item is None or len(set(self.premise)) < 2:
+            return item
+        if not agrees:
+            return None
+        for name, wanted in (("supports", Label.ENTAILED), ("contradicts", Label.CONTRADICTED)):
+            item[name] = [place for place, chunk in enumerate(judge.chunks, 1) if chunk.label is wanted]
+        return item
+
+    @classmethod
+    def samples(cls) -> Sequence[Entail]:
+        joint = cls(CHUNKS, "The lighthouse was built in 1901.", QUERY)
+        return [joint, cls(CHUNKS[1:], "The lighthouse is 30 metres high.")]
+
+    @classmethod
+    def odd_samples(cls, text: str) -> Sequence[Entail]:
+        return [cls((CHUNKS[0], text), "A claim.", text), cls(CHUNKS[:1], text)]
+
+    @classmethod
+    def long_samples(cls, text: str) -> Sequence[Entail]:
+        return [cls((text, CHUNKS[0]), "The lamp is lit at dusk.")]
+
+
+_SINGLE = LabelForm("entail", tuple(ENTAILMENT), quoted=True)
+
+
+@lru_cache(maxsize=256)
+def _form(ids: tuple[str, ...]) -> ReplyForm:
+    return _JointForm("joint", tuple(ENTAILMENT), True, ids) if len(ids) > 1 else _SINGLE
+
+
+def _joint_labels(item: ReplyItem, known: set[str], support_outweighs: bool) -> tuple[Label, dict[str, Label]]:
+    """The label of a claim by all its sources, and those by single ones; a source in both lists contradicts.
+
+    support_outweighs: of an entailed claim no source counts as contradicting, since that would make it unsupported.
+    """
+    faults: list[str] = []
+    label = tried(faults, label_of, item, ENTAILMENT)
+    supports, contradicts = (
+        tried(faults, _listed, item, name, known, label is Label.NEUTRAL) for name in ("supports", "contradicts")
+    )
+    if label is None or supports is None or contradicts is None:
+        raise InvalidItem(*faults)
+    if label is Label.NEUTRAL and (supports or contradicts):
+        raise InvalidItem('has the "label" neutral, and yet lists sources that entail or contradict the claim')
+    if label is Label.ENTAILED and contradicts and not supports:
+        raise InvalidItem('has the "label" entailed, and yet lists only sources that contradict the claim')
+    if label is Label.CONTRADICTED and supports and not contradicts:
+        raise InvalidItem('has the "label" contradicted, and yet lists only sources that entail the claim')
+    if support_outweighs and label is Label.CONTRADICTED and supports:
+        raise InvalidItem('has the "label" contradicted, and yet lists sources that entail the claim, which decide')
+    if support_outweighs and label is Label.ENTAILED:
+        contradicts = []
+    return label, dict.fromkeys(supports, Label.ENTAILED) | dict.fromkeys(contradicts, Label.CONTRADICTED)
+
+
+def _listed(item: ReplyItem, name: str, known: set[str], optional: bool) -> list[str]:
+    if name not in item and not optional:
+        raise InvalidItem(f'has no list "{name}"')
+    value = item.get(name)
+    listed = [] if value is None else [value] if isinstance(value, str) and value in known else value
+    if not isinstance(listed, list):
+        raise InvalidItem(f'has as "{name}" {described(listed)}, not a list of its sources {listing(sorted(known))}')
+    for source in listed:
+        if not isinstance(source, str) or source not in known:
+            sources = listing(sorted(known))
+            raise InvalidItem(f'has in "{name}" {described(source)}, not one of its sources {sources}')
+    return listed
+
+
+class _TextPiece(NamedTuple):
+    """A window of one chunk: the chunk's index in the premise, where in the chunk it starts, and its text."""
+
+    chunk: int
+    start: int
+    text: str
+
+
+def _merged(
+    n_chunks: int, groups: Sequence[Sequence[_TextPiece]], answers: Sequence[Answer], support_outweighs: bool
+) -> Verdict:
+    """Each chunk by its windows together; the whole by the parts whose verdict no other window outweighs."""
+    verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
+    by_chunk: list[list[ChunkVerdict]] = [[] for _ in range(n_chunks)]
+    for group, verdict in zip(groups, verdicts, strict=True):
+        for piece, own in zip(group, _by_piece(verdict), strict=True):
+            by_chunk[piece.chunk].append(msgspec.structs.replace(own, span=shifted(own.span, piece.start)))
+        if len(group) > 1 and len({piece.chunk for piece in group}) == 1:
+            by_chunk[group[0].chunk].append(ChunkVerdict(verdict.label, verdict.probability))
+    chunks = tuple(strongest(own, _WITHIN_CHUNK) for own in by_chunk)
+    pairs = zip(groups, verdicts, strict=True)
+    counted = [verdict for group, verdict in pairs if not _outweighed(verdict, group, chunks)]
+    priority = _WITHIN_CHUNK if support_outweighs else ACROSS_CHUNKS
+    whole = strongest(counted or [Verdict(Label.ENTAILED)], priority)
+    if support_outweighs and whole.label is Label.ENTAILED:
+        neutral = _CHUNK_VERDICTS[Label.NEUTRAL]
+        chunks = tuple(neutral if chunk.label is Label.CONTRADICTED else chunk for chunk in chunks)
+    return msgspec.structs.replace(whole, chunks=chunks)
+
+
+def _by_piece(verdict: Verdict) -> Sequence[ChunkVerdict]:
+    return verdict.chunks or (ChunkVerdict(verdict.label, verdict.probability),)
+
+
+def _outweighed(verdict: Verdict, group: Sequence[_TextPiece], chunks: Sequence[ChunkVerdict]) -> bool:
+    """Whether a part is contradicted only by windows of chunks that entail as a whole."""
+    if verdict.label is not Label.CONTRADICTED:
+        return False
+    pairs = zip(group, _by_piece(verdict), strict=True)
+    contradicting = [piece for piece, own in pairs if own.label is Label.CONTRADICTED]
+    return all(chunks[piece.chunk].label is Label.ENTAILED for piece in contradicting or group)

@@ -1,0 +1,120 @@
+"""Does a text help to answer a query?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, span_fault
+from ragauge.kinds.call import AskedCall, Document, Json, LabelForm, PromptStyle, ReplyForm, SourceTexts
+from ragauge.kinds.items import item_of, label_of, locate_quote, quote_of, rationale_of
+from ragauge.kinds.sampled import CHUNKS, QUERY
+from ragauge.kinds.verdict import REMARK, YES_NO, YES_NO_CHOICES, VerdictQuestion, label_fault, yes_or_no
+from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
+from ragauge.types import Answer, Label, Statement, Verdict
+
+#: Texts up to this many characters are inlined in the question, as statements are.
+MAX_INLINE_CHARS = 240
+
+_PASSAGE = LabelForm("passage", tuple(YES_NO), quoted=True)
+
+
+class Relevant(VerdictQuestion, frozen=True):
+    """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?"""
+
+    query: str
+    text: str
+    reference: str | None = None
+
+    quoted = True
+    labels = YES_NO
+    choices = YES_NO_CHOICES
+
+    @property
+    def subject(self) -> str:
+        return self.query
+
+    def language_texts(self) -> Iterable[str]:
+        return self.query, self.text
+
+    def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
+        return label_fault(answer, YES_NO.values()) or span_fault(self.text, [answer.span])
+
+    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
+        return Verdict(Label.NO)
+
+    @property
+    def group(self) -> object:
+        return self.kind, self.query, self.reference
+
+    def packing_parts(self) -> PackingParts:
+        return PackingParts((self.text, self.reference or ""), self.query, QUESTION_OVERHEAD)
+
+    def cite(self, sources: SourceTexts) -> None:
+        """A text is inlined if it is short, needed nowhere else, and not compared with a reference."""
+        if self.reference is not None:
+            sources.others.append(self.reference)
+        if self.reference is not None or len(self.text) > MAX_INLINE_CHARS or self.text in sources.named:
+            sources.passages.append(self.text)
+
+    def add_to(self, document: Document, key: str) -> ReplyForm:
+        def new() -> Json:
+            reference = {} if self.reference is None else {"reference": document.sources[self.reference]}
+            return {**document.query(self.query), **reference}
+
+        group, source = document.group(self, new), document.sources.get(self.text)
+        if source is None:
+            group.setdefault("texts", {})[key] = self.text
+            return REMARK
+        group.setdefault("sources", {})[key] = source
+        return _PASSAGE
+
+    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
+        fields = item_of(item, "label")
+        quote = quote_of(fields, style)
+        span = locate_quote(quote, self.text) if quote else None
+        return Verdict(label_of(fields, YES_NO), span=span, rationale=rationale_of(fields, style))
+
+    def split_sizes(self) -> tuple[int, int]:
+        return len(self.text), len(self.query) + len(self.reference or "")
+
+    def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
+        """Windows of the text, of which any that is relevant makes the whole so."""
+        spans = windows(self.text, size, int(size * OVERLAP))
+        parts = tuple(msgspec.structs.replace(self, text=self.text[start:end]) for start, end in spans)
+        starts = [start for start, _ in spans]
+        return SplitQuestion(parts, lambda answers: _merged(starts, answers))
+
+    async def answer_by(self, call: CallFunction) -> Verdict:
+        (reply,) = await call((self.query, self.text), reference=self.reference)
+        return yes_or_no(self.kind, reply)
+
+    @property
+    def wording(self) -> str:
+        aim = "answer the query" if self.reference is None else "give the reference as an answer"
+        return f"Does any part of the text help to {aim}?"
+
+    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
+        return [("query", self.query), ("reference", self.reference), ("text", self.text)]
+
+    @classmethod
+    def samples(cls) -> Sequence[Relevant]:
+        return [cls(QUERY, CHUNKS[0]), cls(QUERY, "Bees make honey.", CHUNKS[0])]
+
+    @classmethod
+    def odd_samples(cls, text: str) -> Sequence[Relevant]:
+        return [cls(text, CHUNKS[0]), cls(QUERY, text, text)]
+
+    @classmethod
+    def long_samples(cls, text: str) -> Sequence[Relevant]:
+        return [cls(QUERY, text)]
+
+
+def _merged(starts: Sequence[int], answers: Sequence[Answer]) -> Verdict:
+    verdicts = [
+        msgspec.structs.replace(answer, span=shifted(answer.span, start))
+        for start, answer in zip(starts, answers, strict=True)
+        if isinstance(answer, Verdict)
+    ]
+    return strongest(verdicts, ACROSS_CHUNKS)

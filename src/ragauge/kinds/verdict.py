@@ -1,0 +1,136 @@
+"""What the kinds have in common that are answered by a label.
+
+In a vote a label needs more than half of the ballots. Without such a majority the answer is the one that asserts least:
+NO, or NEUTRAL (neither supported nor contradicted), or NOT_ENTAILED where a two-way ballot leaves open which. So the
+order of the ballots has no influence, and support is found exactly where more than half find it, however many are
+two-way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, ClassVar, TypeVar
+
+from ragauge.errors import UsageError
+from ragauge.kinds.base import BaseQuestion, LabelChoice, UnusableReply
+from ragauge.kinds.call import LabelForm
+from ragauge.types import ChunkVerdict, Label, Verdict
+
+T = TypeVar("T")
+AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
+
+YES_NO: Mapping[str, Label] = {label.value: label for label in (Label.YES, Label.NO)}
+YES_NO_CHOICES = (LabelChoice("y", Label.YES, "yes"), LabelChoice("n", Label.NO, "no"))
+
+#: The form of yes or no on a text that is inlined in its question.
+REMARK = LabelForm("remark", tuple(YES_NO))
+
+
+class VerdictQuestion(BaseQuestion, frozen=True):
+    """A question that is answered by a label, which may come with a probability."""
+
+    answer_type = Verdict
+    answer_field = "label"
+    item_fields = frozenset({"label"})
+    #: The labels of no and of yes.
+    no_and_yes: ClassVar[tuple[Label, Label]] = (Label.NO, Label.YES)
+
+    def joint(self, answers: Sequence[Verdict]) -> Verdict:
+        """The majority label, with the span and the rationale of the first who gave it."""
+        label, probability, agreed = vote(answers)
+        span, rationale = first(answer.span for answer in agreed), first(answer.rationale for answer in agreed)
+        return Verdict(label, probability, (), span, rationale)
+
+    def typed_answer(self, typed: str) -> Verdict:
+        """The label of a key that was typed."""
+        words = typed.lower().split()
+        labels = self._typed_labels(typed, words)
+        if len(words) > 1:
+            raise self._not_an_answer(typed)
+        return Verdict(labels[words[0]])
+
+    def _typed_labels(self, typed: str, words: Sequence[str]) -> dict[str, Label]:
+        """The labels by key. Raises UsageError unless the first word is a key."""
+        labels = {choice.key: choice.label for choice in self.choices}
+        if not words or words[0] not in labels:
+            raise self._not_an_answer(typed)
+        return labels
+
+    def _not_an_answer(self, typed: str) -> UsageError:
+        possible = ", ".join(f"{choice.key} ({choice.words})" for choice in self.choices)
+        return UsageError(f"{typed!r} is not an answer; type one of {possible}")
+
+    def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
+        """The item of a worked example with this label; None where it cannot be given in full.
+
+        judge: the answer of a judge. agrees: whether its label is the same.
+        """
+        return {"why": why, "label": label.value}
+
+
+def label_fault(verdict: Verdict, labels: Iterable[Label]) -> str | None:
+    """What is wrong with the labels and probabilities of a verdict, or None."""
+    allowed = frozenset(labels)
+    verdicts: tuple[Verdict | ChunkVerdict, ...] = (verdict, *verdict.chunks)
+    for labelled in verdicts:
+        if labelled.label not in allowed:
+            return f"{labelled.label.value!r} is not one of {', '.join(sorted(allowed))}"
+        if labelled.probability is not None and not 0 <= labelled.probability <= 1:
+            return f"the probability {labelled.probability} lies outside 0..1"
+    return None
+
+
+_UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
+
+
+def majority(votes: Sequence[Label]) -> Label:
+    """The majority label, or the one that asserts least."""
+    label, count = Counter(votes).most_common(1)[0]
+    if 2 * count > len(votes):
+        return label
+    if label in (Label.YES, Label.NO):
+        return Label.NO
+    return Label.NOT_ENTAILED if Label.NOT_ENTAILED in votes else Label.NEUTRAL
+
+
+def vote(ballots: Sequence[AnyVerdict]) -> tuple[Label, float | None, list[AnyVerdict]]:
+    """The majority label, the mean probability where all ballots give one, and the ballots that agree."""
+    label = majority([ballot.label for ballot in ballots])
+    given = [ballot.probability for ballot in ballots if ballot.probability is not None]
+    agreed = {label, *_UNSUPPORTED} if label == Label.NOT_ENTAILED else {label}
+    agreeing = [ballot for ballot in ballots if ballot.label in agreed]
+    return label, mean(given) if len(given) == len(ballots) else None, agreeing
+
+
+def mean(values: Sequence[float]) -> float:
+    """Their mean, kept within their range despite rounding."""
+    return min(max(fmean(values), min(values)), max(values))
+
+
+def first(values: Iterable[T | None]) -> T | None:
+    """The first that is not empty."""
+    return next(filter(None, values), None)
+
+
+#: The names of the types of True and False; the second is numpy's.
+BOOL_TYPES = ("bool", "bool_")
+_BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
+
+
+def answer_and_probability(reply: Any) -> tuple[Any, float | None]:
+    """What a function answered, and its probability: (answer, probability), a Verdict, or an answer alone."""
+    if isinstance(reply, Verdict):
+        return _BOOLS.get(reply.label, reply.label.value), reply.probability
+    if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], int | float):
+        return reply[0], float(reply[1])
+    return reply, None
+
+
+def yes_or_no(kind: str, reply: Any) -> Verdict:
+    """The verdict of a function of a kind that answers True or False."""
+    answer, probability = answer_and_probability(reply)
+    if type(answer).__name__ not in BOOL_TYPES:
+        raise UnusableReply(f"{kind}() must return a bool", reply)
+    return Verdict(Label.YES if answer else Label.NO, probability)
