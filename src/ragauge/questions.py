@@ -46,10 +46,13 @@ def language(question: Question) -> str:
 
 
 def judgment_key(question: Question, judge: Identity) -> str:
-    """The content address of a judgment: a hash of the question's texts and the judge's identity (32 hex digits)."""
+    """The content address of a judgment: a hash of the question's texts and of the judge's identity (32 hex digits).
+
+    Of the identity counts what bears on questions of its kind; see `identity_for`.
+    """
     shared = question.shared_field
     if not shared:
-        digest = _shared_hash(judge, "", "", None).copy()
+        digest = _shared_hash(judge, question.kind, "", None).copy()
         digest.update(_encode(question))
     else:
         digest = _shared_hash(judge, question.kind, shared, getattr(question, shared)).copy()
@@ -57,10 +60,34 @@ def judgment_key(question: Question, judge: Identity) -> str:
     return digest.hexdigest()[:32]
 
 
-@lru_cache(maxsize=32)
+def identity_for(kind: str, judge: Identity) -> Identity:
+    """A judge's identity as far as it bears on questions of a kind: "prompts.entail" in place of "prompts"."""
+    prefixes = {name.removesuffix(kind) for name, _ in judge.settings if _kind_of_setting(name) == kind}
+    settings = []
+    for name, value in judge.settings:
+        own = _kind_of_setting(name)
+        if own == kind:
+            settings.append((name.removesuffix(f".{kind}"), value))
+        elif not own and f"{name}." not in prefixes:
+            settings.append((name, value))
+    return Identity(judge.name, tuple(settings))
+
+
+def former_identity(judge: Identity) -> Identity:
+    """The identity under which earlier versions stored answers: it has no settings of single kinds."""
+    return Identity(judge.name, tuple(setting for setting in judge.settings if not _kind_of_setting(setting[0])))
+
+
+def _kind_of_setting(name: str) -> str:
+    """The kind that a setting is for, such as "prompts.entail", or "1.prompts.entail" of a member; else ""."""
+    stem, _, kind = name.rpartition(".")
+    return kind if kind in KIND_TYPES and stem.rpartition(".")[2] == "prompts" else ""
+
+
+@lru_cache(maxsize=64)
 def _shared_hash(judge: Identity, kind: str, field: str, texts: tuple[str, ...] | None) -> hashlib._Hash:
     """The hash of what many keys begin with: the judge and, where many questions share texts, the kind and these."""
-    digest = hashlib.sha256(_encode(judge))
+    digest = hashlib.sha256(_encode(identity_for(kind, judge)))
     if texts is not None:
         digest.update(_encode({"kind": kind, field: texts})[:-1])
     return digest

@@ -15,7 +15,7 @@ import msgspec
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import split_specs
-from ragauge.questions import KINDS
+from ragauge.questions import KINDS, former_identity, identity_for
 from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, piece_words
 from ragauge.report.files import save_text
@@ -486,10 +486,18 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
     for topic in KINDS if None in measures else topics:
         kinds.setdefault((judge_of(a, topic), judge_of(b, topic)), {})[topic.partition(":")[0]] = None
     for (one, other), asked in kinds.items():
-        if one != other:
-            of_kinds = f" ({', '.join(asked)})" if len(kinds) > 1 else ""
+        apart = [kind for kind in asked if _differ(one, other, kind)]
+        if apart:
+            of_kinds = f" ({', '.join(apart)})" if len(kinds) > 1 or len(apart) < len(asked) else ""
             names = " and ".join(_distinct_names(one, other))
             yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
+
+
+def _differ(one: Identity | None, other: Identity | None, kind: str) -> bool:
+    """Whether two judges may answer a question of a kind otherwise; earlier versions had one digest of all prompts."""
+    if one is None or other is None:
+        return one is not other
+    return identity_for(kind, one) != identity_for(kind, other) and former_identity(one) != former_identity(other)
 
 
 def judge_of(run: RunRecord, topic: str) -> Identity | None:

@@ -17,15 +17,15 @@ class Stopped(Exception):
     """Raised when a question is not answered because the run must end; the message is the reason."""
 
 
-def _leaf_judges(judges: Iterable[JudgeBase]) -> Iterator[JudgeBase]:
+def leaf_judges(judges: Iterable[JudgeBase]) -> Iterator[JudgeBase]:
     """The judges, with the members of composite ones in their place."""
     for judge in judges:
-        yield from _leaf_judges(judge.members) if judge.members else [judge]
+        yield from leaf_judges(judge.members) if judge.members else [judge]
 
 
 def price_dates(judges: Iterable[JudgeBase]) -> set[date]:
     """The days of the tables that the prices of the judges' models are from."""
-    prices = [judge.price for judge in _leaf_judges(judges)]
+    prices = [judge.price for judge in leaf_judges(judges)]
     return {price.dated for price in prices if price and price.dated}
 
 
@@ -33,7 +33,7 @@ def check_priced(judges: Iterable[JudgeBase], limit: float | None) -> None:
     """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
     if limit is None:
         return
-    for judge in _leaf_judges(judges):
+    for judge in leaf_judges(judges):
         if judge.is_paid and judge.price is None:
             raise unpriced(str(judge.identity))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import shutil
 import struct
 import tempfile
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 import msgspec
 
 from ragauge.errors import StoreError, UnknownName, UsageError
-from ragauge.questions import Judgment, Question
+from ragauge.questions import Judgment, Question, former_identity, judgment_key
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
@@ -40,6 +41,8 @@ _decode_question = msgspec.json.Decoder(Question).decode
 _decode_response = msgspec.json.Decoder(ModelResponse).decode
 _decode_run = msgspec.json.Decoder(RunRecord).decode
 _decode_sample = msgspec.json.Decoder(SampleRecord).decode
+
+_log = logging.getLogger(__name__)
 
 #: Samples that one query reads.
 PAGE = 256
@@ -179,6 +182,12 @@ class Store:
 
     @_in_database("write", "keep judgments")
     def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call]) -> dict[str, int]:
+        new = self._insert(db, judgments)
+        _keep_calls(db, calls)
+        return new
+
+    def _insert(self, db: Connection, judgments: Sequence[Judgment]) -> dict[str, int]:
+        """Add judgments; returns the numbers of the texts that were new."""
         references: dict[str, dict[str, int]] = {}
         converted: dict[tuple[str, ...], Any] = {}
         trees = [_with_references(judgment.question, references, converted) for judgment in answered(judgments)]
@@ -199,8 +208,37 @@ class Store:
             for judgment, tree in zip(judgments, trees, strict=True)
         ]
         db.insert_new("judgments", ("key", "judge", "question", "answer", "call"), rows)
-        _keep_calls(db, calls)
         return new
+
+    def adopt(self, judge: Identity) -> int:
+        """Keep the answers that an earlier version stored under one digest of all prompts, as those of this identity.
+
+        They stay under their former keys too, which earlier runs name. To be called before the identity's first answer
+        is kept. Returns the number of answers.
+        """
+        former = former_identity(judge)
+        kept = 0
+        if former != judge and self._is_adoptable(former, judge):
+            kept = self._adopt(former, judge)
+            _log.warning("store %s: %d answers of %s, stored by an earlier version, are kept", self.place, kept, judge)
+        return kept
+
+    @_in_database("read", "read judges")
+    def _is_adoptable(self, db: Connection, former: Identity, judge: Identity) -> bool:
+        return _judge_number(db, former) is not None and _judge_number(db, judge) is None
+
+    @_in_database("write", "keep the answers of an earlier version")
+    def _adopt(self, db: Connection, former: Identity, judge: Identity) -> int:
+        number, last, kept = _judge_number(db, former), 0, 0
+        sql = (
+            "SELECT key, judge, question, answer, call, id FROM judgments"
+            " WHERE judge = ? AND id > ? ORDER BY id LIMIT ?"
+        )
+        while rows := db.execute(sql, (number, last, texts.QUERY_SIZE)).fetchall():
+            stored = _judgments(db, [row[:5] for row in rows])
+            self._insert(db, [_renamed(judgment, judge) for judgment in stored])
+            last, kept = rows[-1][5], kept + len(rows)
+        return kept
 
     @_in_database("read", "read calls")
     def calls(self, db: Connection) -> Iterator[Call]:
@@ -447,6 +485,16 @@ def _judgments(db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Judgment
     ]
 
 
+def _renamed(judgment: Judgment, judge: Identity) -> Judgment:
+    return msgspec.structs.replace(judgment, judge=judge, key=judgment_key(judgment.question, judge))
+
+
+def _judge_number(db: Connection, judge: Identity) -> int | None:
+    """The number of the text of an identity; None where no judgment has it."""
+    row = db.execute("SELECT id FROM texts WHERE digest = ?", (texts.digest(_encode(judge)),)).fetchone()
+    return int(row[0]) if row else None
+
+
 def _keep_calls(db: Connection, calls: Sequence[Call]) -> None:
     db.executemany("INSERT INTO calls (record) VALUES (?)", [(_encode(call).decode(),) for call in calls])
 
@@ -531,6 +579,10 @@ class MemoryStore(Store):
                 self._judgments.setdefault(judgment.key, judgment)
             self._calls.extend(calls)
             return None
+
+    def adopt(self, judge: Identity) -> int:
+        """See `Store.adopt`; nothing was stored before."""
+        return 0
 
     def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """See `Store.find_labels`; labels are kept in a file alone."""

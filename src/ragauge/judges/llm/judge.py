@@ -46,7 +46,7 @@ class PackingPolicy(msgspec.Struct, frozen=True):
         room = f"{limits.prompt_chars}/{limits.decompose_chars}"
         return (
             ("pack", "alone" if self.alone else "together"),
-            ("prompts", prompts.digest(style)),
+            *prompts.digests(style),
             ("quotes", str(style.quotes).lower()),
             ("rationales", str(style.rationales).lower()),
             *((name, str(value)) for name, value in chosen if value != getattr(PromptStyle(), name)),

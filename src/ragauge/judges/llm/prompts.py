@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -149,11 +149,58 @@ def _worked_examples(kinds: frozenset[str], style: PromptStyle) -> Iterator[str]
 
 @lru_cache(maxsize=64)
 def digest(style: PromptStyle) -> str:
-    """The version of the prompts, and which sections are not the packaged ones; part of a judge's identity."""
-    texts = [str(FORM), *(section(name, style) for name in SECTIONS)]
-    short = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:8]
-    changed = ", ".join(name for name, _ in style.sections)
-    return f"{short} ({changed} changed)" if changed else short
+    """The version of all prompts, and which sections are not the packaged ones."""
+    return _digest([section(name, style) for name in SECTIONS], [name for name, _ in style.sections])
+
+
+def digests(style: PromptStyle) -> tuple[tuple[str, str], ...]:
+    """Settings of a judge's identity: the version of all prompts and, where they differ from it, those by kind."""
+    whole = digest(style)
+    by_kind = [(f"prompts.{kind}", kind_digest(kind, style)) for kind in KINDS]
+    return ("prompts", whole), *(by_kind if any(own != whole for _, own in by_kind) else ())
+
+
+@lru_cache(maxsize=256)
+def kind_digest(kind: str, style: PromptStyle) -> str:
+    """The version of what a call says on questions of a kind, and which sections of it are not the packaged ones."""
+    own, packaged_style = _sections_of(kind, style), msgspec.structs.replace(style, sections=())
+    changed = [name for name, text in _sections_of(kind, packaged_style).items() if text != own[name]]
+    if not changed and _digest(_all_sections_of(kind)) in _FIRST_PROMPTS:
+        return _FIRST_DIGESTS[style.sources, style.conflicts]
+    return _digest(own.values(), changed)
+
+
+#: Judgments were first stored under one digest of all packaged prompts, by `sources` and `conflicts`; a kind keeps it
+#: for as long as no packaged section on it changes, and with it its judgments.
+_FIRST_DIGESTS = {
+    ("ignore", "contradicted"): "42b7f1d9",
+    ("ignore", "entailed"): "c51db8ca",
+    ("claim", "contradicted"): "bf4f221e",
+    ("claim", "entailed"): "5b66bc81",
+}
+_FIRST_PROMPTS = frozenset({"0ceee6c0", "b72d1107", "051b496f", "948836d8", "5b833496"})
+
+
+def _sections_of(kind: str, style: PromptStyle) -> dict[str, str]:
+    """The sections that bear on a kind, with its examples alone."""
+    asked = KIND_TYPES[kind]
+    why = ["why"] if style.rationales and asked.explained else []
+    quote = ["quote"] if style.quotes and asked.quoted else []
+    texts = {name: section(name, style) for name in ("preamble", kind, *why, *quote)}
+    lines = section("examples", style).splitlines()
+    return texts | {"examples": "\n".join(line for line in lines if msgspec.json.decode(line)["kind"] == kind)}
+
+
+def _all_sections_of(kind: str) -> list[str]:
+    """The packaged sections that bear on a kind in any style."""
+    asked = KIND_TYPES[kind]
+    why, quote = ["why"] * asked.explained, ["quote"] * asked.quoted
+    return [packaged("preamble"), asked.prompt, asked.examples, *map(packaged, (*why, *quote))]
+
+
+def _digest(texts: Iterable[str], changed: Sequence[str] = ()) -> str:
+    short = hashlib.sha256("\0".join([str(FORM), *texts]).encode()).hexdigest()[:8]
+    return f"{short} ({', '.join(changed)} changed)" if changed else short
 
 
 #: Special tokens of one word; those of several words are recognised by their form.

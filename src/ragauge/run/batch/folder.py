@@ -20,7 +20,7 @@ from ragauge.judges.llm.pricing import Price, batch_factor, price_of
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
-from ragauge.questions import Question, judgment_key
+from ragauge.questions import Question, former_identity, judgment_key
 from ragauge.run.prepare import RunRequest
 from ragauge.run.specs import load_judge
 from ragauge.store import Store
@@ -389,7 +389,8 @@ class Folder:
         self.live, self.by_kind = member_router(manifest.settings.judges)
         self.members = {member.spec: member for member in self.by_kind.values()}
         for kind, member in self.by_kind.items():
-            _check_same(member, manifest.identities[kind], manifest.version)
+            exported = _as_exported(member, manifest.identities[kind], manifest.version)
+            self.by_kind[kind] = self.members[member.spec] = exported
 
     @classmethod
     def make(cls, path: Path, settings: BatchSettings) -> Folder:
@@ -455,10 +456,13 @@ def _is_used(path: Path) -> bool:
         return bool(ledger.files())
 
 
-def _check_same(member: BatchMember, identity: Identity, version: str) -> None:
-    """Raise UsageError where a model would now be asked otherwise than when the folder was made."""
-    if member.identity == identity:
-        return
+def _as_exported(member: BatchMember, identity: Identity, version: str) -> BatchMember:
+    """The model with the identity that the folder was made with, under which its ledger has keys.
+
+    Raises UsageError where it would now be asked otherwise than then.
+    """
+    if identity in (member.identity, former_identity(member.identity)):
+        return msgspec.structs.replace(member, identity=identity)
     now, then = dict(member.identity.settings), dict(identity.settings)
     names = ", ".join(sorted(name for name in {*now, *then} if now.get(name) != then.get(name)))
     raise UsageError(

@@ -1,0 +1,146 @@
+"""What version 0.1.0 wrote, in the folder `written`: its answers count for as long as the prompts are the same.
+
+store.db.gz: two runs over the rows of `ROWS`, by a model and by the same with a section of its own (`OWN`).
+recording.jsonl: the judgments of the first. batch.db.gz, wave-01-1.jsonl: a batch folder in which FOLDER stands for
+where it was, with the requests of its first wave.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.llm import batching
+from tests.llm.models import Model, failing
+
+import ragauge as rg
+from ragauge.judges.base import RecordingJudge
+from ragauge.judges.llm import prompts
+from ragauge.judges.llm.judge import LLMJudge
+from ragauge.kinds.call import PromptStyle
+from ragauge.questions import KIND_TYPES, KINDS, identity_for
+from ragauge.run.batch.folder import Folder
+from ragauge.store import Store
+from ragauge.store.recording import read_judgments
+
+WRITTEN = Path(__file__).parent / "written"
+ROWS = [{**row, "response": f"{row['response']} I think it is a fine book."} for row in batching.samples(2)]
+METRICS = [*batching.METRICS.split(","), "toxicity", "relevance_rubric"]
+CACHES = (prompts.packaged, prompts.digest, prompts.kind_digest, prompts.system)
+OWN = PromptStyle(sections=(("classify", 'Label each opinion "yes" if it has the trait, else "no".'),))
+
+
+def unpacked(name: str, folder: Path) -> Path:
+    """A written file, unpacked into a folder."""
+    path = folder / name.removesuffix(".gz")
+    path.write_bytes(gzip.decompress((WRITTEN / name).read_bytes()))
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def written(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """The written store, in either database."""
+    with Store.open(unpacked("store.db.gz", tmp_path)) as file:
+        if request.param == "sqlite":
+            yield file
+            return
+        with Store.open(request.getfixturevalue("postgres").new()) as other:
+            file.copy_to(other)
+            yield other
+
+
+@pytest.fixture
+def packaged() -> Iterator[None]:
+    """What was made of packaged prompts is made anew after the test."""
+    yield
+    for cached in CACHES:
+        cached.cache_clear()
+
+
+def asked_by(style: PromptStyle, store: Store) -> list[str]:
+    """The kinds of the questions that a run asks a model of this style, and nobody answers."""
+    model = Model(lambda _: failing("gone"))
+    run = rg.evaluate(ROWS, METRICS, LLMJudge(model, style=style), store)
+    assert run.record.reused + run.record.asked >= 39
+    return [kind for kind in KINDS if any(f'"{kind}":' in prompt.user for prompt in model.prompts)]
+
+
+@pytest.mark.parametrize("style", [PromptStyle(), OWN], ids=["packaged", "own section"])
+def test_stored_answers_are_reused(written: Store, style: PromptStyle, caplog: pytest.LogCaptureFixture) -> None:
+    """No question is asked again; answers under prompts of one's own get new keys once, and a warning counts them."""
+    before = len(list(written.judgments()))
+    assert asked_by(style, written) + asked_by(style, written) == []
+    kept = [record.getMessage() for record in caplog.records if "stored by an earlier version" in record.getMessage()]
+    assert [message.partition(": ")[2] for message in kept] == (
+        ["39 answers of model, stored by an earlier version, are kept"] if style.sections else []
+    )
+    assert len(list(written.judgments())) == before + len(kept)  # the one on a section of one's own
+
+
+def test_runs_of_an_earlier_version_are_read(written: Store) -> None:
+    """Each judgment is found under the key that it was stored with."""
+    judgments = {judgment.key: judgment for judgment in written.judgments()}
+    assert written.find(list(judgments)) == judgments
+
+
+@pytest.mark.usefixtures("packaged")
+def test_an_edited_section_asks_its_own_kind_again(written: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A word changed in one prompt, the packaged or one's own, leaves the answers to all other kinds as they are."""
+    for own in ("classify", "rate"):
+        style = PromptStyle(sections=((own, "Otherwise."),))
+        assert asked_by(style, written) == [own]
+    monkeypatch.setattr(KIND_TYPES["relevant"], "prompt", "Otherwise.")
+    for cached in CACHES:
+        cached.cache_clear()
+    assert asked_by(PromptStyle(), written) == ["relevant"]
+
+
+@pytest.mark.parametrize(
+    ("section", "kinds"),
+    [
+        ("preamble", KINDS),
+        *((kind, (kind,)) for kind in KINDS),
+        ("why", ("entail", "relevant", "classify", "rate")),
+        ("quote", ()),
+        ("examples", KINDS),
+    ],
+)
+def test_a_section_counts_for_the_kinds_it_is_sent_with(section: str, kinds: tuple[str, ...]) -> None:
+    """The identity for a kind changes with the sections that its calls hold, and with no other."""
+    packaged, changed = (
+        LLMJudge(Model(), style=PromptStyle(sections=sections)).identity for sections in ((), ((section, ""),))
+    )
+    assert [kind for kind in KINDS if identity_for(kind, packaged) != identity_for(kind, changed)] == list(kinds)
+
+
+def test_a_recording_answers_what_it_answered(written: Store) -> None:
+    """Recorded judgments have the keys that they were stored with, and answer a run."""
+    recorded = list(read_judgments(WRITTEN / "recording.jsonl"))
+    stored = written.find([judgment.key for judgment in recorded])
+    assert {key: judgment.answer for key, judgment in stored.items()} == {one.key: one.answer for one in recorded}
+    run = rg.evaluate(ROWS, METRICS, RecordingJudge(recorded))
+    assert run.record.failures == {}
+
+
+def test_a_batch_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results of requests that were exported before are imported, the rest is exported, and a run then asks nothing."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    place = tmp_path / "batch"
+    place.mkdir()
+    shutil.copy(WRITTEN / "wave-01-1.jsonl", place)
+    ledger = unpacked("batch.db.gz", place)
+    with sqlite3.connect(ledger) as db:
+        db.execute("UPDATE facts SET value = replace(value, 'FOLDER', ?) WHERE name = 'manifest'", (str(tmp_path),))
+    db.close()
+    data = batching.data_file(tmp_path, 2)
+    with Folder.open(place) as folder:
+        first = batching.take(folder, place, map(batching.answered, batching.lines(place / "wave-01-1.jsonl")))
+        assert (first.answered, first.foreign) == (4, 0)
+        assert [exported.requests for exported in batching.waves_of(folder, place)] == [2, 0]
+    with Store.open(tmp_path / "store") as store:
+        run = rg.evaluate(data, batching.METRICS, batching.SPEC, store)
+        assert (run.record.asked, run.record.failures) == (0, {})
