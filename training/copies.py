@@ -21,8 +21,9 @@ _LEFT_OUT = (
     re.compile(
         r"^(?:However|Moreover|Furthermore|In addition|Also|For example|Therefore|Thus|Meanwhile|Finally|Overall), "
     ),
-    re.compile(r"^(?:In|On|Since|At|During|After|Before) [^,;:]{3,60}, (?=[A-Z])"),
-    re.compile(r",? (?:which|where|who|whose|including|such as|because|while|although) [^;:]{8,120}(?=[.!]$)"),
+    re.compile(r"^(?:In|On|Since|During|By) [^,;:]{0,40}\d{4}, (?=[A-Z])"),
+    re.compile(r", (?:which|where|who|whose|while|although) [^;:]{8,120}(?=[.!]$)"),
+    re.compile(r",? (?:including|such as|because) [^;:]{8,120}(?=[.!]$)"),
     re.compile(r"(?:, and|;|, but| –| —) (?:he |she |it |they |the |we )[^;:]{8,120}(?=[.!]$)"),
 )
 _CONDITION = re.compile(r"\b(?:if|unless|only|except|not|no|never|nor|until|without|or|any|every|all)\b", re.I)

