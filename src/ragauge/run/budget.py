@@ -30,9 +30,11 @@ def price_dates(judges: Iterable[JudgeBase]) -> set[date]:
 
 
 def check_priced(judges: Iterable[JudgeBase], limit: float | None) -> None:
-    """Raise BadParameter if a limit in dollars is set and the price of a judge's model is unknown."""
+    """Raise BadParameter for a limit that is no number of dollars, or if the price of a judge's model is unknown."""
     if limit is None:
         return
+    if not (isinstance(limit, int | float) and limit >= 0):
+        raise BadParameter(f"max_cost is {limit!r}; give dollars as a number, such as 2.5, or None")
     for judge in leaf_judges(judges):
         if judge.is_paid and judge.price is None:
             raise unpriced(str(judge.identity))

@@ -155,14 +155,6 @@ class RunRequest:
         """What answers questions from people's labels, the store and the judges, within `max_cost`."""
         return Dispatcher(router, store, Budget(self.max_cost), labels_by_question(self.labels))
 
-    def router(self) -> JudgeRouter:
-        """The judges. Raises BadParameter where `max_cost` is set and the price of a model is unknown."""
-        if not (self.max_cost is None or (isinstance(self.max_cost, int | float) and self.max_cost >= 0)):
-            raise BadParameter(f"max_cost is {self.max_cost!r}; give dollars as a number, such as 2.5, or None")
-        router = load_judges(self.judge)
-        check_priced(router.unique(), self.max_cost)
-        return router
-
 
 class Prepared(NamedTuple):
     """A run that is ready to start."""
@@ -184,7 +176,8 @@ def prepared(request: RunRequest) -> Prepared:
         bad = reading.bad_rows
         skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
-    router = request.router()
+    router = load_judges(request.judge)
+    check_priced(router.unique(), request.max_cost)
     settings = RunSettings(request.metrics, router, first, reading.columns)
     store = opened_store(request.store)
     return Prepared(reading, chain(first, samples), settings, request.dispatcher(router, store), store)

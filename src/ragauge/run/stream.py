@@ -27,11 +27,12 @@ from ragauge.readers.values import Malformed
 from ragauge.report.document import sample_document
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import resolve
-from ragauge.run.budget import Stopped
+from ragauge.run.budget import Stopped, check_priced
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, opened_store
 from ragauge.run.results import SampleScores
 from ragauge.run.scoring import concurrency, score_sample
+from ragauge.run.specs import load_judges
 from ragauge.scores import SampleRecord
 from ragauge.store.store import MemoryStore
 from ragauge.types import Call, Sample
@@ -83,7 +84,8 @@ class Stream:
         self._metrics = None if request.metrics is None else select_metrics(request.metrics)
         self._map = request.columns
         ColumnMapping("", self._map, [])  # raises UnknownName for a field that there is not
-        self._router = request.router()
+        self._router = load_judges(request.judge)
+        check_priced(self._router.unique(), request.max_cost)
         store = _NoStore() if request.store is None else opened_store(request.store)
         self._dispatcher = request.dispatcher(self._router, store)
 
