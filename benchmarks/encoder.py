@@ -26,7 +26,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=3)
     rounds = options.parse_args().rounds
     chance, opened = random.Random(0), encoder()
-    opened.classify("A text.", ["A claim."])
+    opened.classify(["A text."], ["A claim."])
     print(f"{'pieces':>7}{'alone':>9}{'ten':>9}{'cross-encoder':>15}{'alone x':>9}{'ten x':>7}   pairs a second")
     for pieces in (128, 256):
         rates = [
@@ -45,7 +45,7 @@ def alone(opened: Encoder, pieces: int, chance: random.Random) -> float:
     """Each claim with a text of its own."""
     pairs = [(drawn(chance, pieces - 22), drawn(chance, 20)) for _ in range(PAIRS)]
     begun = time.perf_counter()
-    list(opened.map(lambda pair: opened.classify(pair[0], [pair[1]]), pairs))
+    list(opened.map(lambda pair: opened.classify([pair[0]], [pair[1]]), pairs))
     return PAIRS / (time.perf_counter() - begun)
 
 
@@ -53,7 +53,7 @@ def ten(opened: Encoder, pieces: int, chance: random.Random) -> float:
     """Ten claims about each text."""
     groups = [(drawn(chance, pieces - 22), [drawn(chance, 20) for _ in range(10)]) for _ in range(PAIRS // 6)]
     begun = time.perf_counter()
-    list(opened.map(lambda group: opened.classify(*group), groups))
+    list(opened.map(lambda group: opened.classify([group[0]], group[1]), groups))
     return 10 * len(groups) / (time.perf_counter() - begun)
 
 

@@ -3,9 +3,8 @@
     python benchmarks/skipping.py FOLDER [--each 300]
 
 FOLDER holds labelled sets, as for `ragauge judges measure`; the claims of its sets of entailment and of citations are
-judged as always, and with every window of every chunk read that is read at all (a claim that stands there word for word
-is not). Prints for each set how many windows are read for a claim, either way, and
-the share of claims whose label differs.
+judged as always, and with every window read. Prints for each set how many windows of the chunks are read for a claim,
+either way (none where it stands in a chunk word for word), and the share of claims whose label differs.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def report(file: Path, each: int) -> None:
     asked = [question for case in cases for question in case.questions if isinstance(question, Entail)]
     if not asked:
         return
-    skipping, reading = Trained(), Trained(least=0.0, most=EVERYTHING)
+    skipping, reading = Trained(), Trained(most=EVERYTHING)
     labels, windows = zip(*(judged(backend, asked) for backend in (skipping, reading)), strict=True)
     other = sum(one != two for one, two in zip(*labels, strict=True)) / len(asked)
     read, all_of_them = (count / len(asked) for count in windows)
@@ -53,8 +52,8 @@ def judged(backend: Trained, asked: Sequence[Entail]) -> tuple[list[str], int]:
         pass
     verdicts = (backend.verdict(question) for question in asked)
     labels = [str(one.label) for one in verdicts if isinstance(one, Verdict)]
-    sentences = [backend.joint(question)[1] for question in asked]
-    return labels, sum(len(found[0].windows) for found in sentences if found)
+    readings = [chunk[0] for question in asked for chunk in backend.case(question).chunks if chunk]
+    return labels, sum(len(reading.windows) for reading in readings)
 
 
 if __name__ == "__main__":

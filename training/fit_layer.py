@@ -1,22 +1,18 @@
-"""Fit the layers that weigh words and encoder together.
+"""Fit the layers that weigh the encoder and words, and report how they do on rows kept for that.
 
-    python training/fit_layer.py PAIRS WRITTEN
+    python training/fit_layer.py DATA [--each 300]
 
-PAIRS: the training pairs. WRITTEN: the folder of the shared written data; that of training/written is added. Of the
-written rows only those are used that the encoder was not trained on: of ids "e" for the fits, of ids "f" for figures.
-Writes trained.json:
+DATA: the folder with nli_pairs.jsonl.gz, natural/, bots/ and written/. Run it again whenever the encoder changes: it
+reads some 10,000 claims (training/kept.py), fits on their part "e", reports on "f", and writes trained.json:
 
-- "entailed" is fitted on the examples of training/fit_lexical.py, which are made by another recipe than the encoder's
-  own, so that the encoder is trusted no more than it deserves on texts of a kind that it has not learnt, and on written
-  claims. Half of them stand among other premises, as the chunks of a retrieval. How sure it is, and where a half lies,
-  is then fitted on these and on claims of people in words of their own, about premises that were held out from the
-  encoder's training.
-- "contradicted" is fitted on claims of people and written ones with labels of three kinds.
+- "entailed" over the encoder's log-odds and words. Each kind of data has a share of the weight, in it each source the
+  same, and in that each label, so that one half lies between them.
+- "thresholds": the log-odds of the encoder from which a claim that is not entailed is contradicted, as 85 of 100 are.
 - "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
   words with it.
 - "answers" is fitted on the single sentences of written answers, each with its own question and with another answer's.
 
-One premise of PAIRS in four is held out from the fits; figures on these are printed.
+Natural sources are reported by layers that are fitted without them.
 """
 
 from __future__ import annotations
@@ -24,136 +20,88 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import fit_lexical
 import numpy as np
-from held_out import held_out
-from logistic import fitted, newton
+from kept import WRITTEN, Kept, kept, part_of, with_both
+from logistic import fitted
 from rows import by_source, read
-from written import held as kept_for
 
-from ragauge.judges.embedded.judge import Trained, claim_features, relevance
-from ragauge.judges.embedded.layer import linear
+from ragauge.judges.embedded.judge import Trained, relevance
+from ragauge.judges.embedded.layer import linear, logistic
 from ragauge.judges.embedded.lexical import relevant
 from ragauge.judges.embedded.passages import passage
-from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc, balanced_accuracy
 
 OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/trained.json"
+#: The sense in which each value may count; the fit leaves out a value that would count otherwise.
 SENSES = {
-    "entailed": {
-        "words": 1, "short_words": -1, "entailed": 1, "short_entailed": 1, "against": -1, "near": 1, "matched": 1,
-    },
-    "contradicted": {"words": -1, "words_against": 1, "entailed": -1, "against": 1},
+    "entailed": {"entailed": 1, "words": 1},
     "relevant": {"words": 1, "near": 1},
     "answers": {"words": 1, "near": 1},
-}  # fmt: skip
-#: Sources of claims of people in words of their own.
-OWN_WORDS = """olora/mnli olora/rte olora/cb snli_dev infotabs boolq cad_nli/original
-    cad_nli/revised_combined conjnli_adv fever_symmetric_dev""".split()
+}
+SHARES = {"natural": 0.5, "bots": 0.2, "written": 0.3}
+LEAST = 50  # rows of each side from which a source is left out by itself
+PRECISION, SUREST = 0.85, 20  # of "contradicted", and the claims that decide it at least
 QUESTIONS = ("boolq", "qamr")  # sources whose claims are a question and an answer
-WRITTEN = Path(__file__).parent / "written"
-WRITTEN_KINDS = ("documents", "long_claims", "short_premises", "responses")
-SEED = 5
+SEED, BATCH = 5, 128
 
 
 class Example(NamedTuple):
-    """What a layer is to say (1 or 0) of some values. kind: the group in which it is weighted. against: whether a claim
-    is contradicted, where that is known."""
+    """What a layer is to say (1 or 0) of some values. kind and source: its weight. held: kept for reporting."""
 
-    kind: str
     values: Mapping[str, float]
     label: float
     held: bool
-    against: float | None = None
+    kind: str
+    source: str
+    against: float | None = None  # whether the claim is contradicted, where that is known
 
 
 def main() -> None:
-    """Fit each layer and write all."""
+    """Read, fit each layer, write all, report."""
     options = argparse.ArgumentParser()
-    options.add_argument("pairs", type=Path)
-    options.add_argument("written", type=Path)
-    options.add_argument("--each", type=int, default=600, help="examples of a kind at most")
+    options.add_argument("data", type=Path)
+    options.add_argument("--each", type=int, default=300, help="rows of a source and part at most")
     given = options.parse_args()
-    backend, chance = Trained(), random.Random(SEED)
-    rows = by_source(given.pairs)
-    aside = {name: list(written_rows(given.written, name)) for name in WRITTEN_KINDS}
-    claims = [*supported(rows, given.each, backend, chance), *written(aside, given.each, backend, chance)]
-    people = list(in_own_words(rows, backend))
-    against = [one._replace(label=one.against) for one in [*people, *claims] if one.against is not None]
-    layers = {
-        "entailed": calibrated(fit("entailed", claims), [*claims, *people]),
-        "contradicted": fit("contradicted", against),
-        "relevant": fit("relevant", nearer(rows, given.each, chance)),
-        "answers": fit("answers", answering(aside["responses"], chance)),
+    chance, rows = random.Random(SEED), kept(given.data, given.each)
+    claims = examples(rows)
+    fitting = [one for one in claims if one.kind in SHARES and not one.held]
+    apart = [source for source in with_both(rows, LEAST) if source in {one.source for one in fitting}]
+    entailed = fit("entailed", fitting)
+    layers: dict[str, Any] = {
+        "entailed": entailed,
+        "thresholds": {"contradicted": threshold(fitting, entailed)},
+        "relevant": fit("relevant", nearer(by_source(given.data / "nli_pairs.jsonl.gz"), 2 * given.each, chance)),
+        "answers": fit("answers", answering(responses(given.data / "written"), chance)),
     }
     OUT.write_text(json.dumps(layers, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(layers, indent=1))
+    report(claims, fitting, apart, layers)
 
 
-def supported(rows: Any, each: int, backend: Trained, chance: random.Random) -> Iterator[Example]:
-    """Claims with a premise that supports them or not."""
-    found = list(fit_lexical.made(rows, random.Random(fit_lexical.SEED)))
-    by_kind: dict[str, list[Any]] = defaultdict(list)
-    for one in chance.sample(found, len(found)):
-        by_kind[fit_lexical.kind(one)].append(one)
-    for kind, examples in by_kind.items():
-        for one in examples[:each]:
-            others = [other.premise for other in chance.sample(examples, chance.randint(1, 4))]
-            premise = chance.sample([one.premise, *others], len(others) + 1) if chance.random() < 0.5 else [one.premise]
-            words, sentences = backend.joint(Entail(tuple(premise), one.claim))
-            if sentences:
-                yield Example(kind, claim_features(words, sentences), one.label, checked(one.premise))
+def examples(rows: Sequence[Kept]) -> list[Example]:
+    """The values of the claims that the encoder reads."""
+    backend, found = Trained(), []
+    for start in range(0, len(rows), BATCH):
+        batch = rows[start : start + BATCH]
+        list(backend.prepare([one.question for one in batch]))
+        for one in batch:
+            _, values = backend.joint(one.question)
+            against = None if one.label == "not_entailed" else float(one.label == "contradicted")
+            label = float(one.label == "entailed")
+            if values:
+                found.append(Example(values, label, one.part == "f", one.kind, one.source, against))
+    return found
 
 
-def written_rows(shared: Path, name: str) -> Iterator[Any]:
-    """The written rows of a kind that the encoder was not trained on; "held" says those of ids "f"."""
-    for folder in (shared, WRITTEN):
-        for row in read(folder / f"{name}.jsonl.gz") if (folder / f"{name}.jsonl.gz").exists() else ():
-            if part := kept_for(row["id"]):
-                yield {**row, "held": part == "dev"}
-
-
-def written(aside: Mapping[str, list[Any]], each: int, backend: Trained, chance: random.Random) -> Iterator[Example]:
-    """Written claims that the encoder was not trained on, half of the texts among others."""
-    for name, rows in aside.items():
-        found = [(row, *one) for row in rows for one in questions(name, row)]
-        for row, question, label in chance.sample(found, min(2 * each, len(found))):
-            if "text" in row and chance.random() < 0.5:
-                others = [other["text"] for other in chance.sample(rows, chance.randint(1, 3)) if other is not row]
-                premise = chance.sample([*question.premise, *others], len(others) + 1)
-                question = Entail(tuple(premise), question.hypothesis)
-            words, sentences = backend.joint(question)
-            if sentences:
-                against = float(label == "contradicted")
-                yield Example(name, claim_features(words, sentences), float(label == "entailed"), row["held"], against)
-
-
-def questions(name: str, row: Any) -> Iterator[tuple[Entail, str]]:
-    """The questions of a written row with their labels."""
-    if name != "responses":
-        yield from ((Entail((row["text"],), one["text"]), one["label"]) for one in row["claims"])
-        return
-    labels = {"supported": "entailed", "unsupported": "neutral", "contradicted": "contradicted"}
-    for one in row["sentences"]:
-        if one["label"] in labels:
-            yield Entail(tuple(row["contexts"]), one["text"]), labels[one["label"]]
-
-
-def in_own_words(rows: Any, backend: Trained) -> Iterator[Example]:
-    """Claims of people about premises that the encoder has not seen."""
-    for row in (row for source in OWN_WORDS for row in rows[source] if held_out(row["premise"])):
-        words, sentences = backend.joint(Entail((row["premise"],), row["claim"]))
-        if sentences:
-            label, kind = row["label3"], row["source"].partition("/")[0]
-            against = None if label == "not_entailment" else float(label == "contradiction")
-            entailed = float(label == "entailment")
-            yield Example(kind, claim_features(words, sentences), entailed, checked(row["premise"]), against)
+def responses(shared: Path) -> list[Any]:
+    """The written responses that the encoder was not trained on."""
+    files = [folder / "responses.jsonl.gz" for folder in (shared, WRITTEN)]
+    return [row for file in files if file.exists() for row in read(file) if part_of(row["id"])]
 
 
 def answering(rows: Sequence[Any], chance: random.Random) -> Iterator[Example]:
@@ -164,7 +112,7 @@ def answering(rows: Sequence[Any], chance: random.Random) -> Iterator[Example]:
             for query, label in ((row["query"], 1.0), (other, 0.0)):
                 if len(passage(sentence).sentences) == 1:
                     values = relevance(query, sentence, relevant(query, sentence, None))
-                    yield Example("answers", values, label, row["held"])
+                    yield Example(values, label, part_of(row["id"]) == "f", "answers", "answers")
 
 
 def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
@@ -181,62 +129,87 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
             for text, label in ((premise, 1.0), (other, 0.0)):
                 text = " ".join([*around, text])
                 values = relevance(query, text, relevant(query, text, None))
-                yield Example(source, values, label, checked(premise))
-
-
-def checked(premise: str) -> bool:
-    """Whether what is made of a premise has no part in the fits."""
-    return zlib.crc32(premise[:80].encode()) % 4 == 0
+                yield Example(values, label, part_of(premise[:80]) == "f", source, source)
 
 
 def fit(layer: str, found: Iterable[Example]) -> dict[str, float]:
-    """The constants of a layer; figures on what was held out are printed."""
-    examples = list(found)
+    """The constants of a layer, from the examples that are not held."""
+    used = [one for one in found if not one.held]
     names = list(SENSES[layer])
-    values = np.array([[1.0, *(one.values[name] for name in names)] for one in examples])
-    labels = np.array([one.label for one in examples])
-    held = np.array([one.held for one in examples])
-    weights = evenly(examples)
-    sense = [0, *SENSES[layer].values()]
-    constants = fitted(values[~held], labels[~held], weights[~held], np.array(sense))
-    report(layer, names, examples, values, values @ constants)
+    values = np.array([[1.0, *(one.values[name] for name in names)] for one in used])
+    labels = np.array([one.label for one in used])
+    constants = fitted(values, labels, weights(used), np.array([0, *SENSES[layer].values()]))
     return dict(zip(["constant", *names], np.round(constants, 4).tolist(), strict=True))
 
 
-def evenly(examples: Sequence[Example]) -> Any:
-    """Weights by which each kind counts the same, and in it each label."""
-    counts = Counter((one.kind, one.label) for one in examples)
-    return np.array([len(examples) / len(counts) / counts[one.kind, one.label] for one in examples])
+def weights(found: Sequence[Example]) -> Any:
+    """Weights by which each kind has its share, in it each source the same, and in that each label."""
+    counts = Counter((one.source, one.label) for one in found)
+    groups = Counter(kind for kind, *_ in {(one.kind, one.source, one.label) for one in found})
+    raw = [SHARES.get(one.kind, 1.0) / groups[one.kind] / counts[one.source, one.label] for one in found]
+    return np.array(raw) * len(found) / sum(raw)
 
 
-def calibrated(layer: Mapping[str, float], examples: Sequence[Example]) -> dict[str, float]:
-    """A layer with its logits stretched and shifted to be the probability of examples; the gain is printed."""
-    logits = np.array([linear(layer, one.values) for one in examples])
-    labels, held = np.array([one.label for one in examples]), np.array([one.held for one in examples])
-    values = np.stack([np.ones(len(logits)), logits], axis=1)
-    shift, stretch = newton(values[~held], labels[~held], evenly(examples)[~held], penalty=0)
-    print(f"stretched by {stretch:.3f}, shifted by {shift:.3f}; balanced accuracy before and after:")
-    for kind in sorted({one.kind for one in examples}):
-        rows = [at for at, one in enumerate(examples) if one.kind == kind and one.held]
-        if len(set(labels[rows])) < 2:
-            continue
-        before, after = (
-            balanced_accuracy(labels[rows], (found[rows] >= 0).astype(float))
-            for found in (logits, stretch * logits + shift)
+def threshold(found: Iterable[Example], layer: Mapping[str, float]) -> float:
+    """The least log-odds of the encoder from which a claim that is not entailed is contradicted as often as PRECISION
+    asks; where that is never so, those of the SUREST."""
+    denied = [one for one in found if one.against is not None and not one.held and linear(layer, one.values) < 0]
+    rated = sorted(((one.values["contradicted"], one.against) for one in denied), reverse=True)
+    right = np.cumsum([label for _, label in rated]) / np.arange(1, len(rated) + 1)
+    enough = [at for at in range(SUREST, len(rated)) if right[at] >= PRECISION]
+    return round(rated[enough[-1] if enough else SUREST][0], 3)
+
+
+def report(claims: Sequence[Example], fitting: Sequence[Example], apart: Sequence[str], layers: Any) -> None:
+    """Print what the layers do on held rows: by source, by tenths of probability, and of contradictions."""
+    rated: list[tuple[Example, float]] = []
+    for source in sorted({one.source for one in claims}):
+        left_out = source in apart
+        layer = fit("entailed", [one for one in fitting if one.source != source]) if left_out else layers["entailed"]
+        own = [(one, linear(layer, one.values)) for one in claims if one.source == source and one.held]
+        print(f"{source:20}{'alone' if left_out else '':6}", figures(own))
+        rated += own
+    for kind in (*SHARES, "answers"):
+        of_kind = [(one, value) for one, value in rated if one.kind == kind]
+        print(f"{kind:26}", figures(of_kind))
+        print("  said and right by tenths of probability:", *tenths(of_kind))
+        known = [(one, value) for one, value in of_kind if one.against is not None]
+        named = [one.against for one, value in known if value < 0 and named_against(one, layers)]
+        print(
+            f"  contradicted: {len(named)} said, {np.mean(named or [0]):.2f} right, of",
+            sum(one.against for one, _ in known),
         )
-        print(f"{kind:14}{len(rows):6}{before:10.3f}{after:10.3f}")
-    return {name: round(stretch * value + shift * (name == "constant"), 4) for name, value in layer.items()}
+    natural = [[(one, value) for one, value in rated if one.source == source] for source in apart]
+    natural = [rows for rows in natural if rows and rows[0][0].kind == "natural"]
+    print("natural, mean AUC:", round(np.mean([auc(*pair(rows)) for rows in natural]), 3))
 
 
-def report(layer: str, names: Sequence[str], examples: Sequence[Example], values: Any, logits: Any) -> None:
-    """AUC on what was held out, by kind: of the layer, and of each value by itself."""
-    print(f"{layer:14}{'rows':>6}{'layer':>10}", *(f"{name:>14}" for name in names))
-    for kind in sorted({one.kind for one in examples}):
-        rows = [at for at, one in enumerate(examples) if one.held and one.kind == kind]
-        labels = [examples[at].label for at in rows]
-        if len(set(labels)) == 2:
-            areas = [auc(labels, column[rows].tolist()) or 0.0 for column in (logits, *values.T[1:])]
-            print(f"{kind:14}{len(rows):6}{areas[0]:10.3f}", *(f"{area:14.3f}" for area in areas[1:]))
+def named_against(one: Example, layers: Any) -> bool:
+    """Whether the judge would call a claim contradicted that it does not call entailed."""
+    return one.values["contradicted"] >= layers["thresholds"]["contradicted"]
+
+
+def pair(rated: Sequence[tuple[Example, float]]) -> tuple[list[float], list[float]]:
+    """The labels and the logits."""
+    return [one.label for one, _ in rated], [value for _, value in rated]
+
+
+def figures(rated: Sequence[tuple[Example, float]]) -> str:
+    """Rows, AUC and balanced accuracy."""
+    labels, logits = pair(rated)
+    area, balanced = auc(labels, logits), balanced_accuracy(labels, [float(value >= 0) for value in logits])
+    return f"{len(rated):6}" + ("" if area is None or balanced is None else f"{area:8.3f}{balanced:8.3f}")
+
+
+def tenths(rated: Sequence[tuple[Example, float]]) -> Iterator[str]:
+    """In each tenth the mean probability and the share that is entailed, labels of a source counting the same."""
+    even = weights([one for one, _ in rated]) if rated else []
+    said = np.array([logistic(value) for _, value in rated])
+    labels = np.array([one.label for one, _ in rated])
+    for tenth in range(10):
+        own = (said >= tenth / 10) & (said < (tenth + 1) / 10)
+        if own.sum() >= 20:
+            yield f"{np.average(said[own], weights=even[own]):.2f}/{np.average(labels[own], weights=even[own]):.2f}"
 
 
 if __name__ == "__main__":

@@ -57,6 +57,5 @@ python "$here/average.py" "$work/mean.pt" "$work/fifth/encoder.pt" 0.5 "$work/pe
 python "$here/export_encoder.py" "$work/people.pt" "$package/encoder.onnx" "$pairs"
 python "$here/idf.py" "$pairs"
 python "$here/fit_lexical.py" "$pairs"
-python "$here/fit_matching.py" "$work/groups5.jsonl.gz"
-python "$here/fit_layer.py" "$pairs" "$data/written"
+python "$here/fit_layer.py" "$data"
 python "$here/fit_toxicity.py" "$pairs"

@@ -131,6 +131,18 @@ def test_bad_folders_and_rows(tmp_path: Path) -> None:
     assert one.note.startswith(f"not measured: {tmp_path / 'ent_a.jsonl'}")
 
 
+def test_probabilities_are_held_against_labels(tmp_path: Path) -> None:
+    """Of each set the error of the probabilities, how many are right by confidence, and what a threshold would gain."""
+    rows = [SETS["ent_a"] | {"claim": claim, "label": label} for claim, label in (("good", 1), ("bad", 0), ("bad.", 1))]
+    write(tmp_path, "ent_a", rows)
+    (one,) = measured(Stub(), tmp_path)
+    assert one.calibration is not None
+    assert sum(tenth.share for tenth in one.calibration.confident) == pytest.approx(1)
+    assert one.calibration.best == pytest.approx(0.75)
+    assert one.calibration.lost == pytest.approx(0)
+    assert 0 < one.calibration.error < 1
+
+
 def taken_apart(text: str, *claims: str, kind: str = "factual") -> dict[str, Any]:
     """A text of one sentence with the claims that people found in it."""
     sentence = {"text": text, "claims": list(claims), "claim_checkworthiness": [kind] * len(claims)}

@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
-from ragauge.statistics.agreement import auc, balanced_accuracy, group_difference, group_interval
+from ragauge.statistics.agreement import (
+    auc,
+    balanced_accuracy,
+    best_threshold,
+    calibration_error,
+    group_difference,
+    group_interval,
+)
 
 SCORE = st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9])
 PAIRED = st.lists(st.tuples(st.integers(0, 1), SCORE, SCORE, st.integers(0, 9)), min_size=12, max_size=40)
@@ -172,3 +179,16 @@ def test_a_difference_needs_groups_and_resamples() -> None:
     assert (none.interval.value, none.p) == (None, None)
     with pytest.raises(BadParameter, match="at least 40"):
         group_difference(labels, right, wrong, range(10), resamples=10)
+
+
+def test_the_calibration_error_is_what_is_said_less_what_is_true() -> None:
+    """Ten rows at .8 of which seven are true are .1 off, and ten at .2 of which two are true not at all."""
+    labels, said = [1] * 7 + [0] * 3 + [1] * 2 + [0] * 8, [0.8] * 10 + [0.2] * 10
+    assert calibration_error(labels, said) == pytest.approx(0.05)
+    assert calibration_error([], []) is None
+
+
+def test_the_best_threshold_is_that_of_the_best_balanced_accuracy() -> None:
+    """It is the lowest probability from which rows are called 1; without both labels there is none."""
+    assert best_threshold([0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5]) == (0.3, pytest.approx(5 / 6))
+    assert best_threshold([1, 1], [0.1, 0.9]) is None

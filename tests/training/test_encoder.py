@@ -65,7 +65,7 @@ def test_the_packaged_reader_says_what_torch_says(weights: dict[str, Any]) -> No
     group = train_encoder.Tokens(premise, [(ids, [-1] * len(ids), 0, "") for ids in claims])
     with torch.no_grad():
         reading, _ = train_encoder.read(model, train_encoder.packed([group], "cpu"))
-    reply = np.array(encoder().classify(TEXT, CLAIMS))
+    reply = np.array(encoder().classify([TEXT], CLAIMS))
     assert _chances(reply) == pytest.approx(_chances(reading.labels.numpy()), abs=0.05)
 
 

@@ -38,7 +38,16 @@ from ragauge.questions import (
 from ragauge.report.files import save_text
 from ragauge.report.text import markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
-from ragauge.statistics.agreement import METHOD, auc, balanced_accuracy, group_difference, group_interval, spearman
+from ragauge.statistics.agreement import (
+    METHOD,
+    auc,
+    balanced_accuracy,
+    best_threshold,
+    calibration_error,
+    group_difference,
+    group_interval,
+    spearman,
+)
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
@@ -294,6 +303,7 @@ def claims_f1(found: Sequence[str], expected: Sequence[str]) -> float:
     return 2 * matched_claims(found, expected) / max(1, len(found) + len(expected))
 
 
+_TENTHS = 5  # of confidence, from 0.5 to 1
 _LEAST = 0.001  # so that responses with two unsupported claims rank below those with one
 
 
@@ -395,6 +405,28 @@ class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
         return "better" if low is not None and low > 0 else "worse"
 
 
+class Confident(msgspec.Struct, frozen=True):
+    """Of the verdicts in a tenth of confidence, max(p, 1 - p): their share of all, and how many of them are right."""
+
+    share: float
+    accuracy: float | None = None
+
+
+class Calibration(msgspec.Struct, frozen=True):
+    """How far probabilities can be taken at their word.
+
+    error: the expected calibration error. confident: by tenths of confidence from 0.5. threshold: the probability from
+    which "yes" is right most often, known only afterwards; best: the balanced accuracy there. lost: what the judge has
+    less by its own labels.
+    """
+
+    error: float
+    confident: tuple[Confident, ...]
+    threshold: float
+    best: float
+    lost: float
+
+
 class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """A judge on one set: the number of rows with an answer and without, and figures, which are None if undefined.
 
@@ -411,6 +443,7 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     correlation: Interval | None = None
     f1: Interval | None = None
     sentences: Interval | None = None
+    calibration: Calibration | None = None
     against: BaselineDifference | None = None
     note: str = ""
     failure: str = ""
@@ -438,7 +471,30 @@ def _figures(name: str, cases: Sequence[LabelledCase], outcomes: Outcomes) -> Se
         balanced_accuracy=figure(labels, positive, groups, balanced_accuracy),
         words=figure(labels, _all_known(case.words for case in kept), groups, auc),
         correlation=figure(grades, given, groups, spearman) if grades else None,
+        calibration=None if grades or given is None else calibration(labels, given, positive),
     )
+
+
+def calibration(
+    labels: Sequence[float], probabilities: Sequence[float], positive: Sequence[float]
+) -> Calibration | None:
+    """How far probabilities of label 1 can be taken at their word; None unless both labels occur.
+
+    Args:
+        labels: 0 or 1.
+        probabilities: of a 1, in 0..1, one for each label.
+        positive: the labels that the judge gave, 0 or 1.
+    """
+    error, best = calibration_error(labels, probabilities), best_threshold(labels, probabilities)
+    own = balanced_accuracy(labels, positive)
+    if error is None or best is None or own is None:
+        return None
+    rights: list[list[bool]] = [[] for _ in range(_TENTHS)]
+    for truth, probability in zip(labels, probabilities, strict=True):
+        tenth = int(10 * max(probability, 1 - probability)) - _TENTHS
+        rights[min(tenth, _TENTHS - 1)].append((probability >= 0.5) == (truth == 1))
+    confident = (Confident(len(own) / len(labels), sum(own) / len(own) if own else None) for own in rights)
+    return Calibration(error, tuple(confident), *best, best[1] - own)
 
 
 def figure(
@@ -642,6 +698,14 @@ def _tables(found: Measurement) -> Iterator[MeasurementTable]:
     ]
     if rows:
         yield f"{found.judge} compared with people's labels, with 95 % intervals:", columns, rows
+    sure = [[name, *_sure(one.calibration)] for name, one in measured.items() if one.calibration]
+    if sure:
+        columns = ("set", "ECE", *(f"{5 + tenth}0 %" for tenth in range(_TENTHS)), "best at", "balanced", "lost")
+        yield (
+            "Right of the verdicts by confidence, with their share; the best threshold, known afterwards:",
+            columns,
+            sure,
+        )
     compared = [
         [
             *(name, f"{one.one:.3f}", f"{one.other:.3f}"),
@@ -664,6 +728,13 @@ def _tables(found: Measurement) -> Iterator[MeasurementTable]:
     if rows:
         columns = ("of", "system", "figure", "published", "here", "")
         yield "Published figures of larger models; how each differs is noted below:", columns, rows
+
+
+def _sure(one: Calibration) -> Iterator[str]:
+    yield f"{one.error:.2f}"
+    for tenth in one.confident:
+        yield "–" if tenth.accuracy is None else f"{tenth.accuracy:.2f} ({tenth.share:.0%})"
+    yield from (f"{value:.2f}" for value in (one.threshold, one.best, one.lost))
 
 
 def _sources(known: Iterable[Published]) -> list[tuple[str, str]]:

@@ -67,6 +67,43 @@ def balanced_accuracy(labels: Sequence[float] | Array, predictions: Sequence[flo
     return float((predicted[truth == 1].mean() + (1 - predicted[truth == 0]).mean()) / 2)
 
 
+def calibration_error(labels: Sequence[float], probabilities: Sequence[float]) -> float | None:
+    """Expected calibration error: the mean over tenths of probability, by rows, of what is said less what is true.
+
+    Args:
+        labels: 0 or 1.
+        probabilities: of a 1, in 0..1, one for each label.
+
+    Returns:
+        In 0..1, 0 where each tenth is right as often as it says; None without rows.
+    """
+    truth, said = np.asarray(labels, dtype=float), np.asarray(probabilities, dtype=float)
+    tenths = np.minimum((said * 10).astype(int), 9)
+    gaps = (abs((said - truth)[tenths == tenth].sum()) for tenth in range(10))
+    return float(sum(gaps) / truth.size) if truth.size else None
+
+
+def best_threshold(labels: Sequence[float], probabilities: Sequence[float]) -> tuple[float, float] | None:
+    """The probability from which calling a row 1 gives the best balanced accuracy.
+
+    Args:
+        labels: 0 or 1.
+        probabilities: of a 1, in 0..1, one for each label.
+
+    Returns:
+        The lowest such probability among those given, and the balanced accuracy; None unless both labels occur.
+    """
+    truth, said = np.asarray(labels, dtype=float), np.asarray(probabilities, dtype=float)
+    ones = truth.sum()
+    if not ones or ones == truth.size:
+        return None
+    levels, at = np.unique(said, return_inverse=True)
+    found = np.bincount(at, weights=truth)[::-1].cumsum()[::-1] / ones
+    wrong = np.bincount(at, weights=1 - truth)[::-1].cumsum()[::-1] / (truth.size - ones)
+    balanced = (found + 1 - wrong) / 2
+    return float(levels[balanced.argmax()]), float(balanced.max())
+
+
 def group_interval(
     labels: Sequence[float],
     scores: Sequence[float],

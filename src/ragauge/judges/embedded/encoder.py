@@ -157,9 +157,6 @@ class Logits(NamedTuple):
 class Encoded(NamedTuple):
     """An encoded text."""
 
-    tokens: Any  # (tokens, width), each of length one, in half precision
-    ids: Any  # their word pieces
-    spans: Sequence[tuple[int, int]]  # their characters
     embedding: Floats  # (width), of length one
     keys: Any  # keys and values: (2 x layers, tokens + 2, width), in half precision
 
@@ -187,9 +184,12 @@ class Encoder:
         with ThreadPoolExecutor(threads) as pool:
             yield from pool.map(work, waiting)
 
-    def classify(self, text: str, claims: Sequence[str]) -> list[Logits]:
-        """The logits of each claim given `text`; the first LONGEST tokens of the text and 96 of a claim are read."""
-        past = self.encoded(text).keys[:, None].astype(np.float32)
+    def classify(self, texts: Sequence[str], claims: Sequence[str]) -> list[Logits]:
+        """The logits of each claim given texts, each encoded alone, to all of which the claim attends at once.
+
+        The first LONGEST tokens of each text and 96 of a claim are read.
+        """
+        past = np.concatenate([self.encoded(text).keys for text in texts], axis=1)[:, None].astype(np.float32)
         found = []
         for claim in claims:
             ids = self._pieces.framed(self._pieces.encode(claim).ids[:_CLAIM])
@@ -227,14 +227,8 @@ class Encoder:
         names = [f"now_{number}" for number in range(len(self._pasts))]
         nothing = np.zeros((len(names), 1, 0, self._pasts[0].shape[-1]), np.float32)
         [states], *keys = self._run(["states", *names], ids, _TEXT, nothing)
-        tokens, mean = states / np.linalg.norm(states, axis=1, keepdims=True), states.mean(axis=0)
-        return Encoded(
-            tokens[1:-1].astype(np.float16),
-            np.array(ids[1:-1], np.int32),
-            tuple(pieces.spans[:LONGEST]),
-            mean / np.linalg.norm(mean),
-            np.concatenate(keys).astype(np.float16),
-        )
+        mean = states.mean(axis=0)
+        return Encoded(mean / np.linalg.norm(mean), np.concatenate(keys).astype(np.float16))
 
 
 @cache

@@ -1,27 +1,17 @@
-"""The judge in the wheel: offline, deterministic; words and a small encoder, weighed by fitted layers.
-
-Each token of the claim, encoded alone, is compared with the tokens of a text: the late interaction of ColBERT (Khattab
-and Zaharia 2020, arXiv:2004.12832). A small network sees of each token its similarity to the nearest token of all
-texts, to the nearest in the sentence that holds most of its own sentence, and to the nearest that is the same word
-piece; its weight; and the kind of its word. Of the values that it gives to tokens, it weighs the mean and the soft
-minimum over the claim (training/fit_matching.py).
-"""
+"""The judge in the wheel, offline and deterministic: a small encoder reads claims, and a layer weighs it with words."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
 from itertools import chain
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ragauge.host import LazyModule
 from ragauge.judges.base import JudgeBase
-from ragauge.judges.embedded.encoder import Encoder, Floats, Logits, encoder, fingerprint
+from ragauge.judges.embedded.encoder import Logits, encoder, fingerprint
 from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
 from ragauge.judges.embedded.lexical import (
     MOST_WINDOWS,
@@ -33,193 +23,89 @@ from ragauge.judges.embedded.lexical import (
     analyse,
     best_windows,
     chunk_verdict,
+    complementary,
     is_empty_answer,
     is_short_answer,
-    merged,
+    polarity,
     read_query,
     relevant,
-    select_sentences,
     verdict,
     yes_no,
 )
 from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.toxicity import toxicity
-from ragauge.judges.embedded.words import Kind, weight, words
+from ragauge.judges.embedded.words import words
 from ragauge.questions import Classify, Decompose, Entail, Question, Relevant, language, topic
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Label, Verdict
 
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = LazyModule("numpy")
-
-_MIN_SHARE_TO_ENCODE = 0.1  # of a claim, by words in one sentence of a chunk
-_MIN_GAIN_ACROSS_CHUNKS = 0.15  # share of a claim that sentences of several chunks hold beyond the best one
-_CONTRADICTION_THRESHOLD = 0.9  # the layer was fitted where half were, and one in ten is more usual
-_LONG_CLAIM_WORDS = 15  # from which a claim is judged by words as much as any
-_MIN_WORDS_FOR_LANGUAGE = 8
-_ENGLISH_STOPWORDS = frozenset(
-    """the of and is to are were for with by from that has have it its this be not he she they his their who which at
-    had been will can after or as""".split()
-)
+_SHORT = 4  # words of an answer up to which words alone decide, where the query completes it
+_ANSWER = 25  # words of a lone text up to which it is also read as an answer to the query
 _MAX_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
 _MAX_LOGIT = 6.0
 
-_RULES = "18"  # increased with every change that can change an answer
+_RULES = "19"  # increased with every change that can change an answer
 _QUESTIONS_PER_YIELD = 32  # then other coroutines may run
 
-FEATURES = 4 + len(Kind)  # of a token, for the network
-MIN_TOKEN_WEIGHT = 0.05
-SHARPNESS = 4.0  # how near the soft minimum is to the minimum
-RARE_WORD_WEIGHT = 5.0
+Windows = tuple[str, ...]
 
 
-class Similarity(NamedTuple):
-    """Cosines of a claim with a text."""
+class Reading(NamedTuple):
+    """A sentence that the encoder reads against windows of texts, to all of which it attends at once."""
 
-    whole: float  # of both whole
-    nearest: Floats  # (sentences of the text, tokens of the claim): with the nearest token in that sentence
-    same: Floats  # (tokens of the claim): with the nearest that is the same word piece, or 0
-
-
-def similarity(encoder: Encoder, text: str, claim: str) -> Similarity:
-    """The similarity of a claim to a text, as far as the encoder reads both."""
-    theirs, mine = encoder.encoded(text), encoder.encoded(claim)
-    whole = float(theirs.embedding @ mine.embedding)
-    if not len(theirs.ids):
-        nothing = np.zeros((1, len(mine.ids)), np.float32)
-        return Similarity(whole, nothing, nothing[0])
-    cosines = theirs.tokens.astype(np.float32) @ mine.tokens.astype(np.float32).T
-    same = np.where(theirs.ids[:, None] == mine.ids, cosines, 0).max(axis=0)
-    starts = [start for start, _ in theirs.spans]
-    opening = np.searchsorted(starts, [sentence.start for sentence in passage(text).sentences]).tolist()
-    sentences = sorted({0, *(place for place in opening if place < len(starts))})
-    return Similarity(whole, np.maximum.reduceat(cosines, sentences), same)
+    windows: Windows
+    sentence: str
 
 
-class TokenWeights(NamedTuple):
-    """The weight of each token of a sentence, and the kind of its word: (tokens, kinds), a 1 in each row."""
+class Case(NamedTuple):
+    """A question of entailment: its analysis by words, and what is to be read.
 
-    weights: Floats
-    kinds: Floats
-
-
-@lru_cache(maxsize=1024)
-def token_weights(sentence: str, spans: Sequence[tuple[int, int]], query_length: int) -> TokenWeights:
-    """Each token has its share of the weight of its word.
-
-    The first `query_length` characters have no weight, and neither do function words. Where no word has weight all
-    tokens weigh alike.
+    chunks: for each chunk the readings of each sentence of the claim; () where words alone decide. across: the readings
+    of several chunks at once, where these hold more of the claim than any one. answer: whether the readings are of a
+    short text as an answer to the query, in several ways.
     """
-    weights = np.zeros(len(spans), np.float32)
-    kinds = np.zeros((len(spans), len(Kind)), np.float32)
-    kinds[:, Kind.FUNCTION] = 1
-    for word in words(sentence):
-        inside = [at for at, (start, end) in enumerate(spans) if start < word.end and end > word.start]
-        kinds[inside] = np.eye(len(Kind))[word.kind]
-        if word.kind != Kind.FUNCTION and word.start >= query_length:
-            weights[inside] += weight(word) / max(len(inside), 1)
-    return TokenWeights(weights if weights.any() else np.ones_like(weights), kinds)
-
-
-def token_features(similarities: Sequence[Similarity], own: TokenWeights) -> Floats:
-    """What the network sees of a sentence of a claim: (tokens, FEATURES). similarities: to each text, one or more."""
-    nearest = np.concatenate([one.nearest for one in similarities])
-    holds_most = nearest[(nearest @ own.weights).argmax()]
-    same = np.max([one.same for one in similarities], axis=0)
-    seen = (nearest.max(axis=0), holds_most, same, own.weights / RARE_WORD_WEIGHT)
-    return np.concatenate([np.stack(seen, axis=1), own.kinds], axis=1)
-
-
-def support_logit(tokens: Floats) -> float:
-    """The logit that a claim is supported. tokens: (tokens, FEATURES), of all its sentences."""
-    if not len(tokens):
-        return 0.0
-    values, (*hidden, projection, output) = tokens, _network()
-    for weights, biases in hidden:
-        values = np.maximum(values @ weights + biases, 0)
-    values = values @ projection[0] + projection[1]
-    token_weight = tokens[:, 3] * RARE_WORD_WEIGHT + MIN_TOKEN_WEIGHT
-    mean = token_weight @ values / token_weight.sum()
-    lowest = values.min(axis=0)
-    soft = lowest - np.log(np.exp(-SHARPNESS * (values - lowest)).sum(axis=0)) / SHARPNESS
-    return float((np.concatenate([mean, soft]) @ output[0] + output[1])[0])
-
-
-@cache
-def _network() -> tuple[tuple[Floats, Floats], ...]:
-    """The linear steps of data/matching.json: weights, (values in, values out), and biases."""
-    return tuple(
-        (np.array(step["weights"], np.float32).T, np.array(step["constants"], np.float32))
-        for step in json.loads(packaged("matching.json"))
-    )
-
-
-class Comparison(NamedTuple):
-    """A sentence of a claim given a window of a text."""
-
-    logits: Logits
-    similarity: Similarity
-
-
-class SentenceComparison(NamedTuple):
-    """A sentence of a claim given each of some windows, the weights of its tokens, and the number of its words."""
-
-    windows: Sequence[Comparison]
-    weights: TokenWeights
-    words: int
-
-
-class _Case(NamedTuple):
-    """A question of entailment: its analysis by words, for each chunk of the premise the windows to encode, and one of
-    sentences of several chunks where these hold more of the claim than any chunk."""
 
     analysis: Analysis
-    windows: tuple[tuple[str, ...], ...]
-    across: tuple[str, ...]
+    chunks: tuple[tuple[Reading, ...], ...]
+    across: tuple[Reading, ...] = ()
+    answer: bool = False
 
 
 class Trained(Lexical):
     """Answers with the encoder in the wheel, which is opened with the first question that needs it.
 
-    least: the share of a claim that some sentence of a chunk must hold by words for the chunk to be encoded. most:
-    windows of a chunk that are compared with a claim. benchmarks/skipping.py measures how many verdicts that changes.
+    most: windows of a chunk that are read, those that hold most words of a claim. benchmarks/skipping.py measures how
+    many verdicts that changes.
     """
 
     answers = frozenset({"entail", "relevant", "classify:toxic"})
 
-    def __init__(self, least: float = _MIN_SHARE_TO_ENCODE, most: int = MOST_WINDOWS) -> None:
-        self._least, self._most = least, most
-        self._cases: dict[Entail, _Case] = {}
-        self._comparisons: dict[tuple[str, str], Comparison] = {}
+    def __init__(self, most: int = MOST_WINDOWS) -> None:
+        self._most = most
+        self._cases: dict[Entail, Case] = {}
+        self._logits: dict[Reading, Logits] = {}
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """Hashes of the tables, of the encoder and of the layers, for the identity."""
-        layers = "".join(packaged(f"{name}.json") for name in ("matching", "trained", "toxicity"))
+        layers = "".join(packaged(f"{name}.json") for name in ("trained", "toxicity"))
         digest = hashlib.sha256(layers.encode()).hexdigest()[:12]
         return (*super().settings, ("encoder", fingerprint()), ("layers", digest))
 
     def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
-        """Encode what questions of entailment need, each window once with all claims about it; a step for each."""
-        if max(len(self._comparisons), len(self._cases)) > _MAX_CACHED:
-            self._comparisons.clear()
+        """Read what questions of entailment need, each premise once with all claims about it; a step for each."""
+        if max(len(self._logits), len(self._cases)) > _MAX_CACHED:
+            self._logits.clear()
             self._cases.clear()
-        wanted: dict[str, dict[str, None]] = {}
+        wanted: dict[tuple[str, ...], dict[Reading, None]] = {}
         for question in questions:
             if isinstance(question, Entail):
-                case = self._cases[question] = self._case(question)
-                for window in chain(case.across, *case.windows):
-                    new = (one for one in case.analysis.sentences if (window, one) not in self._comparisons)
-                    wanted.setdefault(window, {}).update(dict.fromkeys(new))
-        pending = [(window, list(sentences)) for window, sentences in wanted.items() if sentences]
-        if not pending:
-            return
-        results = encoder().map(lambda one: _compared(*one), pending)
-        for (window, sentences), compared in zip(pending, results, strict=True):
-            self._comparisons.update(zip([(window, one) for one in sentences], compared, strict=True))
+                case = self._cases[question] = self.case(question)
+                new = (one for one in chain(case.across, *case.chunks) if one not in self._logits)
+                wanted.setdefault(question.premise, {}).update(dict.fromkeys(new))
+        for read in encoder().map(_read, [list(readings) for readings in wanted.values() if readings]):
+            self._logits.update(read)
             yield
 
     def verdict(self, question: Question) -> Verdict | None:
@@ -234,132 +120,130 @@ class Trained(Lexical):
         return None
 
     def _entailment(self, question: Entail) -> Verdict:
-        case = self._cases.get(question) or self._case(question)
-        lexical = case.analysis.findings.alone
+        case = self.case(question)
         alone = [
-            _refined(finding, self._sentences(case.analysis, windows))
-            for finding, windows in zip(lexical, case.windows, strict=True)
+            _finding(by_words, self._values(case, [readings], by_words), altered=altered)
+            for by_words, readings, altered in zip(
+                case.analysis.findings.alone, case.chunks, case.analysis.altered, strict=True
+            )
         ]
-        return _combined(_refined(*self.joint(question)), alone, lexical)
+        return _combined(_finding(*self.joint(question), altered=any(case.analysis.altered)), alone)
 
-    def joint(self, question: Entail) -> tuple[Finding, Sequence[SentenceComparison]]:
-        """The verdict by words on all chunks together, and the comparisons of the claim with their windows."""
-        case = self._cases.get(question) or self._case(question)
-        by_words, windows = verdict(*case.analysis.findings), (*case.across, *chain.from_iterable(case.windows))
-        return Finding(by_words.label, by_words.probability or 0.0), self._sentences(case.analysis, windows)
+    def joint(self, question: Entail) -> tuple[Finding, Mapping[str, float]]:
+        """The verdict by words on all chunks together, and the values for the layers; {} where words alone decide."""
+        case = self.case(question)
+        by_words = verdict(*case.analysis.findings)
+        finding = Finding(by_words.label, by_words.probability or 0.0)
+        return finding, self._values(case, [*case.chunks, case.across], finding)
 
-    def _case(self, question: Entail) -> _Case:
-        analysis = analyse(question.premise, question.hypothesis, question.query)
-        claim_words = " ".join(analysis.sentences).lower().split()
-        known = not _ENGLISH_STOPWORDS.isdisjoint(claim_words)
-        english = known or len(claim_words) < _MIN_WORDS_FOR_LANGUAGE  # which is all that the encoder reads
-        windows = tuple(
-            best_windows(analysis.claim, text, self._least, self._most)
-            if english and plain and finding.probability < VERBATIM
-            else ()
-            for text, plain, finding in zip(question.premise, analysis.plain, analysis.findings.alone, strict=True)
-        )
-        return _Case(analysis, windows, _across(analysis, windows))
+    def case(self, question: Entail) -> Case:
+        """What is to be read for a question."""
+        return self._cases.get(question) or self._case(question)
 
-    def _sentences(self, analysis: Analysis, windows: Sequence[str]) -> list[SentenceComparison]:
-        """The comparisons of each sentence of a claim; nothing where there are no windows."""
-        found: list[SentenceComparison] = []
-        if not windows:
-            return found
-        for sentence in analysis.sentences:
-            known = [self._comparisons.get((one, sentence)) or _compared(one, [sentence])[0] for one in windows]
-            weights = token_weights(sentence, encoder().encoded(sentence).spans, analysis.query_length)
-            found.append(SentenceComparison(known, weights, len(sentence.split())))
-        return found
+    def _case(self, question: Entail) -> Case:
+        hypothesis, query = question.hypothesis, (question.query or "").strip()
+        short = len(hypothesis.split()) <= _SHORT
+        lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER
+        analysis = analyse(question.premise, hypothesis, query if short or lone else None)
+        read = [
+            plain and finding.probability < VERBATIM
+            for plain, finding in zip(analysis.plain, analysis.findings.alone, strict=True)
+        ]
+        if query and lone and polarity(hypothesis)[1] and analysis.findings.joint.probability < VERBATIM:
+            return Case(analysis, (tuple(_as_answer(query, question.premise[0], hypothesis)),), answer=True)
+        claims = [(one, Terms(words(one))) for one in analysis.sentences]
+        texts = [text if wanted else "" for text, wanted in zip(question.premise, read, strict=True)]
+        chunks = tuple(tuple(self._readings(claims, text)) for text in texts)
+        across = complementary(analysis.claim, question.premise) if sum(map(bool, chunks)) > 1 else []
+        return Case(analysis, chunks, tuple(_at_once([chunks[at] for at in across])))
 
+    def _readings(self, claims: Sequence[tuple[str, Terms]], text: str) -> Iterator[Reading]:
+        """Each sentence with the windows of a text; nothing of a blank text."""
+        for sentence, terms in claims if text.strip() else ():
+            yield Reading(best_windows(terms, text, self._most), sentence)
 
-def _across(analysis: Analysis, windows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The sentences of the encoded chunks that hold most of a claim each, as one window; () where that adds little."""
-    findings = [finding.best for finding, own in zip(analysis.findings.alone, windows, strict=True) if own]
-    chosen = select_sentences(analysis.claim, [best for best in findings if best])
-    held = analysis.claim.share(merged(*(one.credits for one in chosen)))
-    if len(chosen) < 2 or held < chosen[0].share + _MIN_GAIN_ACROSS_CHUNKS:
-        return ()
-    return (" ".join(one.sentence.text for one in chosen),)
+    def _values(self, case: Case, texts: Sequence[Sequence[Reading]], by_words: Finding) -> Mapping[str, float]:
+        """The values for the layers of a claim as it is read against texts; {} where it is read against none."""
+        found = [list(map(self._read, readings)) for readings in texts if readings]
+        return claim_features(by_words, found, answer=case.answer) if found else {}
 
-
-def _compared(window: str, sentences: Sequence[str]) -> list[Comparison]:
-    similarities = (similarity(encoder(), window, one) for one in sentences)
-    return list(map(Comparison, encoder().classify(window, sentences), similarities))
+    def _read(self, reading: Reading) -> Logits:
+        return self._logits.get(reading) or encoder().classify(reading.windows, [reading.sentence])[0]
 
 
-def _refined(lexical: Finding, sentences: Sequence[SentenceComparison]) -> Finding:
-    """A lexical verdict refined by the encoder; clear contradictions stand, as does all where nothing is encoded."""
-    if not sentences:
-        return lexical
-    values = claim_features(lexical, sentences)
-    probability = predict(coefficients("trained")["entailed"], values)
-    if lexical.label == Label.CONTRADICTED:
-        return Finding(Label.CONTRADICTED, _halved(probability), lexical.best)
-    if probability >= 0.5:
-        return Finding(Label.ENTAILED, probability, lexical.best)
-    contradicted = predict(coefficients("trained")["contradicted"], values) >= _CONTRADICTION_THRESHOLD
-    return Finding(Label.CONTRADICTED if contradicted else Label.NEUTRAL, probability, lexical.best)
+def _as_answer(query: str, text: str, reference: str) -> Iterator[Reading]:
+    """A reference read against an answer: as it stands, and both ways behind the query."""
+    yield Reading((text,), reference)
+    yield Reading((f"{query} {text}",), f"{query} {reference}")
+    yield Reading((f"{query} {reference}",), f"{query} {text}")
 
 
-def _halved(probability: float) -> float:
-    """What is left of a probability where words clearly contradict a claim: one half at most, in the same order."""
-    return probability / (1 + probability)
+def _at_once(chunks: Sequence[Sequence[Reading]]) -> Iterator[Reading]:
+    """Each sentence of a claim read against the windows of several chunks."""
+    for readings in zip(*filter(None, chunks), strict=True):
+        yield Reading(tuple(chain.from_iterable(one.windows for one in readings)), readings[0].sentence)
 
 
-def _combined(joint: Finding, alone: Sequence[Finding], lexical: Sequence[Finding]) -> Verdict:
-    """All chunks together: no less likely than any one of them.
+def _read(readings: Sequence[Reading]) -> dict[Reading, Logits]:
+    """The logits of readings; those of the same windows together."""
+    by_windows: dict[Windows, list[Reading]] = {}
+    for reading in readings:
+        by_windows.setdefault(reading.windows, []).append(reading)
+    found: dict[Reading, Logits] = {}
+    for windows, own in by_windows.items():
+        found.update(zip(own, encoder().classify(windows, [reading.sentence for reading in own]), strict=True))
+    return found
 
-    Contradicted where a chunk contradicts the claim and none supports it, or by its very words although one does.
+
+def claim_features(
+    by_words: Finding, found: Sequence[Sequence[Logits]], *, answer: bool = False
+) -> Mapping[str, float]:
+    """The values of a claim for the layers. found: for each text the logits of each sentence of the claim.
+
+    A sentence may have its support in any text; a claim is supported no better than its weakest sentence. It is
+    contradicted by the text that says most about it. An answer is read in several ways, whose mean counts.
     """
-    probability = max([joint.probability, *(one.probability for one in alone)])
-    label = Label.ENTAILED if probability >= 0.5 else joint.label
-    against = [by_words for one, by_words in zip(alone, lexical, strict=True) if one.label == Label.CONTRADICTED]
-    if label == Label.ENTAILED and any(by_words.label == Label.CONTRADICTED for by_words in against):
-        label, probability = Label.CONTRADICTED, _halved(probability)
-    elif label == Label.NEUTRAL and against:
-        label = Label.CONTRADICTED
-    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
-
-
-def claim_features(lexical: Finding, sentences: Sequence[SentenceComparison]) -> Mapping[str, float]:
-    """The features of a claim for the regressions. lexical: the verdict by words on the same texts.
-
-    A sentence may have its support in any window; a claim is supported no better than its weakest sentence. Of a short
-    claim its words say less than of a long one, and the encoder more.
-    """
-    short = max(0.0, min(0.5, -math.log(max(sum(one.words for one in sentences), 1) / _LONG_CLAIM_WORDS)))
-    by_words = logit(lexical.probability)
-    entailed = min(max(_log_odds(*one.logits) for one in sentence.windows) for sentence in sentences)
+    entailed = [[_log_odds(*one) for one in text] for text in found]
+    support = sum(entailed[0]) / len(entailed[0]) if answer else min(map(max, zip(*entailed, strict=True)))
+    nearest = [min(sentence, key=lambda one: one.neutral) for sentence in zip(*found, strict=True)]
     return {
-        "words": by_words,
-        "short_words": short * by_words,
-        "words_against": float(lexical.label == Label.CONTRADICTED),
-        "entailed": entailed,
-        "short_entailed": short * entailed,
-        "against": max(_against(one) for sentence in sentences for one in sentence.windows),
-        "near": min(max(one.similarity.whole for one in sentence.windows) for sentence in sentences),
-        "matched": support_logit(tokens_of(sentences)),
+        "entailed": support,
+        "words": logit(by_words.probability),
+        "contradicted": max(_log_odds(one.contradicted, one.neutral, one.entailed) for one in nearest),
     }
-
-
-def tokens_of(sentences: Sequence[SentenceComparison]) -> Floats:
-    """What the network of `support_logit` sees of each token of a claim."""
-    return np.concatenate(
-        [token_features([one.similarity for one in sentence.windows], sentence.weights) for sentence in sentences]
-    )
-
-
-def _against(one: Comparison) -> float:
-    """The log-odds of "contradicted", less where window and claim are about different things."""
-    entailed, neutral, contradicted = one.logits
-    return _log_odds(contradicted, neutral, entailed) + min(0.0, 8 * (one.similarity.whole - 0.5))
 
 
 def _log_odds(one: float, two: float, three: float) -> float:
     """The logit of the first class against the other two, clipped."""
     others = max(two, three) + math.log1p(math.exp(-abs(two - three)))
     return max(-_MAX_LOGIT, min(_MAX_LOGIT, one - others))
+
+
+def _finding(by_words: Finding, values: Mapping[str, float], *, altered: bool) -> Finding:
+    """What words and encoder say together; what words say where the encoder read nothing.
+
+    altered: whether a sentence repeats the claim with another number, which contradicts it whatever the encoder says.
+    """
+    if not values:
+        return by_words
+    layers = coefficients("trained")
+    probability = predict(layers["entailed"], values)
+    if altered:
+        return Finding(Label.CONTRADICTED, probability / (1 + probability), by_words.best)
+    if probability >= 0.5:
+        return Finding(Label.ENTAILED, probability, by_words.best)
+    enough = layers["thresholds"]["contradicted"]
+    against = values["contradicted"] >= enough or by_words.label == Label.CONTRADICTED
+    return Finding(Label.CONTRADICTED if against else Label.NEUTRAL, probability, by_words.best)
+
+
+def _combined(joint: Finding, alone: Sequence[Finding]) -> Verdict:
+    """All chunks together: no less likely than any one; contradicted where a chunk does and none supports the claim."""
+    probability = max([joint.probability, *(one.probability for one in alone)])
+    label = Label.ENTAILED if probability >= 0.5 else joint.label
+    if label == Label.NEUTRAL and any(one.label == Label.CONTRADICTED for one in alone):
+        label = Label.CONTRADICTED
+    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
 
 
 def _relevant(query: str, text: str, reference: str | None) -> Verdict:

@@ -24,11 +24,12 @@ from ragauge.types import ChunkVerdict, Label, Verdict
 FOUND = 0.8  # credit from which a word counts as found
 MOST_WINDOWS = 4  # of one text that are compared with a claim or a query
 _FAMILY = 0.5  # credit for a word found only as one that begins alike
-_MOST = 3  # sentences that may support a claim together
+_MOST = 3  # sentences, or texts, that may support a claim together
 _CANDIDATES = 12
-_LEAST_GAIN = 0.02  # share of a claim that a further sentence must add
+_LEAST_GAIN, _LEAST_GAIN_OF_TEXT = 0.02, 0.1  # share of a claim that a further sentence, or text, must add
 _PART = 5  # items that are looked for together in one sentence
 _ALIGNED, _ALIKE = 200, 0.6  # words of a sentence that is aligned at most, and the share of the claim that is the same
+_COPIED = 0.8  # share of a claim that a sentence must repeat to contradict it by one number, whatever the encoder says
 _LONG = 20  # items of a long claim
 _WIDE = 3.0  # weight of a wide gap
 
@@ -111,16 +112,31 @@ def find(claim: Terms, source: Passage) -> list[SentenceMatch]:
     return sorted(evidence, key=lambda one: (-one.share, one.at))
 
 
-def best_windows(claim: Terms, text: str, least: float = 0.0, most: int = MOST_WINDOWS) -> tuple[str, ...]:
-    """The few windows of a text, in its order, whose sentences hold most of a claim; () where none holds `least`."""
+def best_windows(claim: Terms, text: str, most: int = MOST_WINDOWS) -> tuple[str, ...]:
+    """The few windows of a text, in its order, whose sentences hold most of a claim, at least half of what any does."""
+    if len(windows(text)) == 1:
+        return (windows(text)[0].text,)
     shares = {one.at: one.share for one in find(claim, passage(text))}
-    if max(shares.values(), default=0.0) < least:
-        return ()
 
     def best_share(window: Window) -> float:
         return max(shares.get(place, 0.0) for place in range(window.first, window.last))
 
-    return tuple(window.text for window in sorted(sorted(windows(text), key=best_share, reverse=True)[:most]))
+    best = sorted(windows(text), key=best_share, reverse=True)[:most]
+    return tuple(window.text for window in sorted(best) if best_share(window) >= best_share(best[0]) / 2)
+
+
+def complementary(claim: Terms, texts: Sequence[str]) -> list[int]:
+    """The places of the text that holds most of a claim and of those that add to it; [] where none adds enough."""
+    held = [merged(*(one.credits for one in find(claim, passage(text)))) for text in texts]
+    chosen: list[int] = []
+    credits: TermScores = {}
+    while len(chosen) < _MOST:
+        share, best = max((claim.share(merged(credits, own)), -at) for at, own in enumerate(held))
+        if chosen and share - claim.share(credits) < _LEAST_GAIN_OF_TEXT:
+            break
+        chosen.append(-best)
+        credits = merged(credits, held[-best])
+    return sorted(chosen) if len(chosen) > 1 else []
 
 
 def merged(*parts: TermScores) -> TermScores:
@@ -190,13 +206,16 @@ def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
     return negated
 
 
-def exchanges_number(claim: Terms, sentence: Sentence) -> bool:
-    """Whether a sentence is the claim but for a few words, and has another number where the claim has one."""
+def exchanges_number(claim: Terms, sentence: Sentence, alike: float = _ALIKE) -> bool:
+    """Whether a sentence has another number where the claim has one; `alike`: the share of the claim that is the same.
+
+    It is the same in the same order.
+    """
     mine, theirs = ([(word.key, word.kind) for word in found] for found in (claim.words, sentence.words))
     if len(mine) > _ALIGNED or len(theirs) > _ALIGNED or not any(kind == Kind.NUMBER for _, kind in mine):
         return False
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
-    if sum(block.size for block in matcher.get_matching_blocks()) < _ALIKE * len(mine):
+    if sum(block.size for block in matcher.get_matching_blocks()) < alike * len(mine):
         return False
     for tag, first, last, start, end in matcher.get_opcodes():
         one, two = (
@@ -457,16 +476,15 @@ class Lexical:
 class Analysis(NamedTuple):
     """A hypothesis compared with texts by words.
 
-    claim: its words. sentences: of the hypothesis, for the encoder; a fragment is one sentence behind its query.
-    query_length: the characters of that query. plain: for each text, whether it is judged as it stands, so that the
-    encoder may refine its verdict; not so where the query decides how it is read.
+    claim: its words. sentences: of the hypothesis. plain: for each text, whether it is judged as it stands, and not as
+    the query has it. altered: whether it repeats the claim with another number.
     """
 
     claim: Terms
     sentences: tuple[str, ...]
-    query_length: int
     findings: Findings
     plain: tuple[bool, ...]
+    altered: tuple[bool, ...]
 
 
 def analyse(premise: Sequence[str], hypothesis: str, query: str | None) -> Analysis:
@@ -474,14 +492,16 @@ def analyse(premise: Sequence[str], hypothesis: str, query: str | None) -> Analy
     sources = [passage(text) for text in premise]
     own: list[Finding | None] = [None] * len(sources)
     if query is None or not query.strip():
-        claim, prefix = Terms(words(hypothesis)), ""
+        claim = Terms(words(polarity(hypothesis)[1]))
     else:
         answer = QueryAnswer(hypothesis, read_query(query))
-        claim, prefix = answer.claim, f"{query.strip()} " if answer.fragment else ""
+        claim = answer.claim
         own = [answer.finding(text, source) for text, source in zip(premise, sources, strict=True)]
-    sentences = (prefix + hypothesis,) if prefix else _sentences(hypothesis)
+    findings = compare(claim, sources, own)
     plain = tuple(finding is None for finding in own)
-    return Analysis(claim, sentences, len(prefix), compare(claim, sources, own), plain)
+    best = [finding.best for finding in findings.alone]
+    altered = tuple(one is not None and exchanges_number(claim, one.sentence, _COPIED) for one in best)
+    return Analysis(claim, _sentences(hypothesis), findings, plain, altered)
 
 
 def _sentences(hypothesis: str) -> tuple[str, ...]:
