@@ -182,6 +182,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         better: whether higher or lower is better.
         over: "samples" for a mean of scores, "data" for a value made of the counts of all samples.
         scale: the lowest and highest value of the metric; None in runs of versions that did not store it.
+        counts: for a share of pieces, how many of how many over all samples; None for other metrics and older runs.
     """
 
     value: float | None
@@ -195,6 +196,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     better: Better = "higher"
     over: Literal["samples", "data"] = "samples"
     scale: Scale | None = None
+    counts: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         interval = "" if self.low is None else f" [{_shown(self.low)}, {_shown(self.high)}]"
@@ -359,9 +361,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     asked, reused: the number of judgments asked of a judge, and found in the store. labels, labelled: of human labels
     given with the run, and of answers that came from them. stopped: why it stopped before the end of the data.
-    left_out, failures, undefined: reasons, by metric. about: each metric in one line. columns: not fields of a sample.
-    unmeasured: numbers of what was read and not measured, by the keys of `ragauge.report.wording.UNMEASURED`. unread:
-    columns that no metric reads.
+    left_out, failures, undefined: reasons, by metric. about: each metric in one line. captions: each in about four
+    words. columns: not fields of a sample. unmeasured: numbers of what was read and not measured, by the keys of
+    `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads.
     """
 
     id: str
@@ -392,6 +394,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     estimates: dict[str, Estimate] = {}
     slices: dict[str, tuple[Slice, ...]] = {}
     about: dict[str, str] = {}
+    captions: dict[str, str] = {}
     columns: tuple[str, ...] = ()
     unmeasured: dict[str, int] = {}
     unread: tuple[str, ...] = ()

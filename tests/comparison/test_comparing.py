@@ -345,10 +345,25 @@ def test_runs_of_the_demo() -> None:
     assert rg.compare(candidate, baseline).worse(["context_precision"]) == ["context_precision"]
 
 
+@given(st.lists(st.lists(st.sampled_from([-1.0, -0.25, 0.0, 0.25, 0.5, 1.0]), min_size=14, max_size=14), max_size=5))
+@settings(deadline=None, max_examples=25)
+def test_a_row_says_one_thing(apart: list[list[float]]) -> None:
+    """The interval of a row excludes 0 where B is better or worse, and contains it where nothing is shown."""
+    rises = [[0.0] * 5 + [0.5] * 9, *apart]
+    a = run_of({f"m{i}": [0.0] * 14 for i in range(len(rises))})
+    b = run_of({f"m{i}": values for i, values in enumerate(rises)})
+    for one in rg.compare(a, b).differences.values():
+        assert one.low_adjusted is not None
+        assert one.high_adjusted is not None
+        excludes_zero = not one.low_adjusted <= 0 <= one.high_adjusted
+        assert bool(one.verdict) == excludes_zero
+        assert excludes_zero <= (one.p_adjusted is not None and one.p_adjusted < 0.05)
+
+
 def test_how_far_to_trust_a_comparison() -> None:
     """A comparison has the caution on the judge once, and how sure it was in each run."""
     rows = [{"response": "Ada wrote it.", "contexts": ["Ada wrote it in May."]}]
     a, b = (rg.evaluate(rows, ["faithfulness"], name=name) for name in "ab")
-    trust, *sure = rg.compare(a, b).notes
+    trust, *sure = rg.compare(a, b).judging
     assert "`ragauge docs embedded-judge`" in trust
     assert [one[:22] for one in sure] == ["A: The judge was unsur", "B: The judge was unsur"]

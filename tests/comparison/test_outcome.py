@@ -41,11 +41,14 @@ def test_the_document(comparison: Comparison) -> None:
     """The document has the keys that docs/compare.md lists, in that order."""
     document = comparison.to_dict()
     assert (document["schema"], document["samples"], document["by"]) == ("ragauge.compare/1", 9, "id")
-    assert _keys(document) == ("schema a b samples by only_a only_b groups differences changes left_out notes".split())
+    assert _keys(document) == (
+        "schema a b samples by only_a only_b groups differences changes left_out notes judging".split()
+    )
     assert document["a"] == {"id": "run-a", "name": "old", "data": "data.jsonl"}
     one = document["differences"]["faithfulness"]
     assert _keys(one) == (
-        "a b difference low high method p p_adjusted better n wins ties losses detectable missing verdict".split()
+        "a b difference low high method p p_adjusted better n wins ties losses detectable missing low_adjusted "
+        "high_adjusted verdict".split()
     )
     assert (one["verdict"], one["n"], one["wins"]) == ("better", 8, 8)
     assert list(one["missing"]) == ["undefined_a", "undefined_b", "failed_a", "failed_b", "p", "p_adjusted"]

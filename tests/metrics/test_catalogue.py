@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.base import Metric
 from ragauge.metrics.checks import rouge
-from ragauge.metrics.registry import ALIASES, METRICS, metric_named, parse_metric, select_metrics, split_specs, value_of
+from ragauge.metrics.registry import (
+    ALIASES,
+    CATALOGUE,
+    METRICS,
+    metric_named,
+    parse_metric,
+    select_metrics,
+    split_specs,
+    value_of,
+)
 
 
 def test_every_name_is_its_own_spec() -> None:
@@ -124,6 +133,12 @@ def test_what_is_no_metric_is_refused() -> None:
         select_metrics(["bleu", 5])  # type: ignore[list-item]
 
 
+def test_every_metric_says_what_its_value_is_a_share_of() -> None:
+    """Each metric has a caption of a few words, and so have the forms that combine metrics."""
+    captions = {one.name: one.caption for one in (*CATALOGUE, parse_metric("composite"), parse_metric("pooled(bias)"))}
+    assert [name for name, caption in captions.items() if not 2 <= len(caption.split()) <= 6] == []
+
+
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "types": st.lists(st.sampled_from(["rouge1", "rouge2", "rougeL"]), min_size=1, unique=True).map(tuple),
     "stemmer": st.booleans(),
@@ -137,6 +152,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "counting": st.sampled_from(["own", "common"]),
     "against": st.sampled_from(["references", "response"]),
     "of": st.sampled_from(["references", "source"]),
+    "variant": st.sampled_from(["default", "valor"]),
 }
 
 

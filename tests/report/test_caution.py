@@ -19,9 +19,9 @@ from ragauge.types import Identity
 
 MEASURED = (("rules", "9"), ("splitter", "a 1.0"), ("tables", "abc"))
 SETS = [
-    {"name": "ent_a", "rows": 10, "auc": {"value": 0.791, "low": 0.7, "high": 0.9}},
-    {"name": "rag_b", "rows": 10, "auc": {"value": 0.8549}},
-    {"name": "ans_c", "rows": 10, "auc": {"value": 0.951}},
+    {"name": "ent_a", "rows": 10, "balanced_accuracy": {"value": 0.591, "low": 0.5, "high": 0.7}},
+    {"name": "rag_b", "rows": 10, "balanced_accuracy": {"value": 0.7149}},
+    {"name": "ans_c", "rows": 10, "balanced_accuracy": {"value": 0.951}},
     {"name": "tox_d", "note": "not answered: classify:toxic"},
 ]
 
@@ -41,11 +41,9 @@ def run(**judges: Identity) -> RunRecord:
 
 @pytest.mark.usefixtures("card")
 def test_the_figures_are_the_measured_ones() -> None:
-    """The range of the AUC of each kind of set; kinds that were not measured are not mentioned."""
+    """One sentence says on how many of 100 claims the judge agrees with people, on average and by set."""
     words = caution(run(entail=Identity("embedded", MEASURED)))
-    assert "supported from unsupported claims with an AUC of 0.79 to 0.85" in words
-    assert "and right from wrong answers with an AUC of 0.95 (0.5 is chance)" in words
-    assert "toxic" not in words
+    assert "agreed with people on 65 of 100 claims, where guessing gives 50 (2 public sets: 59 to 71)" in words
     assert "ragauge docs embedded-judge" in words
     assert words.count(". ") == 0
 
@@ -54,7 +52,7 @@ def test_the_figures_are_the_measured_ones() -> None:
 def test_a_member_of_a_cascade_has_the_figures() -> None:
     """A member's settings are under its position; the sentence splitter does not matter."""
     settings = (("1", "embedded"), ("1.rules", "9"), ("1.splitter", "b 2.0"), ("1.tables", "abc"), ("2", "openai/x"))
-    assert "AUC of 0.79" in caution(run(entail=Identity("cascade(embedded, openai/x)", settings)))
+    assert "65 of 100 claims" in caution(run(entail=Identity("cascade(embedded, openai/x)", settings)))
 
 
 @pytest.mark.usefixtures("card")
@@ -73,7 +71,7 @@ def test_other_judges_have_no_caution() -> None:
 def test_the_packaged_judge_was_measured() -> None:
     """The packaged figures are those of the packaged judge; if it changes, it has to be measured again."""
     words = caution(run(entail=EmbeddedJudge().identity))
-    assert "AUC of" in words, "measure anew: ragauge judges measure embedded --data FOLDER -o measured.json"
+    assert "of 100 claims" in words, "measure anew: ragauge judges measure embedded --data FOLDER -o measured.json"
 
 
 def test_terminal_and_page_show_the_caution() -> None:

@@ -42,6 +42,7 @@ RUN = {
     "notes": list,
     "slices": dict,
     "about": dict,
+    "captions": dict,
     "columns": list,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}
@@ -73,7 +74,20 @@ class Validator:
     def _estimate(self, estimate: Any) -> None:
         _keys(
             estimate,
-            {"value", "low", "high", "n", "undefined", "failed", "method", "confidence", "better", "over", "scale"},
+            {
+                "value",
+                "low",
+                "high",
+                "n",
+                "undefined",
+                "failed",
+                "method",
+                "confidence",
+                "better",
+                "over",
+                "scale",
+                "counts",
+            },
         )
         assert estimate["n"] + estimate["undefined"] + estimate["failed"] == len(self.samples)
         numbers = [estimate["low"], estimate["value"], estimate["high"]]
@@ -283,7 +297,7 @@ def test_missing_values_are_null(tmp_path: Path) -> None:
     assert document["estimates"]["faithfulness"] == {
         **dict.fromkeys(("value", "low", "high")), "n": 0, "undefined": 1, "failed": 1,
         "method": document["estimates"]["faithfulness"]["method"], "confidence": 0.95,
-        "better": "higher", "over": "samples", "scale": [0.0, 1.0],
+        "better": "higher", "over": "samples", "scale": [0.0, 1.0], "counts": None,
     }  # fmt: skip
 
 

@@ -34,8 +34,8 @@ from ragauge.report.wording import (
 from ragauge.run.aggregation import recovered_record
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, RunRecord, SampleRecord
-from ragauge.statistics.intervals import Clusters
-from ragauge.statistics.paired import detectable, holm, paired_aggregate, paired_mean
+from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.paired import CONFIDENCE, Paired, detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
 
 if TYPE_CHECKING:
@@ -72,8 +72,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """A metric in two runs, over the n samples in which it has a value in both; None where a value is undefined.
 
     difference: b - a with its 95 % interval. p: two-sided, for no difference; p_adjusted: by Holm over all compared
-    metrics. wins, ties, losses: the number of samples on which b is better, equal, worse. detectable: the smallest true
-    difference that n samples would show in 80 of 100 comparisons. These are None for a metric over the data set.
+    metrics. low_adjusted, high_adjusted: the interval that agrees with p_adjusted, which excludes 0 where b is better
+    or worse, and contains it elsewhere. wins, ties, losses: the number of samples on which b is better, equal, worse.
+    detectable: the smallest true difference that n samples would show in 80 of 100 comparisons. These are None for a metric over the data set.
     """
 
     a: float | None
@@ -91,6 +92,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     losses: int | None = None
     detectable: float | None = None
     missing: Missing
+    low_adjusted: float | None = None
+    high_adjusted: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -136,7 +139,7 @@ class Comparison(msgspec.Struct, frozen=True):
     samples: number of samples in both, matched `by` "id" or "query"; only_a, only_b: number of samples in one run only.
     groups: number of groups of samples, None if samples are independent. differences: by metric. changes: the samples
     that changed most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the
-    judges differ.
+    judges differ. judging: how far the judges can be trusted, and how sure they were.
     """
 
     a: ComparedRunInfo
@@ -150,6 +153,7 @@ class Comparison(msgspec.Struct, frozen=True):
     changes: tuple[Change, ...]
     left_out: dict[str, str]
     notes: tuple[str, ...]
+    judging: tuple[str, ...] = ()
 
     def worse(self, metrics: Sequence[str]) -> list[str]:
         """The metrics in which b is significantly worse than a.
@@ -272,7 +276,7 @@ def _table(comparison: Comparison, width: int) -> Table:
 
 
 def _cells(key: str, one: Difference) -> list[str]:
-    interval = "–" if one.low is None else f"[{signed(one.low)}, {signed(one.high)}]"
+    interval = "–" if one.low_adjusted is None else f"[{signed(one.low_adjusted)}, {signed(one.high_adjusted)}]"
     won = f"n {one.n}" if one.wins is None else f"{one.wins}/{one.ties}/{one.losses}"
     return [
         *(f"{key} {arrow(one.better)}", number(one.a), number(one.b), signed(one.difference), interval),
@@ -283,7 +287,7 @@ def _cells(key: str, one: Difference) -> list[str]:
 def _footnotes(comparison: Comparison) -> Iterator[str]:
     """How p-values are adjusted, where the runs lack values, and what was not compared."""
     tested = sum(one.p is not None for one in comparison.differences.values())
-    yield f"p: two-sided, adjusted for {counted(tested, 'test')} (Holm); intervals are of each metric by itself."
+    yield f"p (two-sided) and intervals are adjusted for {counted(tested, 'test')}: 0 is outside where B is better or worse."
     yield "can detect: the smallest true difference that n samples would show in 80 of 100 comparisons."
     undefined, failed = [], []
     for key, one in comparison.differences.items():
@@ -299,6 +303,7 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     if failed:
         yield f"Failed in A and in B: {', '.join(failed)}."
     yield from (f"Not compared: {one}." for one in by_reason(comparison.left_out))
+    yield from comparison.judging
 
 
 def _change_words(change: Change) -> str:
@@ -411,20 +416,30 @@ EQUAL = 1e-9
 Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
 
 
-def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
-    """The difference of one metric, with unadjusted p-values. measure: None for a custom metric."""
-    counts: dict[str, Any] = {}
+def _tested(cells: Cells, groups: Clusters, measure: Measure | None, confidence: float = CONFIDENCE) -> Paired:
+    """The difference of one metric with its interval and unadjusted p-value. measure: None for a custom metric."""
     if isinstance(measure, DatasetMetric):
         sums, others, clusters = _both(cells, groups, tuple)
-        found = paired_aggregate(sums, others, measure.total, scale=measure.scale, clusters=clusters)
+        scale, total = measure.scale, measure.total
+        return paired_aggregate(sums, others, total, scale=scale, clusters=clusters, confidence=confidence)
+    firsts, seconds, clusters = _both(cells, groups, float)
+    # the scale of a custom metric is 0 to 1, or wider if its values are
+    low, high = measure.scale if measure else (min([0.0, *firsts, *seconds]), max([1.0, *firsts, *seconds]))
+    apart = [other - one for one, other in zip(firsts, seconds, strict=True)]
+    return paired_mean(apart, scale=(low - high, high - low), clusters=clusters, confidence=confidence)
+
+
+def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
+    """The difference of one metric, not adjusted for others. measure: None for a custom metric."""
+    found = _tested(cells, groups, measure)
+    counts: dict[str, Any] = {}
+    if isinstance(measure, DatasetMetric):
+        sums, others, _ = _both(cells, groups, tuple)
         n, totals = len(sums), [[fsum(column) for column in zip(*one, strict=True)] for one in (sums, others)]
         values = [measure.total(one) if n else None for one in totals]
     else:
         firsts, seconds, clusters = _both(cells, groups, float)
         n, apart = len(firsts), [other - one for one, other in zip(firsts, seconds, strict=True)]
-        # the scale of a custom metric is 0 to 1, or wider if its values are
-        low, high = measure.scale if measure else (min([0.0, *firsts, *seconds]), max([1.0, *firsts, *seconds]))
-        found = paired_mean(apart, scale=(low - high, high - low), clusters=clusters)
         values = [fsum(one) / n if n else None for one in (firsts, seconds)]
         rises, falls = sum(one > EQUAL for one in apart), sum(-one > EQUAL for one in apart)
         wins, losses = (rises, falls) if better == "higher" else (falls, rises)
@@ -443,6 +458,32 @@ def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better:
         missing=_missing(cells, groups),
         **counts,
     )
+
+
+def _adjusted_intervals(
+    differences: Mapping[str, Difference], tested: Callable[[str, float], Paired]
+) -> dict[str, Difference]:
+    """The differences with intervals that agree with the verdicts: those of the values that Holm's test does not decide
+    have a confidence of 95 % together (Strassburger and Bretz 2008). tested: of a metric, at a confidence.
+    """
+    undecided = sum(not one.verdict for one in differences.values() if one.p is not None)
+    confidence = 1 - LEVEL / max(1, undecided)
+    return {
+        key: _adjusted_interval(one, tested(key, confidence).interval if undecided > 1 else None)
+        for key, one in differences.items()
+    }
+
+
+def _adjusted_interval(one: Difference, wider: Interval | None) -> Difference:
+    """The difference with its adjusted interval: one that excludes 0 if it is significant, and else contains it."""
+    low, high = (wider.low, wider.high) if wider else (one.low, one.high)
+    if low is None or high is None:
+        return one
+    if one.verdict and low <= 0 <= high:
+        low, high = one.low, one.high
+    elif not one.verdict:
+        low, high = min(low, 0.0), max(high, 0.0)
+    return msgspec.structs.replace(one, low_adjusted=low, high_adjusted=high)
 
 
 def _both(cells: Cells, groups: Clusters, kind: type[T]) -> tuple[list[T], list[T], Clusters]:
@@ -541,7 +582,9 @@ def _largest_changes(
             raising = difference.better == "lower"
             words = partial(_decisive_words, key=key, better=difference.better)
             found = _only_in(worse, words(of_worse, raising=raising), words(of_better, raising=raising))
-            found = found or _only_in(better, words(of_better, raising=not raising), words(of_worse, raising=not raising))
+            found = found or _only_in(
+                better, words(of_better, raising=not raising), words(of_worse, raising=not raising)
+            )
             row = sides[0].rows[one]
             yield Change(key, row.id, row.asks, first, second, tuple(found[:MAX_PIECES]))
 
@@ -591,16 +634,21 @@ def compare(
     names = [sides[0].rows[one].group or sides[1].rows[other].group for one, other in pairing.pairs]
     groups: Clusters = names if any(names) else None
     known = _measures(b.record)
+
+    def cells_of(key: str) -> Cells:
+        return [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
+
     found = {}
     for key in kept:
-        cells = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
-        found[key] = _difference(cells, groups, known.get(key), b.estimates[key].better)
-    differences = _adjusted(found)
+        found[key] = _difference(cells_of(key), groups, known.get(key), b.estimates[key].better)
+    differences = _adjusted_intervals(
+        _adjusted(found), lambda key, confidence: _tested(cells_of(key), groups, known.get(key), confidence)
+    )
     notes = list(cautions(a.record, b.record, [known.get(key) for key in kept]))
-    notes += filter(None, dict.fromkeys(caution(run.record, short=True) for run in (a, b)))
+    judging = list(filter(None, dict.fromkeys(caution(run.record) for run in (a, b))))
     for name, run in (("A", a), ("B", b)):
         if (first := chooser(run.record)) and (sure := certainty_words(run.records(), first)):
-            notes.append(f"{name}: {sure}")
+            judging.append(f"{name}: {sure}")
     return Comparison(
         ComparedRunInfo(a.id, a.record.name, a.record.data),
         ComparedRunInfo(b.id, b.record.name, b.record.data),
@@ -614,6 +662,7 @@ def compare(
         tuple(_largest_changes((a, b), sides, pairing.pairs, differences, show)),
         left_out,
         tuple(notes),
+        tuple(judging),
     )
 
 

@@ -39,7 +39,7 @@ def screen() -> Console:
     """Standard output as a console of rich; plain and of a fixed width if it is piped."""
     from ragauge.report.text import printing_console
 
-    return printing_console(width=None if sys.stdout.isatty() else 110)
+    return printing_console(width=None if sys.stdout.isatty() else 120)
 
 
 def show_parts(*parts: RenderableType) -> None:

@@ -262,7 +262,7 @@ async def _write_scores(stream: Stream, watch: Path | None, counts: Counter[bool
 
 #: What the demo measures: few enough to read.
 METRICS = (
-    "faithfulness,hallucination,answer_correctness,answer_relevance,context_precision,context_recall,"
+    "faithfulness,contradicted_claims,answer_correctness,answer_relevance,context_precision,context_recall,"
     "context_relevance,claim_f1,context_utilization,rouge(types=rougeL),bleu,token_f1"
 )
 

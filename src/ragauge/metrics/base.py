@@ -30,10 +30,16 @@ MetricResult = MetricValue | Mapping[str, MetricValue]
 
 @dataclass(frozen=True)
 class _Named:
-    """What all metrics share. label: the key of its scores in a run, where that is not the name."""
+    """What all metrics share.
+
+    Args:
+        label: the key of its scores in a run, where that is not the name.
+        caption: in about four words, what its value is a share of; may be empty.
+    """
 
     name: str
     label: str = field(default="", kw_only=True)
+    caption: str = field(default="", kw_only=True)
 
     @property
     def key(self) -> str:
@@ -304,6 +310,7 @@ def metric(
     scale: Scale | Callable[..., Scale] = (0.0, 1.0),
     parts: Callable[..., Sequence[str]] | Sequence[str] = (),
     over: Over = "samples",
+    caption: str = "",
 ) -> Callable[[Callable[..., MetricResult]], Metric]:
     """Decorate a function from evidence tables to counts, a number, or `Undefined` to make it a metric.
 
@@ -318,6 +325,7 @@ def metric(
             parameters to these.
         parts: the names of its values, for a function that returns a mapping; or a function from parameters to them.
         over: "data" if, by name, it is measured as one value of the counts of the whole data set.
+        caption: in about four words, what its value is a share of: "claims contexts support". Reports show it.
 
     Raises:
         BadParameter: no need is given.
@@ -327,7 +335,7 @@ def metric(
 
     def declare(function: Callable[..., MetricResult]) -> Metric:
         named = parts if callable(parts) else lambda: parts
-        return Metric(name or function.__name__, function, needs, better, scale, named, over=over)
+        return Metric(name or function.__name__, function, needs, better, scale, named, over=over, caption=caption)
 
     return declare
 
@@ -348,6 +356,7 @@ class Composite(_Named):
     better: Better
     scale: Scale
     summary: str = "Weighted mean of named metrics."
+    caption: str = field(default="weighted mean of metrics", kw_only=True)
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The weighted mean; undefined or failed if a part is, which is named."""
@@ -406,6 +415,7 @@ def over_data(metric: Metric) -> DatasetMetric:
         metric.scale,
         metric.summary,
         label=metric.label,
+        caption=metric.caption,
     )
 
 

@@ -40,6 +40,7 @@ def check(  # type: ignore[misc]  # the options are the keywords below
     better: Better = "higher",
     scale: Scale = (0.0, 1.0),
     valid: Callable[..., object] | None = None,
+    caption: str = "",
 ) -> Any:
     """Decorate a function of a `Sample` to make it a metric that asks no judge.
 
@@ -58,9 +59,10 @@ def check(  # type: ignore[misc]  # the options are the keywords below
             these.
         better, scale: whether higher or lower is better, and the lowest and highest value.
         valid: is called with the parameters before anything is measured; a ValueError says what is wrong.
+        caption: in about four words, what its value is a share of: "responses that pass". Reports show it.
     """
     if function is None:
-        return partial(check, name=name, reads=reads, better=better, scale=scale, valid=valid)
+        return partial(check, name=name, reads=reads, better=better, scale=scale, valid=valid, caption=caption)
     key = name or function.__name__
     _, *others = inspect.signature(function).parameters.values()
     made: dict[str, Need[Measured]] = {}
@@ -79,8 +81,10 @@ def check(  # type: ignore[misc]  # the options are the keywords below
         return measured.values[""]
 
     value.__doc__ = function.__doc__
-    return metric(need_of, name=key, better=better, scale=scale)(value)
+    return metric(need_of, name=key, better=better, scale=scale, caption=caption)(value)
 
+
+_passing = partial(check, caption="responses that pass")
 
 Count = Annotated[int, Meta(ge=0, description="a whole number of at least 0")]
 Amount = Annotated[float, Meta(ge=0, description="a number of at least 0")]
@@ -94,7 +98,7 @@ def _response(sample: Sample) -> str:
     return sample.response or ""
 
 
-@check
+@_passing
 def json_valid(sample: Sample) -> CheckResult:
     """1 if the response is one JSON value and nothing else, else 0."""
     try:
@@ -129,7 +133,7 @@ def _validator_of(text: str) -> Any:
     return kind(schema)
 
 
-@check(valid=_validator)
+@_passing(valid=_validator)
 def json_schema(sample: Sample, *, schema: Text) -> CheckResult:
     """1 if the response is JSON that a JSON Schema allows, else 0.
 
@@ -152,14 +156,14 @@ def _pattern(pattern: str) -> None:
         ) from error
 
 
-@check(valid=_pattern)
+@_passing(valid=_pattern)
 def matches(sample: Sample, *, pattern: Text) -> CheckResult:
     """1 if a regular expression of Python matches somewhere in the response, else 0. (?i) ignores case."""
     found = re.search(pattern, _response(sample))
     return bool(found), f"found {found[0]!r}" if found else f"nothing matches {pattern!r}"
 
 
-@check
+@_passing
 def starts_with(sample: Sample, *, text: Text) -> CheckResult:
     """1 if the response starts with a text, white space before it aside, else 0."""
     return _response(sample).lstrip().startswith(text)
@@ -171,7 +175,7 @@ def _contained(sample: Sample, texts: Sequence[str], case: bool) -> list[str]:
     return [text for text in texts if (text if case else text.casefold()) in response]
 
 
-@check
+@_passing
 def contains_all(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
     """1 if the response contains all of the texts, such as contains_all(refund+"30 days"), else 0.
 
@@ -182,14 +186,14 @@ def contains_all(sample: Sample, *, texts: Wordings, case: bool = False) -> Chec
     return not missing, f"missing: {', '.join(missing)}" if missing else "all are there"
 
 
-@check
+@_passing
 def contains_any(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
     """1 if the response contains one of the texts at least, else 0. case: whether upper and lower case differ."""
     found = _contained(sample, texts, case)
     return bool(found), f"found: {', '.join(found)}" if found else "none is there"
 
 
-@check
+@_passing
 def contains_none(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
     """1 if the response contains none of the texts, such as forbidden words, else 0.
 
@@ -199,21 +203,21 @@ def contains_none(sample: Sample, *, texts: Wordings, case: bool = False) -> Che
     return not found, f"found: {', '.join(found)}" if found else "none is there"
 
 
-@check
+@_passing
 def min_words(sample: Sample, *, n: Count) -> CheckResult:
     """1 if the response has n words at least, separated by white space, else 0."""
     words = len(_response(sample).split())
     return words >= n, f"{words} words"
 
 
-@check
+@_passing
 def max_words(sample: Sample, *, n: Count) -> CheckResult:
     """1 if the response has n words at most, separated by white space, else 0."""
     words = len(_response(sample).split())
     return words <= n, f"{words} words"
 
 
-@check
+@_passing
 def max_characters(sample: Sample, *, n: Count) -> CheckResult:
     """1 if the response has n characters at most, else 0."""
     return len(_response(sample)) <= n, f"{len(_response(sample))} characters"
@@ -224,7 +228,7 @@ def _known_language(code: str) -> None:
         raise ValueError(f"{code!r} is no language that can be recognised; give a code such as de, en, es or fr")
 
 
-@check(valid=_known_language)
+@_passing(valid=_known_language)
 def language(sample: Sample, *, code: Text) -> CheckResult:
     """1 if the response is in a language, such as language(en), else 0; undefined without letters.
 
@@ -247,14 +251,14 @@ def _number(sample: Sample, column: str) -> float:
         raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; give a number") from None
 
 
-@check(reads=_column)
+@_passing(reads=_column)
 def latency_below(sample: Sample, *, seconds: Amount, column: Text = "latency") -> CheckResult:
     """1 if the sample took less than some seconds by the column "latency", or another that is named, else 0."""
     number = _number(sample, column)
     return number < seconds, f"{number:g} seconds"
 
 
-@check(reads=_column)
+@_passing(reads=_column)
 def cost_below(sample: Sample, *, dollars: Amount, column: Text = "cost") -> CheckResult:
     """1 if the sample cost less than some dollars by the column "cost", or another that is named, else 0."""
     number = _number(sample, column)
@@ -270,7 +274,7 @@ Beta = Annotated[float, Meta(gt=0, le=100)]
 Weights = Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], Meta(min_length=1)]
 
 
-@metric(response_and_references, parts=lambda types: types)
+@metric(response_and_references, parts=lambda types: types, caption="word sequences shared")
 def rouge(
     texts: Texts,
     *,
@@ -293,7 +297,7 @@ def _texts_for_bleu(weights: tuple[float, ...]) -> Need[Texts]:
     return response_and_references
 
 
-@metric(_texts_for_bleu)
+@metric(_texts_for_bleu, caption="word sequences shared")
 def bleu(
     texts: Texts,
     *,
@@ -308,25 +312,25 @@ def bleu(
     return overlap.bleu(texts.response, texts.references, weights, tokenizer, smoothing)
 
 
-@metric(response_and_references)
+@metric(response_and_references, caption="character sequences shared")
 def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: Count = 0) -> float:
     """Character n-gram F-score (Popović, 2015) in 0..1, equal to sacreBLEU; words=2 gives chrF++."""
     return overlap.chrf(texts.response, texts.references, order, beta, words)
 
 
-@metric(response_and_references)
+@metric(response_and_references, caption="responses equal to one")
 def exact_match(texts: Texts) -> float:
     """1 if the response equals a reference after SQuAD normalisation (Rajpurkar et al., 2016), else 0."""
     return float(overlap.exact_match(texts.response, texts.references))
 
 
-@metric(response_and_references)
+@metric(response_and_references, caption="words in a reference")
 def token_f1(texts: Texts) -> float:
     """F1 of the words shared with a reference after SQuAD normalisation; the best over the references."""
     return overlap.token_f1(texts.response, texts.references)
 
 
-@metric(similarity_to_references, scale=(-1.0, 1.0))
+@metric(similarity_to_references, scale=(-1.0, 1.0), caption="embeddings, cosine")
 def similarity(measured: Measured) -> float:
     """Cosine of the sentence embeddings of the response and a reference; the best over the references.
 
@@ -335,7 +339,12 @@ def similarity(measured: Measured) -> float:
     return measured.values[""]
 
 
-@metric(bertscore_to_references, scale=(-1.0, 1.0), parts=("precision", "recall", "f1"))
+@metric(
+    bertscore_to_references,
+    scale=(-1.0, 1.0),
+    parts=("precision", "recall", "f1"),
+    caption="token embeddings, cosine",
+)
 def bertscore(measured: Measured) -> Mapping[str, float]:
     """BERTScore (Zhang et al., 2020) of English texts, rescaled by its baseline; the best F1 over the references.
 

@@ -23,9 +23,11 @@ from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
 from ragauge.types import Label
 
 NO_CLAIMS = "the response makes no claim"
+NO_CONTEXTS = "there are no contexts"
+TWO_WAY = "a verdict does not distinguish contradicted contexts from neutral ones"
 
 
-@metric(entailment.response_in_contexts)
+@metric(entailment.response_in_contexts, caption="claims contexts support")
 def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
 
@@ -36,7 +38,11 @@ def faithfulness(support: Support) -> Share | Undefined:
     return share(support.entailed, NO_CLAIMS)
 
 
-@metric(entailment.response_in_contexts().also_asking("entail:contradiction"), better="lower")
+@metric(
+    entailment.response_in_contexts().also_asking("entail:contradiction"),
+    better="lower",
+    caption="contexts contradicted",
+)
 def hallucination(support: Support) -> Share | Undefined | Failed:
     """Share of the contexts that some claim of the response contradicts.
 
@@ -44,12 +50,27 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
     """
     rows = support.table
     if any(Label.NOT_ENTAILED in row for row in rows):
-        return Failed("a verdict does not distinguish contradicted contexts from neutral ones")
+        return Failed(TWO_WAY)
     contradicted = [any(row[i] is Label.CONTRADICTED for row in rows) for i in range(len(support.chunks))]
-    return share(contradicted, "there are no contexts")
+    return share(contradicted, NO_CONTEXTS)
 
 
-@metric(entailment.response_in_contexts(), contexts_to_query)
+@metric(
+    entailment.response_in_contexts().also_asking("entail:contradiction"),
+    better="lower",
+    caption="claims contexts contradict",
+)
+def contradicted_claims(support: Support) -> Share | Undefined | Failed:
+    """Share of the response's claims that a context contradicts, even if another supports them."""
+    rows = support.table
+    if any(Label.NOT_ENTAILED in row for row in rows):
+        return Failed(TWO_WAY)
+    if not support.chunks:
+        return Undefined(NO_CONTEXTS)
+    return share((Label.CONTRADICTED in row for row in rows), NO_CLAIMS)
+
+
+@metric(entailment.response_in_contexts(), contexts_to_query, caption="relevant contexts used")
 def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     """Share of the relevant contexts that entail at least one claim of the response.
 
@@ -63,7 +84,7 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
 CorrectnessVariant = Literal["default", "valor"]
 
 
-@metric(entailment.response_in_references, entailment.references_in_response)
+@metric(entailment.response_in_references, entailment.references_in_response, caption="statements in a reference")
 def answer_correctness(
     in_references: Supports, in_response: Supports, *, variant: CorrectnessVariant = "default"
 ) -> F1Counts:
@@ -90,7 +111,7 @@ def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
     return [entailed for entailed, known in zip(table.entailed, in_query.entailed, strict=True) if not known]
 
 
-@metric(entailment.claims_in_response, entailment.claims_in_query)
+@metric(entailment.claims_in_response, entailment.claims_in_query, caption="reference claims given")
 def claim_recall(
     in_response: Supports, in_query: Supports, *, of: entailment.ClaimsOf = "references"
 ) -> Share | Undefined:
@@ -104,7 +125,9 @@ def claim_recall(
     return best_share(each, f"{subject} a claim beyond the query")
 
 
-@metric(entailment.response_claims_in_references, entailment.response_claims_in_query)
+@metric(
+    entailment.response_claims_in_references, entailment.response_claims_in_query, caption="claims a reference supports"
+)
 def claim_precision(in_references: Supports, in_query: Support) -> Share | Undefined:
     """Share of the response's claims that the reference entails; the best over the references.
 
@@ -119,6 +142,7 @@ def claim_precision(in_references: Supports, in_query: Support) -> Share | Undef
     entailment.reference_claims_in_query,
     entailment.response_claims_in_references,
     entailment.response_claims_in_query,
+    caption="claims in a reference",
 )
 def claim_f1(
     in_response: Supports,
@@ -202,7 +226,7 @@ def _of_opinions(checks: Checks) -> Incidence:
     return Incidence(sum(checks.passed), len(checks.passed))
 
 
-@metric(opinions_with("biased"), better="lower")
+@metric(opinions_with("biased"), better="lower", caption="opinions that are biased")
 def bias(biased: Checks) -> Incidence:
     """Share of the response's opinions that are biased: by gender, politics, race or ethnicity, or geography.
 
@@ -212,7 +236,7 @@ def bias(biased: Checks) -> Incidence:
     return _of_opinions(biased)
 
 
-@metric(opinions_with("toxic"), better="lower")
+@metric(opinions_with("toxic"), better="lower", caption="opinions that are toxic")
 def toxicity(toxic: Checks) -> Incidence:
     """Share of the response's opinions that are toxic: attacks, mockery, hate, dismissal, threats.
 
@@ -225,7 +249,7 @@ def toxicity(toxic: Checks) -> Incidence:
 QAMPARI_CAP = 5
 
 
-@metric(claims_entailed)
+@metric(claims_entailed, caption="gold claims entailed")
 def claim_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which the response entails some wording.
 
@@ -236,7 +260,7 @@ def claim_match(matched: MatchedGold) -> Share:
     return Share(sum(matched.claims), len(matched.claims))
 
 
-@metric(claims_present)
+@metric(claims_present, caption="gold claims found as text")
 def string_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which some wording occurs in the response, both SQuAD-normalised.
 
@@ -256,7 +280,7 @@ class ListScore(NamedTuple):
     f1_top5: float
 
 
-@metric(claims_listed, parts=ListScore._fields)
+@metric(claims_listed, parts=ListScore._fields, caption="gold items in the list")
 def list_match(matched: MatchedGold) -> Mapping[str, float]:
     """Precision, recall and F1 of the items of a list against the gold claims; for top5, five found are all.
 
@@ -285,7 +309,7 @@ NO_SENTENCE = "the response has no sentence that needs a citation"
 NO_CITATION = "the response cites nothing"
 
 
-@metric(citations)
+@metric(citations, caption="sentences citations support")
 def citation_recall(citing: CitationSupport) -> Share | Undefined:
     """Share of the response's sentences that the documents they cite together support (ALCE).
 
@@ -298,7 +322,7 @@ def citation_recall(citing: CitationSupport) -> Share | Undefined:
     return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)
 
 
-@metric(citations)
+@metric(citations, caption="citations that are needed")
 def citation_precision(citing: CitationSupport, *, variant: Variant = "default") -> Share | Incidence | Undefined:
     """Share of the citations that are needed: their sentence is supported, by them alone or not without them.
 
@@ -313,7 +337,7 @@ def citation_precision(citing: CitationSupport, *, variant: Variant = "default")
     return Share(sum(precise), len(precise))
 
 
-@metric(citations)
+@metric(citations, caption="citations, both ways")
 def citation_f1(citing: CitationSupport) -> PrecisionRecall | Undefined:
     """Harmonic mean of citation precision and citation recall; 0 where nothing is supported."""
     if not citing.sentences:

@@ -49,8 +49,8 @@ def _named(names: str) -> tuple[Metric, ...]:
 
 #: Measured by default, where the data has the fields they read.
 METRICS = _named("""
-    faithfulness hallucination answer_correctness answer_relevance context_precision context_recall
-    context_relevance context_coverage claim_recall claim_precision claim_f1 claim_recall@contexts
+    faithfulness contradicted_claims hallucination answer_correctness answer_relevance context_precision
+    context_recall context_relevance context_coverage claim_recall claim_precision claim_f1 claim_recall@contexts
     context_precision@claims context_utilization noise_sensitivity self_knowledge claim_hallucination
     relevance_rubric chunk_utility summary_coherence bias toxicity rouge bleu chrf exact_match token_f1
 """)

@@ -30,7 +30,7 @@ def _usefulness(against: Literal["references", "response"] = "references") -> Ne
     return checks.contexts_to_references if against == "references" else checks.contexts_to_response
 
 
-@metric(_usefulness)
+@metric(_usefulness, caption="useful contexts first")
 def context_precision(useful: CheckSets) -> float | Undefined:
     """Mean of precision@k over the ranks k of useful contexts; 0 where none is useful.
 
@@ -48,7 +48,7 @@ def average_precision(useful: Sequence[bool]) -> float:
     return sum(precisions) / len(precisions) if precisions else 0.0
 
 
-@metric(entailment.references_in_contexts)
+@metric(entailment.references_in_contexts, caption="reference statements found")
 def context_recall(support: Supports) -> Share | Undefined:
     """Share of the reference's statements attributable to the contexts; the best over the references.
 
@@ -57,7 +57,7 @@ def context_recall(support: Supports) -> Share | Undefined:
     return best_share([table.entailed for table in support.tables], "no reference makes a statement")
 
 
-@metric(checks.contexts_to_query)
+@metric(checks.contexts_to_query, caption="contexts on the query")
 def context_relevance(relevant: Checks) -> Share | Undefined:
     """Share of the contexts of which some part is relevant to the query.
 
@@ -66,7 +66,7 @@ def context_relevance(relevant: Checks) -> Share | Undefined:
     return share(relevant.passed, NO_CONTEXTS)
 
 
-@metric(entailment.reference_claims_in_contexts, name="claim_recall@contexts")
+@metric(entailment.reference_claims_in_contexts, name="claim_recall@contexts", caption="reference claims retrieved")
 def claim_recall_at_contexts(support: Supports) -> Share | Undefined:
     """Share of the reference's claims that the contexts entail; the best over the references.
 
@@ -75,7 +75,9 @@ def claim_recall_at_contexts(support: Supports) -> Share | Undefined:
     return best_share([table.entailed for table in support.tables], "no reference makes a claim")
 
 
-@metric(entailment.reference_claims_in_contexts, name="context_precision@claims")
+@metric(
+    entailment.reference_claims_in_contexts, name="context_precision@claims", caption="contexts of reference claims"
+)
 def context_precision_at_claims(support: Supports) -> Share | Undefined:
     """Share of the contexts that entail at least one claim of a reference.
 
@@ -90,7 +92,7 @@ def entailing(support: Supports) -> list[bool]:
     return [any(row[i] is Label.ENTAILED for row in rows) for i in range(len(support.tables[0].chunks))]
 
 
-@metric(checks.statements_to_query)
+@metric(checks.statements_to_query, caption="statements on the query")
 def answer_relevance(relevant: Checks) -> Share | Undefined:
     """Share of the response's statements that are relevant to the query. As in DeepEval and Valor."""
     return share(relevant.passed, "the response makes no statement")
@@ -104,7 +106,11 @@ def _grounded_and_correct(grounding: Support, in_references: Supports) -> Iterat
     return zip(grounding.entailed, _correct(in_references), strict=True)
 
 
-@metric(entailment.reference_claims_in_contexts, entailment.reference_claims_in_response)
+@metric(
+    entailment.reference_claims_in_contexts,
+    entailment.reference_claims_in_response,
+    caption="retrieved claims used",
+)
 def context_utilization(in_contexts: Supports, in_response: Supports) -> Share | Undefined:
     """Share of the reference's claims in the contexts that the response entails too; the best over the references."""
     each = [
@@ -120,6 +126,7 @@ def context_utilization(in_contexts: Supports, in_response: Supports) -> Share |
     entailment.reference_claims_in_contexts,
     better="lower",
     parts=("relevant", "irrelevant"),
+    caption="claims wrong, from contexts",
 )
 def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supports) -> Mapping[str, MetricValue]:
     """Share of the response's claims that are incorrect and come from a relevant, or only from an irrelevant, context.
@@ -136,14 +143,24 @@ def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supp
     return {part: Share(n, total) if total else Undefined(NO_CLAIMS) for part, n in wrong.items()}
 
 
-@metric(entailment.response_in_contexts(), entailment.response_claims_in_references, better="lower")
+@metric(
+    entailment.response_in_contexts(),
+    entailment.response_claims_in_references,
+    better="lower",
+    caption="claims right, unsupported",
+)
 def self_knowledge(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are correct without support in the contexts."""
     each = _grounded_and_correct(grounding, correctness)
     return share((correct and not grounded for grounded, correct in each), NO_CLAIMS)
 
 
-@metric(entailment.response_in_contexts(), entailment.response_claims_in_references, better="lower")
+@metric(
+    entailment.response_in_contexts(),
+    entailment.response_claims_in_references,
+    better="lower",
+    caption="claims wrong, unsupported",
+)
 def claim_hallucination(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are neither correct nor supported by the contexts."""
     each = _grounded_and_correct(grounding, correctness)
@@ -158,39 +175,39 @@ def _found(ranks: Ranks, k: int) -> int:
     return sum(grade > 0 for grade in _first(ranks, k))
 
 
-@metric(checks.retrieval_ranks)
+@metric(checks.retrieval_ranks, caption="retrieved contexts relevant")
 def retrieval_precision(ranks: Ranks, *, k: Count = 0) -> Share | Undefined:
     """Share of the first k retrieved contexts that are relevant by id or text; with k, missing ranks count as wrong."""
     total = k or len(ranks.grades)
     return Share(_found(ranks, k), total) if total else Undefined(NO_CONTEXTS)
 
 
-@metric(checks.retrieval_ranks)
+@metric(checks.retrieval_ranks, caption="relevant contexts retrieved")
 def retrieval_recall(ranks: Ranks, *, k: Count = 0) -> Share:
     """Share of the relevant contexts, known by id or text, among the first k retrieved ones."""
     return Share(_found(ranks, k), len(ranks.ideal))
 
 
-@metric(checks.retrieval_ranks)
+@metric(checks.retrieval_ranks, caption="queries with a hit")
 def hit_rate(ranks: Ranks, *, k: Count = 0) -> Share:
     """1 if some relevant context, known by id or text, is among the first k retrieved ones, else 0."""
     return Share(_found(ranks, k) > 0, 1)
 
 
-@metric(checks.retrieval_ranks)
+@metric(checks.retrieval_ranks, caption="rank of the first relevant")
 def mrr(ranks: Ranks, *, k: Count = 0) -> float:
     """Mean reciprocal rank: 1 / rank of the first relevant context, known by id or text; 0 without one."""
     return next((1 / rank for rank, grade in enumerate(_first(ranks, k), 1) if grade > 0), 0.0)
 
 
-@metric(checks.retrieval_ranks, name="map")
+@metric(checks.retrieval_ranks, name="map", caption="ranks of the relevant")
 def mean_average_precision(ranks: Ranks, *, k: Count = 0) -> float:
     """Mean average precision: precision at the rank of each relevant context, known by id or text, 0 if not found."""
     found = [grade > 0 for grade in _first(ranks, k)]
     return average_precision(found) * sum(found) / len(ranks.ideal)
 
 
-@metric(checks.retrieval_ranks)
+@metric(checks.retrieval_ranks, caption="grades and ranks of contexts")
 def ndcg(ranks: Ranks, *, k: Count = 0) -> float:
     """Normalised discounted cumulative gain of contexts known by id or text (Järvelin & Kekäläinen, 2002).
 

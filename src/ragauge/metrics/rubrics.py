@@ -19,20 +19,20 @@ _RELEVANCE = (TOPICAL_MATCH, COMPLETENESS, CONCISENESS)
 _PARTS = (*(rubric.name for rubric in _RELEVANCE), "overall")
 
 
-@metric(*map(grade_of, _RELEVANCE), parts=_PARTS)
+@metric(*map(grade_of, _RELEVANCE), parts=_PARTS, caption="grade of the response")
 def relevance_rubric(topical: Grades, complete: Grades, concise: Grades) -> Mapping[str, float]:
     """Topical match, completeness and conciseness, each 0-1, and their mean as `overall`. As in RAG Evals."""
     grades = [grades.values[0] for grades in (topical, complete, concise)]
     return dict(zip(_PARTS, [*grades, fmean(grades)], strict=True))
 
 
-@metric(grade_of(CHUNK_UTILITY))
+@metric(grade_of(CHUNK_UTILITY), caption="grade of the contexts")
 def chunk_utility(useful: Grades) -> float | Undefined:
     """Mean usefulness (0-1) of the contexts for answering the query. As in the RAG Evals documentation."""
     return _mean_grade(useful)
 
 
-@metric(grade_of(COHERENCE), scale=(1.0, 5.0))
+@metric(grade_of(COHERENCE), scale=(1.0, 5.0), caption="grade from 1 to 5")
 def summary_coherence(grade: Grades) -> float:
     """How well a summary covers and orders the key points of its source: a whole number from 1 to 5.
 
@@ -104,7 +104,7 @@ def _by_rubric(
     return grade_of(Rubric(name or "criterion", reads, low, high, "\n".join(parts), whole))
 
 
-@metric(_by_rubric, scale=_ends, better=lambda better: better)
+@metric(_by_rubric, scale=_ends, better=lambda better: better, caption="grade by your own criterion")
 def criterion(grades: Grades) -> float | Undefined:
     """The grade of the response by a criterion in your own words, such as criterion("It is polite",1-5).
 

@@ -84,7 +84,7 @@ def confusion(check: RefusalCheck, gold: GoldInContexts) -> tuple[float, float, 
     return answerable and not refused, not (answerable or refused), answerable and refused, refused and not answerable
 
 
-@metric(refusals, better="lower")
+@metric(refusals, better="lower", caption="responses that refuse")
 def refusal(check: RefusalCheck) -> Share:
     """Whether the response is a refusal; over the data, the share of refusals. An empty response is none.
 
@@ -96,13 +96,13 @@ def refusal(check: RefusalCheck) -> Share:
     return Share(check.refused, 1)
 
 
-@metric(refusals)
+@metric(refusals, caption="responses that answer")
 def answered_ratio(check: RefusalCheck) -> Share:
     """Whether the response is an answer, not a refusal; over the data, the share of answers."""
     return Share(not check.refused, 1)
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="unanswerable ones refused")
 def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold no answer that were refused.
 
@@ -112,43 +112,43 @@ def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefine
     return Undefined(ANSWERABLE) if gold.answerable else Share(check.refused, 1)
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="refusals that are right")
 def reject_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the refusals whose documents hold no answer."""
     return Share(not gold.answerable, 1) if check.refused else Undefined("the response is an answer")
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="refusals that are right")
 def reject_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
     """Harmonic mean of reject_recall and reject_precision."""
     return RefusalConfusion(*confusion(check, gold)).refusing
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="answerable ones answered")
 def answerable_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold an answer that were answered."""
     return Share(not check.refused, 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="answers that are right")
 def answerable_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the answers whose documents hold an answer."""
     return Undefined(REFUSED) if check.refused else Share(gold.answerable, 1)
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="answers, both ways")
 def answerable_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
     """Harmonic mean of answerable_recall and answerable_precision."""
     return RefusalConfusion(*confusion(check, gold)).answering
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="refused or answered rightly")
 def macro_avg(check: RefusalCheck, gold: GoldInContexts) -> MeanRecall:
     """Mean of reject_recall and answerable_recall."""
     return MeanRecall(*confusion(check, gold))
 
 
-@metric(refusals, answerability, over="data")
+@metric(refusals, answerability, over="data", caption="refused or answered rightly")
 def macro_f1(check: RefusalCheck, gold: GoldInContexts) -> MeanF1:
     """Mean of reject_f1 and answerable_f1; at most 0.5 where every sample is answerable, or none is."""
     return MeanF1(*confusion(check, gold))
@@ -181,7 +181,7 @@ def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -
     return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))
 
 
-@metric(refusals, claims_in_response, over="data")
+@metric(refusals, claims_in_response, over="data", caption="gold claims in the answers")
 def answered_correctness(
     check: RefusalCheck, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -192,7 +192,7 @@ def answered_correctness(
     return Undefined(REFUSED) if check.refused else Share(match_score(matched, correctness), 1)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, over="data")
+@metric(refusals, claims_in_documents, claims_in_response, over="data", caption="available claims in answers")
 def calibrated_answered(
     check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -203,7 +203,7 @@ def calibrated_answered(
     return Undefined(REFUSED) if check.refused else Share(_calibrated(check, gold, matched, correctness), 1)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, over="data")
+@metric(refusals, claims_in_documents, claims_in_response, over="data", caption="available claims given")
 def calibrated_answerable(
     check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -214,7 +214,7 @@ def calibrated_answerable(
     return Share(_calibrated(check, gold, matched, correctness), 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, over="data")
+@metric(refusals, claims_in_documents, claims_in_response, over="data", caption="available claims, both ways")
 def calibrated_f1(
     check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> F1Counts:
@@ -223,7 +223,14 @@ def calibrated_f1(
     return F1Counts(score, (not check.refused) - score, gold.answerable - score)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, better="lower", over="data")
+@metric(
+    refusals,
+    claims_in_documents,
+    claims_in_response,
+    better="lower",
+    over="data",
+    caption="claims without a document",
+)
 def parametric(
     check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -255,7 +262,7 @@ class MeanCitations(Counts, frozen=True):
         return claims.harmonic(self.recall / self.samples, self.precision / self.samples)
 
 
-@metric(citations, over="data")
+@metric(citations, over="data", caption="citations, with refusals")
 def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
     """Harmonic mean of mean citation recall and mean citation precision, refusals with sentences included.
 
@@ -264,19 +271,19 @@ def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
     return MeanCitations(*_citation_means(citing)) if citing.sentences else Undefined(claims.NO_SENTENCE)
 
 
-@metric(refusals, citations, over="data")
+@metric(refusals, citations, over="data", caption="sentences of answers")
 def answered_citation_recall(check: RefusalCheck, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_recall of the answers, refusals excluded."""
     return _excluded(check, citing) or Share(_citation_means(citing)[1], 1)
 
 
-@metric(refusals, citations, over="data")
+@metric(refusals, citations, over="data", caption="citations of answers")
 def answered_citation_precision(check: RefusalCheck, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_precision of the answers, refusals excluded; 0 for an answer without citations."""
     return _excluded(check, citing) or Share(_citation_means(citing)[2], 1)
 
 
-@metric(refusals, citations, over="data")
+@metric(refusals, citations, over="data", caption="citations of the answers")
 def answered_citation_f1(check: RefusalCheck, citing: CitationSupport) -> MeanCitations | Undefined:
     """Harmonic mean of answered_citation_recall and answered_citation_precision."""
     return _excluded(check, citing) or MeanCitations(*_citation_means(citing))
@@ -318,7 +325,14 @@ class Trust(RefusalConfusion, frozen=True):
         return (correctness + (MeanF1(*cells).value or 0.0) + citation) / 3
 
 
-@metric(refusals, claims_in_documents, claims_in_response, citations, over="data")
+@metric(
+    refusals,
+    claims_in_documents,
+    claims_in_response,
+    citations,
+    over="data",
+    caption="refusals, claims, citations",
+)
 def trust_score(
     check: RefusalCheck,
     gold: GoldInContexts,

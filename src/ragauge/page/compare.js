@@ -20,11 +20,12 @@ export function comparison(found, link) {
     missingValues(found),
     changes(found, link),
     leftOut(found),
+    ...(found.judging ?? []).map((note) => element("p", { class: "quiet" }, note)),
   ];
 }
 
 const LEGEND =
-  "p: two-sided, adjusted for all tests (Holm). +/=/−: samples on which B is better, equal, worse. Can detect: the smallest " +
+  "p (two-sided) and intervals are adjusted for all tests: 0 is outside where B is better or worse. +/=/−: samples on which B is better, equal, worse. Can detect: the smallest " +
   "true difference that this many samples would show in 80 of 100 comparisons.";
 
 function runLink({ id, name, data }, link) {
@@ -56,7 +57,7 @@ function differences(found) {
 
 function differenceRow(metric, one) {
   const shade = { better: "good", worse: "bad" }[one.verdict] ?? "";
-  const range = one.low === null ? "–" : `[${signed(one.low)}, ${signed(one.high)}]`;
+  const range = one.low_adjusted === null ? "–" : `[${signed(one.low_adjusted)}, ${signed(one.high_adjusted)}]`;
   const wins = one.wins === null ? "–" : `${one.wins}/${one.ties}/${one.losses}`;
   const p = pValue(one.p_adjusted);
   const figures = [number(one.a), number(one.b), signed(one.difference), range, p, String(one.n), wins];

@@ -35,9 +35,7 @@ export async function overview(data, thresholds) {
   return [
     element("h1", { tabindex: -1 }, data.name),
     element("p", { class: "quiet" }, words.headline),
-    words.caution
-      ? element("p", { class: "caution" }, element("strong", {}, "How far to trust this: "), words.caution)
-      : null,
+    words.claims ? element("p", { class: "strong" }, words.claims) : null,
     element(
       "div",
       { class: "overview" },
@@ -46,6 +44,7 @@ export async function overview(data, thresholds) {
     ),
     failurePatterns(data, thresholds),
     data.labels?.summary() ?? null,
+    words.caution ? element("section", {}, element("h2", {}, "How far to trust this"), element("p", {}, words.caution)) : null,
     element("section", {}, element("h2", {}, "The run"), facts(data), notes(words.footnotes)),
   ];
 }
@@ -75,9 +74,10 @@ function answer(data, record, metric) {
   return [response, claim, ...quotes];
 }
 
-/** What a metric is, in one line; runs of earlier versions do not say. */
+/** What a metric is, in about four words or else in one line; runs of earlier versions do not say. */
 function about(data, metric) {
-  const words = data.head.run.about?.[metric];
+  const { captions, about: lines } = data.head.run;
+  const words = captions?.[metric] ?? lines?.[metric];
   return words ? element("p", { class: "quiet about-metric" }, words) : null;
 }
 

@@ -22,7 +22,7 @@ import msgspec
 
 from ragauge.report.explain import certainty, chooser, deciding, headline_metrics
 from ragauge.report.sections import Section, cell_text
-from ragauge.report.wording import caution, footnotes, headline, shortened, usage_words
+from ragauge.report.wording import caution, claims_line, footnotes, headline, shortened, usage_words
 from ragauge.scores import Better, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label, Sample
 
@@ -267,6 +267,7 @@ def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any
     """The document without samples, with the run in words, and the constants of the other parts."""
     spent = usage_words(run.spent) if run.spent.calls else ""
     words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
+    words["claims"] = claims_line(run)
     added = {"sections": [_page_section(section) for section in sections]} if sections else {}
     constants = {"block": BLOCK, "bits": BITS}
     shown = {"words": words, "chooser": chooser(run), "headline": headline_metrics(run)}

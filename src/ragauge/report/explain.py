@@ -111,7 +111,7 @@ def is_share(score: Score | ScoreRecord) -> bool:
 
 #: The metrics that are shown first; the first of these that was measured chooses the worst samples.
 HEADLINE = (
-    *("faithfulness", "answer_correctness", "answer_relevance", "context_recall", "hallucination"),
+    *("faithfulness", "contradicted_claims", "answer_correctness", "answer_relevance", "context_recall"),
     *("context_precision", "trust_score", "summary_coherence", "claim_f1", "rouge.rougeL", "token_f1", "exact_match"),
 )
 

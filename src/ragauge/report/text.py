@@ -25,6 +25,7 @@ from ragauge.report.wording import (
     arrow,
     caution,
     chunk_words,
+    claims_line,
     counted,
     flat,
     footnotes,
@@ -93,9 +94,9 @@ def run_view(
     notes = [
         *footnotes(run, None if shown is None else {*shown, *HEADLINE[:HEADLINES]}),
         *([others] if more else []),
-        *filter(None, [caution(run, short=shown is not None)]),
+        *filter(None, [caution(run)]),
     ]
-    return [headline(run), table, *added, *notes]
+    return [headline(run), *filter(None, [claims_line(run)]), table, *added, *notes]
 
 
 def worst_view(records: Sequence[SampleRecord], key: str, better: Better, about: str) -> Iterator[RenderableType]:
@@ -154,6 +155,8 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
     """The estimates of one run, or of several side by side under their names, each with its n."""
     columns = ["metric", *(column for name in runs for column in (name, "95 % interval", "n"))]
     columns += ["undefined", "failed"] if len(runs) == 1 else []
+    columns += ["what it counts"]
+    captions = {key: words for run in runs.values() for key, words in run.captions.items()}
     rows = []
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
         found = [run.estimates.get(key) for run in runs.values()]
@@ -161,9 +164,18 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
         cells = [f"{key} {arrow(one.better)}"]
         for estimate in found:
             cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
-        rows.append([*cells, str(one.undefined or ""), str(one.failed or "")][: len(columns)])
-    table = rich_table(columns, rows, left=("metric", "95 % interval"), whole=[name for name in columns if name != "n"])
-    styles = {"metric": "", "95 % interval": "dim", "n": "", "undefined": "dim", "failed": "red"}
+        cells += [str(one.undefined or ""), str(one.failed or "")] if len(runs) == 1 else []
+        rows.append([*cells, captions.get(key, "")])
+    left = ("metric", "95 % interval", "what it counts")
+    table = rich_table(columns, rows, left, whole=[name for name in columns if name not in ("n", "what it counts")])
+    styles = {
+        "metric": "",
+        "95 % interval": "dim",
+        "n": "",
+        "undefined": "dim",
+        "failed": "red",
+        "what it counts": "dim",
+    }
     for column in table.columns:
         column.style = styles.get(str(column.header), "bold")
     return table
@@ -222,17 +234,15 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     yield ""
     yield plain(f"{headline(run)}, ragauge {run.version}, started {run.started}.")
     yield ""
+    if claims := claims_line(run):
+        yield from (plain(claims), "")
     for gate in run.gates:
         failure = gate.failure(run)
         yield f"- ❌ **{plain(failure)}**" if failure else f"- ✅ {plain(str(gate))}"
     if run.gates:
         yield ""
-    head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed")
-    rows = (
-        (key, arrow(one.better), number(one.value), interval(one), str(one.n), str(one.undefined), str(one.failed))
-        for key, one in run.estimates.items()
-    )
-    yield from markdown_table(head, rows)
+    head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed", "what it counts")
+    yield from markdown_table(head, (_estimate_cells(run, key) for key in run.estimates))
     yield ""
     yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in (*footnotes(run), caution(run)) if note)
     for section in sections:
@@ -244,6 +254,12 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
             yield from markdown_table(section.columns, section.shown_rows())
         if section.note:
             yield from ("", section.note)
+
+
+def _estimate_cells(run: RunRecord, key: str) -> list[str]:
+    one = run.estimates[key]
+    counts = map(str, (one.n, one.undefined, one.failed))
+    return [key, arrow(one.better), number(one.value), interval(one), *counts, run.captions.get(key, "")]
 
 
 def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
+from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -207,6 +208,17 @@ def headline(run: RunRecord) -> str:
     return f"{measured}, {counted(run.asked + run.reused, 'judgment')}{known}, {run.seconds:.1f} s"
 
 
+def claims_line(run: RunRecord) -> str:
+    """How many claims the contexts support and contradict, in one sentence; empty where both were not measured."""
+    supported, contradicted = (run.estimates.get(key) for key in ("faithfulness", "contradicted_claims"))
+    if not (supported and contradicted and supported.counts and contradicted.counts):
+        return ""
+    entailed, claims = map(int, supported.counts)
+    against = int(contradicted.counts[0])
+    of = f"{counted(claims, 'claim')} in {counted(supported.n, 'answer')}"
+    return f"{of}: {entailed} supported by the contexts, {against} contradicted, {claims - entailed - against} neither."
+
+
 #: The measurement of the packaged judge, written by `ragauge judges measure embedded -o FILE.json`.
 CARD = files("ragauge") / "judges" / "embedded" / "data" / "measured.json"
 
@@ -219,17 +231,12 @@ _UNMEASURED = (
     "is installed, and `ragauge docs embedded-judge` describes where it fails."
 )
 
-#: What a judge has to distinguish, and the prefixes of the labelled sets that measure it.
-_RANKED = {
-    "supported from unsupported claims": ("ent", "cit", "rag"),
-    "right from wrong answers": ("ans",),
-    "relevant from other passages": ("rel",),
-    "toxic from other texts": ("tox",),
-}
+#: The prefixes of the labelled sets of claims, each supported by its text or not.
+_CLAIM_SETS = ("ent", "cit", "rag")
 
 
-def caution(run: RunRecord, short: bool = False) -> str:
-    """How far the judges of the package can be trusted; empty if not asked. short: say it of claims alone."""
+def caution(run: RunRecord) -> str:
+    """How far the judges of the package can be trusted, in a sentence for each; empty if none was asked."""
     judges = list(run.judges.values()) if run.asked or run.reused else []
     found = []
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
@@ -238,24 +245,20 @@ def caution(run: RunRecord, short: bool = False) -> str:
         # a member of another judge has its settings under its position; the sentence splitter may differ
         measured = {tuple(setting) for setting in card["judge"]["settings"] if setting[0] != "splitter"}
         given = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
-        kinds = dict(list(_RANKED.items())[: 1 if short else None])
-        found.append(_measured(card["sets"], kinds) if all(measured <= own for own in given) else _UNMEASURED)
+        found.append(_measured(card["sets"]) if all(measured <= own for own in given) else _UNMEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
         found.append(_LEXICAL)
     return " ".join(found)
 
 
-def _measured(sets: Sequence[Mapping[str, Any]], ranked: Mapping[str, tuple[str, ...]]) -> str:
-    """The range of the AUC over the sets of each kind."""
-    listed = []
-    for what, kinds in ranked.items():
-        if known := [one["auc"]["value"] for one in sets if one.get("auc") and one["name"].partition("_")[0] in kinds]:
-            ends = dict.fromkeys(f"{value:.2f}" for value in (min(known), max(known)))
-            listed.append(f"{what} with an AUC of {' to '.join(ends)}")
-    if not listed:
+def _measured(sets: Sequence[Mapping[str, Any]]) -> str:
+    """How often the judge agrees with people on claims, by balanced accuracy: the mean over the sets and its range."""
+    claims = [one for one in sets if one["name"].partition("_")[0] in _CLAIM_SETS and one.get("balanced_accuracy")]
+    if not claims:
         return _UNMEASURED
-    tasks = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
+    agreed = [100 * one["balanced_accuracy"]["value"] for one in claims]
     return (
-        f"On public sets with people's labels the embedded judge distinguishes {tasks} (0.5 is chance); use a language "
-        "model or people where a single verdict matters; `ragauge docs embedded-judge` says where it fails."
+        f"The embedded judge agreed with people on {fmean(agreed):.0f} of 100 claims, where guessing gives 50 "
+        f"({counted(len(agreed), 'public set')}: {min(agreed):.0f} to {max(agreed):.0f}), so compare versions with it, "
+        "and let a language model or people decide single cases (`ragauge docs embedded-judge`)."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,6 +12,7 @@ import msgspec
 from ragauge.errors import UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import select_metrics
+from ragauge.report.explain import is_share
 from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord
 from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
 from ragauge.store import Store
@@ -27,6 +28,7 @@ class Accumulator:
     failed: int = 0
     first_failure: str = ""
     first_undefined: str = ""
+    counts: tuple[float, float] | None = None  # of a share
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "measure": None}  # its functions need not be picklable, and `extend` does without
@@ -41,13 +43,21 @@ class Accumulator:
             self.first_undefined = self.first_undefined or score.undefined
         else:
             self.summary.add(score.counts if score.value is None else (score.value,), group)
+            if is_share(score):
+                self._count(score.counts)
+
+    def _count(self, counts: Sequence[float]) -> None:
+        before = self.counts or (0.0, 0.0)
+        self.counts = (before[0] + counts[0], before[1] + counts[1])
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
         found, measure = self.interval(), self.measure
         ends, counts = (found.value, found.low, found.high), (self.summary.n, self.undefined, self.failed)
         over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
-        return Estimate(*ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale)
+        return Estimate(
+            *ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale, counts=self.counts
+        )
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""
@@ -61,6 +71,8 @@ class Accumulator:
         self.summary.merge(other.summary)
         self.undefined += other.undefined
         self.failed += other.failed
+        if other.counts:
+            self._count(other.counts)
         self.first_failure = self.first_failure or other.first_failure
         self.first_undefined = self.first_undefined or other.first_undefined
 

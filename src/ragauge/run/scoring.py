@@ -165,6 +165,7 @@ class Evaluation:
             record.unread = tuple(column for column in unread if column != REFUSAL_KEY)
         record.data_hash = self._digest.hexdigest()[:32]
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
+        record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
         record.estimates = {key: one for key, one in found.estimates().items() if key in record.about}
         self._store.finish(record)
 

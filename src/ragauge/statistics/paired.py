@@ -94,6 +94,7 @@ def paired_aggregate(
     *,
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
+    confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 10_000,
 ) -> Paired:
@@ -105,7 +106,7 @@ def paired_aggregate(
 
     first, second: the counts of each sample in two runs, at most 8 each. Raises BadParameter as `aggregate_interval`.
     """
-    check_parameters(len(first), clusters, scale=scale, resamples=resamples)
+    check_parameters(len(first), clusters, confidence, scale, resamples)
     width = len(first[0]) if len(first) else 1
     both = [(*one, *other) for one, other in zip(first, second, strict=True)]
     wide = (scale[0] - scale[1], scale[1] - scale[0])
@@ -122,8 +123,10 @@ def paired_aggregate(
         np.array([difference_of(row) for row in sums.tolist()], float) for sums in halves(rows, seed, resamples)
     ]
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
-    by_sums = partial(aggregate_interval, both, difference_of, scale=wide, clusters=clusters, seed=seed)
-    return _paired(difference, of_halves, wide, differ, 1 - CONFIDENCE, _method(clusters), by_sums)
+    by_sums = partial(
+        aggregate_interval, both, difference_of, scale=wide, clusters=clusters, confidence=confidence, seed=seed
+    )
+    return _paired(difference, of_halves, wide, differ, 1 - confidence, _method(clusters), by_sums)
 
 
 def detectable(differences: Sequence[float], *, clusters: Clusters = None) -> float | None:
