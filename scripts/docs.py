@@ -309,7 +309,7 @@ def compare_page(baseline: Run, candidate: Run) -> str:
 def demo_picture(baseline: Run, candidate: Run) -> str:
     """docs/demo.svg: what `ragauge demo` prints, without the fonts that rich would fetch."""
     console = Console(
-        record=True, file=StringIO(), width=112, force_terminal=True, color_system="truecolor", highlight=False
+        record=True, file=StringIO(), width=120, force_terminal=True, color_system="truecolor", highlight=False
     )
     for part in demo_view(baseline, candidate, count=2):
         console.print(part)

@@ -62,7 +62,9 @@ def test_what_is_known_of_the_run_is_reported(watched: Watched, report: Path, ba
     ):
         assert fact in facts
     assert "Not measured: bias: embedded does not answer classify:biased" in page.locator("main").inner_text()
-    assert "with people's labels" in page.locator(".caution").inner_text()
+    assert (
+        "agreed with people on" in page.get_by_role("heading", name="How far to trust this").locator("..").inner_text()
+    )
 
 
 def test_patterns_are_those_of_the_document(watched: Watched, report: Path, baseline: rg.Run) -> None:

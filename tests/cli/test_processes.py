@@ -66,6 +66,17 @@ def test_a_reader_that_leaves_early_is_no_error(start: Start, command: list[str]
     assert (child.returncode, complaint) == (0, "")
 
 
+def test_a_gate_fails_whether_or_not_anybody_reads(start: Start) -> None:
+    """When the pipe is closed early, a gate that fails ends the command with 3 all the same."""
+    with start("run", "data.jsonl", "-m", "bleu", "--fail-under", "bleu=1") as child:
+        assert child.stdout
+        assert child.stderr
+        child.stdout.close()
+        complaint = child.stderr.read()
+    assert child.returncode == 3
+    assert complaint.startswith("gate failed: ")
+
+
 def test_nobody_reads_at_all(start: Start, folder: Path) -> None:
     """Where nobody reads the output from the start, the files that were asked for are written all the same."""
     with start("run", "data.jsonl", "-m", "bleu", "-o", "out.json") as child:

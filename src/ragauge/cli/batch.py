@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import click
@@ -144,7 +145,7 @@ def _export_round(folder: Folder) -> None:
         say(f"expected: about {tokens}, price {dollars(exported.dollars)} in a batch")
         for path in exported.files:
             say(f"wrote {path}")
-        say(f"next: ragauge batch submit {folder.path}, or send them yourself and import what comes back")
+        say(f"next: ragauge batch submit {quote(str(folder.path))}, or send them yourself and import what comes back")
     if exported.waiting:
         say(f"waiting for the results of {counted(exported.waiting, 'request')}")
     if exported.unanswered:

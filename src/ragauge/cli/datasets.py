@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
+from shlex import quote
 from shutil import copytree
 from typing import Any, get_args
 
@@ -137,7 +138,7 @@ def generate_command(
         generated = generate(samples, progress=progress, **given)
     generated.save(output)
     say(*_generate_lines(generated))
-    follows = f"; measure it with: ragauge run {output} -m trust"
+    follows = f"; measure it with: ragauge run {quote(str(output))} -m trust"
     say(f"wrote {output}{follows if generated.answered else ''}")
     _end_of_work(generated, generated.answered, given["store"])
 

@@ -184,6 +184,15 @@ class Commands(click.Group):
             ctx.exit(1)
 
 
+@contextmanager
+def readable() -> Iterator[None]:
+    """Print what this context prints as long as somebody reads it; what follows decides the exit code all the same."""
+    try:
+        yield
+    except BrokenPipeError:
+        _discard_output()
+
+
 def _discard_output() -> None:
     """Discard further output, since nothing reads it any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -10,12 +10,13 @@ from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from ragauge.cli import options as opts
-from ragauge.cli.main import interrupt_exit_code, say, show_parts
+from ragauge.cli.main import interrupt_exit_code, readable, say, show_parts
 from ragauge.cli.options import Texts
 from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.readers import read
@@ -143,10 +144,11 @@ def run_command(
         run.hold_to(conditions)
     written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
     written += [f"{one.rstrip('/')}/run={run.id}" for one in folders]
-    show_run(run, show, every=given["metrics"] is not None)
-    say(*(f"wrote {one}" for one in written))
-    if store:
-        say(*_next_steps(run, store))
+    with readable():
+        show_run(run, show, every=given["metrics"] is not None)
+        say(*(f"wrote {one}" for one in written))
+        if store:
+            say(*_next_steps(run, store))
     exit_by_outcome(run, conditions, store)
 
 
@@ -161,7 +163,7 @@ def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpu
 
 def _next_steps(run: Run, store: Place) -> Iterator[str]:
     """How to read a run again, open it in the browser, and compare it."""
-    kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {store}"
+    kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
     yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
     yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
     earlier = next((one for one in run.store.runs() if one.id != run.id and one.data == run.record.data), None)

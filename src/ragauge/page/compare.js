@@ -39,15 +39,15 @@ function unmatched({ only_a: onlyA, only_b: onlyB }) {
 /** The columns of the differences. */
 const HEADS = {
   metric: null,
-  A: "figure",
-  B: "figure",
+  A: "figure spare",
+  B: "figure spare",
   "B − A": "figure",
   "95 % interval": "figure",
-  p: "figure",
-  n: "figure",
-  "+/=/−": "figure",
+  p: "figure spare",
+  n: "figure spare",
+  "+/=/−": "figure spare",
   "B is": null,
-  "can detect": "figure",
+  "can detect": "figure spare",
 };
 
 function differences(found) {
@@ -60,14 +60,15 @@ function differenceRow(metric, one) {
   const range = one.low_adjusted === null ? "–" : `[${signed(one.low_adjusted)}, ${signed(one.high_adjusted)}]`;
   const wins = one.wins === null ? "–" : `${one.wins}/${one.ties}/${one.losses}`;
   const p = pValue(one.p_adjusted);
-  const figures = [number(one.a), number(one.b), signed(one.difference), range, p, String(one.n), wins];
+  const figures = { A: number(one.a), B: number(one.b), "B − A": signed(one.difference), "95 % interval": range };
+  const others = { p, n: String(one.n), "+/=/−": wins };
   return element(
     "tr",
     { "data-metric": metric },
     element("th", { scope: "row" }, `${metric} ${arrow(one.better)}`),
-    figures.map((each) => figure(each)),
+    Object.entries({ ...figures, ...others }).map(([head, words]) => figure(words, { class: HEADS[head] })),
     element("td", {}, one.verdict ? element("span", { class: `badge ${shade}` }, one.verdict) : ""),
-    figure(number(one.detectable)),
+    figure(number(one.detectable), { class: HEADS["can detect"] }),
   );
 }
 

@@ -44,7 +44,10 @@ export function isShortcut(event) {
   return !(event.target.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey);
 }
 
-/** A table that scrolls horizontally if it is wide. heads: the class of each column by its title, or such pairs. */
+/**
+ * A table that scrolls horizontally if it is wide. heads: the class of each column by its title, or such pairs; small
+ * screens leave out the columns of class "spare".
+ */
 export function table(label, heads, body, attributes = {}) {
   const pairs = Array.isArray(heads) ? heads : Object.entries(heads);
   const titles = pairs.map(([title, kind]) => element("th", { scope: "col", class: kind }, title));

@@ -340,10 +340,10 @@ const HEADS = {
   metric: null,
   judge: "figure",
   "corrected by people": "figure",
-  "drawn at random": "figure",
-  "raw agreement": "figure",
+  "drawn at random": "figure spare",
+  "raw agreement": "figure spare",
   kappa: "figure",
-  labelled: "figure",
+  labelled: "figure spare",
 };
 
 /** The judge's score, the score corrected by people, and their agreement, with a metric in each row. */
@@ -372,7 +372,8 @@ function summaryRow(metric, { better, judge, corrected, samples, labelled, drawn
     counted(labelled, "sample"),
   ];
   const name = element("th", { scope: "row" }, `${metric} ${arrow(better)}`);
-  const figures = cells.map((cell) => figure(cell));
+  const kinds = Object.values(HEADS).slice(1);
+  const figures = cells.map((cell, i) => figure(cell, { class: kinds[i] }));
   return element("tr", { "data-metric": metric }, name, figures);
 }
 

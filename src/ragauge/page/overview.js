@@ -22,10 +22,10 @@ const HEADS = {
   metric: null,
   value: "figure",
   "95 % interval": "figure",
-  distribution: null,
+  distribution: "spare",
   n: "figure",
-  undefined: "figure",
-  failed: "figure",
+  undefined: "figure spare",
+  failed: "figure spare",
 };
 
 /** The whole view. thresholds: of the patterns, which the reader can change. */
@@ -201,10 +201,10 @@ function estimateRow(data, metric, estimate) {
     element("th", { scope: "row" }, values ? element("a", { href: link({}) }, name) : name, about(data, metric)),
     figure(number(estimate.value), { class: "figure strong" }),
     figure(interval(estimate), { title: estimate.method }),
-    element("td", {}, values && estimate.n ? histogram(metric, values, estimate, between) : ""),
+    element("td", { class: "spare" }, values && estimate.n ? histogram(metric, values, estimate, between) : ""),
     figure(String(estimate.n)),
-    figure(missing("undefined")),
-    figure(missing("failed")),
+    figure(missing("undefined"), { class: "figure spare" }),
+    figure(missing("failed"), { class: "figure spare" }),
   );
 }
 

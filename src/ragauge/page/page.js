@@ -16,7 +16,14 @@ export function startPage(show, run) {
   addEventListener("beforeprint", () => run()?.print(true));
   addEventListener("afterprint", () => run()?.print(false));
   main.addEventListener("keydown", followKey);
+  document.querySelector(".skip").addEventListener("click", skipToContent);
   show(false);
+}
+
+/** Focus the list of the view, or else its beginning; the address of the page, which selects the view, stays. */
+function skipToContent(event) {
+  event.preventDefault();
+  (main.querySelector(".grid, .wide:has(.runs)") ?? main).focus();
 }
 
 /** Show an error in place of everything else. */

@@ -8,7 +8,7 @@ import { VERDICTS, address, filteredRows, matchPatterns, readNumber } from "./fi
 const COLUMNS = 4;
 const PREFERRED = [
   "faithfulness",
-  "hallucination",
+  "contradicted_claims",
   "answer_correctness",
   "answer_relevance",
   "context_recall",

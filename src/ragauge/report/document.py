@@ -31,7 +31,7 @@ SCHEMA = "ragauge.run/1"
 #: The default cuts between low and high values of each signal: conventions, not fitted to data.
 CUTS: Mapping[str, float] = {
     **dict.fromkeys(("faithfulness", "citation_precision"), 0.75),
-    **dict.fromkeys(("hallucination", "bias", "toxicity"), 0.0),
+    **dict.fromkeys(("contradicted_claims", "hallucination", "bias", "toxicity"), 0.0),
     **dict.fromkeys(("context_recall", "claim_recall@contexts", "context_utilization", "claim_recall"), 0.5),
     **dict.fromkeys(("context_relevance", "answer_relevance"), 0.5),
     **dict.fromkeys(("relevance_rubric.topical_match", "refused", "answerable"), 0.5),
@@ -80,7 +80,7 @@ PATTERNS: tuple[Pattern, ...] = (
         "contradicted",
         "Contradicted by the contexts",
         "The response says the opposite of what was retrieved, or another number, date or name. Look at the generator.",
-        (Condition("above", ("hallucination",)),),
+        (Condition("above", ("contradicted_claims", "hallucination")),),
     ),
     Pattern(
         "missed",

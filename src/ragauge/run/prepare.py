@@ -117,7 +117,8 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
         )
     names = " and ".join(sorted({str(judge.identity) for judge in router.judges.values()}))
     wanted = ", ".join(sorted(kinds))
-    return f"{names} does not answer {wanted}; choose a judge that does, or one for each kind of question"
+    fix = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
+    return f"{names} does not answer {wanted}; {fix}"
 
 
 #: How many samples are read ahead, before any judge is asked, to see which fields the data has.
