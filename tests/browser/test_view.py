@@ -69,6 +69,45 @@ def test_runs_are_listed_and_opened(watched: Watched, served: str, store: Store)
     watched.follow(page.get_by_role("link", name="Runs"), "runs")
 
 
+#: The elements that end beyond the right edge, of those that are seen.
+OFF_SCREEN = """() => [...document.querySelectorAll("body *")]
+  .filter((one) => one.checkVisibility() && one.getBoundingClientRect().width && !one.closest(".grid, .skip"))
+  .filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+  .map((one) => `${one.tagName} ${one.textContent.slice(0, 30)}`)"""
+
+
+@pytest.mark.parametrize(
+    ("route", "seen"),
+    [
+        ({}, ["Theme: auto", "estimate", "95 % interval"]),
+        ({"run": "baseline"}, ["Theme: auto", "value", "95 % interval"]),
+        ({"run": "baseline", "view": "samples"}, ["Theme: auto"]),
+        ({"run": "baseline", "sample": "q33"}, ["Theme: auto"]),
+        ({"run": "baseline", "view": "label"}, ["Theme: auto"]),
+        ({"a": "baseline", "b": "candidate"}, ["B − A", "95 % interval", "B is"]),
+        ({"a": "baseline", "b": "candidate", "sample": "q33", "metric": "faithfulness"}, ["Theme: auto"]),
+    ],
+)
+def test_a_phone_shows_everything(watched: Watched, served: str, route: dict[str, str], seen: list[str]) -> None:
+    """At 390 pixels nothing is beyond the edge: not the theme button, an estimate, an interval or a verdict."""
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    page = watched.open(served, **route)
+    assert page.evaluate(OFF_SCREEN) == []
+    for words in seen:
+        expect(page.get_by_text(words, exact=True).locator("visible=true").first).to_be_visible()
+
+
+@pytest.mark.parametrize(("route", "label"), [({}, "Runs"), ({"run": "baseline", "view": "samples"}, "Samples")])
+def test_two_keys_lead_to_a_list(watched: Watched, served: str, route: dict[str, str], label: str) -> None:
+    """Tab and Enter on the first link focus the list, and the address stays."""
+    page = watched.open(served, **route)
+    address = page.url
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == label
+    assert page.url == address
+
+
 def test_the_browser_is_led_to_the_page(watched: Watched, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file that the browser is started with leads on to the page."""
     asked: list[str] = []

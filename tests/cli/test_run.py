@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -208,9 +209,11 @@ def test_the_first_screen_says_what_matters(call: Call) -> None:
     shown = result.stdout
     table = shown.partition("Not shown")[0]
     assert [line.split()[0] for line in table.splitlines() if " ↑ " in line or " ↓ " in line] == [
-        *("faithfulness", "hallucination", "answer_correctness", "answer_relevance"),
+        *("faithfulness", "contradicted_claims", "answer_correctness", "answer_relevance"),
         *("context_precision", "context_recall"),
     ]
+    assert re.search(r"\d+ claims in \d+ answers: \d+ supported by the contexts, \d+ contradicted, \d+ neither.", shown)
+    assert "claims contexts contradict" in table
     assert "other metrics (-m all)" in shown
     assert "Worst by faithfulness  Share of the response's claims that the contexts entail." in shown
     assert shown.count("Ada Bell wrote book") >= 3
