@@ -215,6 +215,7 @@ def _metric_lines(metric: Metric) -> Iterator[str]:
     yield ""
     yield inspect.getdoc(metric.function) or ""
     yield ""
+    yield f"- counts: {metric.caption}"
     yield f"- {metric.scale[0]:g} to {metric.scale[1]:g}, {metric.better} is better"
     if metric in OVER_DATA:
         yield "- one value of the whole data set"

@@ -43,8 +43,8 @@ def metrics_command(name: str | None) -> None:
         except BadParameter as error:
             faults.append(str(error))
         else:
-            rows.append((known, arrow(metric.better), _reads(metric), metric.summary))
-    columns = ("metric", "", "reads", "what it is")
+            rows.append((known, arrow(metric.better), _reads(metric), metric.caption or metric.summary))
+    columns = ("metric", "", "reads", "what it counts")
     show_parts(rich_table(columns, rows, left=columns))
     say(
         *faults,
@@ -56,7 +56,8 @@ def metrics_command(name: str | None) -> None:
 
 def _about(metric: Metric) -> str:
     asks = sorted({topic for need in metric.needs for topic in need.asks})
-    return f"""{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better
+    counts = f": {metric.caption}" if metric.caption else ""
+    return f"""{metric.key}{counts}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better
 
 {inspect.getdoc(metric.function) or ""}
 

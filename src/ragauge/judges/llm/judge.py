@@ -385,7 +385,13 @@ class LLMJudge(ContextJudge):
         name, style = self.identity.name, self._limits.initial.style
         notes = [*self._client.transport.notes()]
         if self._client.priced and self.price and self.price.dated:
-            notes.append(f"{name}: prices of {self.price.dated}.")
+            other = "base_url" in dict(self._client.transport.settings)
+            free = (
+                ", the provider's own, though another server was called; if that is free, say price=0,0"
+                if other
+                else ""
+            )
+            notes.append(f"{name}: prices of {self.price.dated}{free}.")
         if self._client.estimated:
             notes.append(
                 f"{name}: tokens and price of {self._client.estimated} calls are estimates, since the server counted "
