@@ -289,7 +289,7 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     """How p-values are adjusted, where the runs lack values, and what was not compared."""
     tested = sum(one.p is not None for one in comparison.differences.values())
     adjusted = f"p (two-sided) and intervals are adjusted for {counted(tested, 'test')} (Holm)"
-    yield f"{adjusted}: an interval excludes 0 where B is better or worse."
+    yield f"{adjusted}: an interval excludes 0 if a difference is shown."
     yield "can detect: the smallest true difference that n samples would show in 80 of 100 comparisons."
     undefined, failed = [], []
     for key, one in comparison.differences.items():

@@ -56,11 +56,11 @@ def metrics_command(name: str | None) -> None:
 
 def _about(metric: Metric) -> str:
     asks = sorted({topic for need in metric.needs for topic in need.asks})
-    counts = f": {metric.caption}" if metric.caption else ""
-    return f"""{metric.key}{counts}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better
+    return f"""{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better
 
 {inspect.getdoc(metric.function) or ""}
 
+counts: {metric.caption or "see above"}
 reads: {_reads(metric)}
 asks: {", ".join(asks) or "nothing"}
 parameters: {", ".join(metric.usage) or "none"}

@@ -25,7 +25,7 @@ export function comparison(found, link) {
 }
 
 const LEGEND =
-  "p (two-sided) and intervals are adjusted for all tests (Holm): an interval excludes 0 where B is better or worse. +/=/−: samples on which B is better, equal, worse. Can detect: the smallest " +
+  "p (two-sided) and intervals are adjusted for all tests (Holm): an interval excludes 0 if a difference is shown. +/=/−: samples on which B is better, equal, worse. Can detect: the smallest " +
   "true difference that this many samples would show in 80 of 100 comparisons.";
 
 function runLink({ id, name, data }, link) {
