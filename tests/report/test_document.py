@@ -44,6 +44,8 @@ RUN = {
     "about": dict,
     "captions": dict,
     "columns": list,
+    "unmeasured": dict,
+    "unread": list,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}
 PIECE = {"text", "field", "span", "against", "label", "value", "probability", "chunks", "rationale", "judgment"}

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
-from ragauge.readers import values
+from ragauge.readers import traces, values
 from ragauge.readers.columns import IDS_OF, ColumnMapping, folded
 from ragauge.readers.exports import content_of, earlier_answers, messages
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
-from ragauge.readers.traces import samples_of
 from ragauge.types import FIELDS, Chunk, Sample
 
 
@@ -294,7 +293,12 @@ class SampleReader:
 
     def _source_rows(self) -> Iterator[Any]:
         self.unmeasured = Counter[str]()
-        return islice(samples_of(self._source.rows(), self.name, self.unmeasured), self._limit)
+        rows = self._source.rows()
+        first = list(islice(rows, 1))
+        rows = chain(first, rows)
+        if any(isinstance(row, Mapping) and not traces.COLUMNS.isdisjoint(row) for row in first):
+            rows = traces.samples_of(rows, self.name, self.unmeasured)
+        return islice(rows, self._limit)
 
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
         if isinstance(row, Sample):

@@ -71,6 +71,10 @@ _CHILDREN = ("observations", "spans", "child_runs")
 REQUEST = {"resourceSpans": ("scopeSpans", "spans"), "resourceLogs": ("scopeLogs", "logRecords")}
 
 
+#: Columns of which a row that is a span, or holds spans, has one.
+COLUMNS = {*REQUEST, *_CHILDREN, "context", "context.trace_id", "trace_id", "traceId"}
+
+
 def samples_of(rows: Iterable[Any], name: str, counts: Counter[str]) -> Iterator[Any]:
     """The rows; where the first is a span, one for each trace, with the documents that its retrievers found.
 

@@ -50,7 +50,7 @@ def _recording(argument: str) -> Judge:
 def python_object(argument: str) -> Any:
     """What "MODULE:NAME" or "FILE.py:NAME" names; MODULE.py may be in this folder.
 
-    Raises BadParameter where it cannot be imported, UnknownName where it has no such name.
+    Raises BadParameter where it cannot be imported, or has no such name.
     """
     module, _, name = argument.rpartition(":")
     if not module:
@@ -67,7 +67,8 @@ def python_object(argument: str) -> Any:
     finally:
         sys.path.remove(folder)
     if not hasattr(found, name):
-        raise UnknownName(f"name in {module}", name, [key for key in vars(found) if not key.startswith("_")])
+        names = [key for key in vars(found) if not key.startswith("_")]
+        raise BadParameter(f"python:{argument}: {UnknownName(f'name in {module}', name, names)}")
     return getattr(found, name)
 
 
