@@ -13,8 +13,7 @@ from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fra
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.replies import extract_object, parse_reply
-from ragauge.kinds.call import PromptStyle
-from ragauge.kinds.items import locate_quote
+from ragauge.kinds.call import PromptStyle, locate_quote
 from ragauge.kinds.windows import split
 from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.readers.formats import block_rows

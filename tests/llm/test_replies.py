@@ -14,8 +14,7 @@ from ragauge.judges.base import checked
 from ragauge.judges.llm import prompts
 from ragauge.judges.llm.packing import Pack, PackLimits, packs
 from ragauge.judges.llm.replies import ParsedReply, parse_reply
-from ragauge.kinds.call import PromptStyle
-from ragauge.kinds.items import locate_quote
+from ragauge.kinds.call import PromptStyle, locate_quote
 from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Label, Statement, Verdict
 

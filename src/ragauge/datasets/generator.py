@@ -33,7 +33,7 @@ from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import extract_object
-from ragauge.kinds.items import REPEATED
+from ragauge.kinds.call import REPEATED
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import support

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import msgspec
 
-from ragauge.kinds.call import AskedCall, Document, PromptStyle, ReplyForm, SourceTexts
-from ragauge.kinds.items import word
+from ragauge.kinds.call import AskedCall, Document, PromptStyle, ReplyForm, SourceTexts, word
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.types import Answer, Label, Span, Statement
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts
-from ragauge.kinds.call import AskedCall, Document, PromptStyle, ReplyForm
-from ragauge.kinds.items import item_of, label_of, rationale_of
+from ragauge.kinds.call import AskedCall, Document, PromptStyle, ReplyForm, item_of, label_of, rationale_of
 from ragauge.kinds.verdict import REMARK, YES_NO, YES_NO_CHOICES, VerdictQuestion, label_fault, yes_or_no
 from ragauge.types import Label, Statement, Verdict
 

@@ -11,8 +11,25 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.kinds.base import BaseQuestion, CallFunction, PackingParts, UnusableReply, span_fault
-from ragauge.kinds.call import STRING, AskedCall, Document, PromptStyle, ReplyForm, Schema, enum, object_schema
-from ragauge.kinds.items import CUT_OFF, CutOff, InvalidItem, described, listing, not_a, number, tried, word
+from ragauge.kinds.call import (
+    CUT_OFF,
+    STRING,
+    AskedCall,
+    CutOff,
+    Document,
+    InvalidItem,
+    PromptStyle,
+    ReplyForm,
+    Schema,
+    described,
+    enum,
+    listing,
+    not_a,
+    number,
+    object_schema,
+    tried,
+    word,
+)
 from ragauge.kinds.sampled import QUERY, RESPONSE
 from ragauge.kinds.windows import SplitQuestion, shifted, windows
 from ragauge.text.sentences import sentences

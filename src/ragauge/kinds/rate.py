@@ -16,14 +16,18 @@ from ragauge.kinds.base import QUESTION_OVERHEAD, BaseQuestion, CallFunction, Pa
 from ragauge.kinds.call import (
     AskedCall,
     Document,
+    InvalidItem,
     PromptStyle,
     ReplyForm,
     Schema,
     SourceTexts,
+    described,
     explanation,
+    item_of,
+    number,
     object_schema,
+    rationale_of,
 )
-from ragauge.kinds.items import InvalidItem, described, item_of, number, rationale_of
 from ragauge.kinds.sampled import CHUNKS, QUERY, RESPONSE
 from ragauge.kinds.verdict import first, mean
 from ragauge.types import Grade, Statement

@@ -7,8 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 import msgspec
 
 from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, span_fault
-from ragauge.kinds.call import AskedCall, Document, Json, LabelForm, PromptStyle, ReplyForm, SourceTexts
-from ragauge.kinds.items import item_of, label_of, locate_quote, quote_of, rationale_of
+from ragauge.kinds.call import (
+    AskedCall,
+    Document,
+    Json,
+    LabelForm,
+    PromptStyle,
+    ReplyForm,
+    SourceTexts,
+    item_of,
+    label_of,
+    locate_quote,
+    quote_of,
+    rationale_of,
+)
 from ragauge.kinds.sampled import CHUNKS, QUERY
 from ragauge.kinds.verdict import REMARK, YES_NO, YES_NO_CHOICES, VerdictQuestion, label_fault, yes_or_no
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows

@@ -14,8 +14,7 @@ from ragauge.errors import BadData
 from ragauge.host import decoded
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import example_item, examples_of
-from ragauge.kinds.call import PromptStyle
-from ragauge.kinds.items import CUT_OFF, REPEATED, CutOff, InvalidItem, ReplyItem
+from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES
 from ragauge.types import Answer
