@@ -161,7 +161,8 @@ def test_the_digest_changes_with_every_file_and_with_the_form(monkeypatch: pytes
     """No prompt can change without new judgments being asked for, nor can the form of messages."""
     first = prompts.digest(PromptStyle())
     changed = [prompts.digest(PromptStyle(sections=((name, f"{packaged(name)}\n"),))) for name in prompts.SECTIONS]
-    other = [prompts.digest(PromptStyle(sections=((name, "Another."),))) for name in prompts.SECTIONS]
+    texts = {name: "" if name == "examples" else "Another." for name in prompts.SECTIONS}
+    other = [prompts.digest(PromptStyle(sections=(section,))) for section in texts.items()]
     assert [one.partition(" ")[0] for one in changed] == [first] * len(changed)
     assert len({first, *other}) == 1 + len(other)
     monkeypatch.setattr(prompts, "FORM", prompts.FORM + 1)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -149,15 +149,16 @@ def _worked_examples(kinds: frozenset[str], style: PromptStyle) -> Iterator[str]
 
 @lru_cache(maxsize=64)
 def digest(style: PromptStyle) -> str:
-    """The version of all prompts, and which sections are not the packaged ones."""
-    return _digest([section(name, style) for name in SECTIONS], [name for name, _ in style.sections])
+    """The version of the prompts on the first kinds, and which sections are not the packaged ones."""
+    texts = [section(name, style) for name in _FIRST_SECTIONS]
+    return _digest([*texts, _examples_of(_FIRST_KINDS, style)], [name for name, _ in style.sections])
 
 
 def digests(style: PromptStyle) -> tuple[tuple[str, str], ...]:
-    """Settings of a judge's identity: the version of all prompts and, where they differ from it, those by kind."""
+    """Settings of a judge's identity: the version of the first prompts, and those by kind that differ from it."""
     whole = digest(style)
-    by_kind = [(f"prompts.{kind}", kind_digest(kind, style)) for kind in KINDS]
-    return ("prompts", whole), *(by_kind if any(own != whole for _, own in by_kind) else ())
+    by_kind = ((f"prompts.{kind}", kind_digest(kind, style)) for kind in KINDS)
+    return ("prompts", whole), *(setting for setting in by_kind if setting[1] != whole)
 
 
 @lru_cache(maxsize=256)
@@ -170,8 +171,11 @@ def kind_digest(kind: str, style: PromptStyle) -> str:
     return _digest(own.values(), changed)
 
 
-#: Judgments were first stored under one digest of all packaged prompts, by `sources` and `conflicts`; a kind keeps it
-#: for as long as no packaged section on it changes, and with it its judgments.
+#: Judgments were first stored under one digest of the prompts on all kinds that there were, which of the packaged ones
+#: depends on `sources` and `conflicts`. A kind keeps it, and its judgments, for as long as no packaged section on it
+#: changes. The last are the digests of the packaged sections on each of these kinds.
+_FIRST_KINDS = ("decompose", "entail", "relevant", "classify", "rate")
+_FIRST_SECTIONS = ("preamble", *_FIRST_KINDS, "why", "quote")
 _FIRST_DIGESTS = {
     ("ignore", "contradicted"): "42b7f1d9",
     ("ignore", "entailed"): "c51db8ca",
@@ -187,8 +191,13 @@ def _sections_of(kind: str, style: PromptStyle) -> dict[str, str]:
     why = ["why"] if style.rationales and asked.explained else []
     quote = ["quote"] if style.quotes and asked.quoted else []
     texts = {name: section(name, style) for name in ("preamble", kind, *why, *quote)}
+    return texts | {"examples": _examples_of([kind], style)}
+
+
+def _examples_of(kinds: Collection[str], style: PromptStyle) -> str:
+    """The lines of the worked examples of some kinds."""
     lines = section("examples", style).splitlines()
-    return texts | {"examples": "\n".join(line for line in lines if msgspec.json.decode(line)["kind"] == kind)}
+    return "\n".join(line for line in lines if msgspec.json.decode(line)["kind"] in kinds)
 
 
 def _all_sections_of(kind: str) -> list[str]:
