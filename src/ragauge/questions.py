@@ -78,6 +78,11 @@ def former_identity(judge: Identity) -> Identity:
     return Identity(judge.name, tuple(setting for setting in judge.settings if not _kind_of_setting(setting[0])))
 
 
+def has_own_prompts(judge: Identity) -> bool:
+    """Whether sections of its prompts are the user's; the keys of all other judges are as in earlier versions."""
+    return any(name.endswith("prompts") and value.endswith(" changed)") for name, value in judge.settings)
+
+
 def _kind_of_setting(name: str) -> str:
     """The kind that a setting is for, such as "prompts.entail", or "1.prompts.entail" of a member; else ""."""
     stem, _, kind = name.rpartition(".")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 import msgspec
 
 from ragauge.errors import StoreError, UnknownName, UsageError
-from ragauge.questions import Judgment, Question, former_identity, judgment_key
+from ragauge.questions import Judgment, Question, former_identity, has_own_prompts, judgment_key
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
@@ -211,14 +211,14 @@ class Store:
         return new
 
     def adopt(self, judge: Identity) -> int:
-        """Keep the answers that an earlier version stored under one digest of all prompts, as those of this identity.
+        """Keep the answers that an earlier version stored under a digest of all the user's prompts, by this identity.
 
         They stay under their former keys too, which earlier runs name. To be called before the identity's first answer
         is kept. Returns the number of answers.
         """
         former = former_identity(judge)
         kept = 0
-        if former != judge and self._is_adoptable(former, judge):
+        if has_own_prompts(judge) and former != judge and self._is_adoptable(former, judge):
             kept = self._adopt(former, judge)
             _log.warning("store %s: %d answers of %s, stored by an earlier version, are kept", self.place, kept, judge)
         return kept
