@@ -122,12 +122,10 @@ class Trained(Lexical):
     def _entailment(self, question: Entail) -> Verdict:
         case = self.case(question)
         alone = [
-            _finding(by_words, self._values(case, [readings], by_words), altered=altered)
-            for by_words, readings, altered in zip(
-                case.analysis.findings.alone, case.chunks, case.analysis.altered, strict=True
-            )
+            _finding(by_words, self._values(case, [readings], by_words))
+            for by_words, readings in zip(case.analysis.findings.alone, case.chunks, strict=True)
         ]
-        return _combined(_finding(*self.joint(question), altered=any(case.analysis.altered)), alone)
+        return _combined(_finding(*self.joint(question)), alone, case.analysis.altered)
 
     def joint(self, question: Entail) -> tuple[Finding, Mapping[str, float]]:
         """The verdict by words on all chunks together, and the values for the layers; {} where words alone decide."""
@@ -219,17 +217,12 @@ def _log_odds(one: float, two: float, three: float) -> float:
     return max(-_MAX_LOGIT, min(_MAX_LOGIT, one - others))
 
 
-def _finding(by_words: Finding, values: Mapping[str, float], *, altered: bool) -> Finding:
-    """What words and encoder say together; what words say where the encoder read nothing.
-
-    altered: whether a sentence repeats the claim with another number, which contradicts it whatever the encoder says.
-    """
+def _finding(by_words: Finding, values: Mapping[str, float]) -> Finding:
+    """What words and encoder say together; what words say where the encoder read nothing."""
     if not values:
         return by_words
     layers = coefficients("trained")
     probability = predict(layers["entailed"], values)
-    if altered:
-        return Finding(Label.CONTRADICTED, probability / (1 + probability), by_words.best)
     if probability >= 0.5:
         return Finding(Label.ENTAILED, probability, by_words.best)
     enough = layers["thresholds"]["contradicted"]
@@ -237,13 +230,24 @@ def _finding(by_words: Finding, values: Mapping[str, float], *, altered: bool) -
     return Finding(Label.CONTRADICTED if against else Label.NEUTRAL, probability, by_words.best)
 
 
-def _combined(joint: Finding, alone: Sequence[Finding]) -> Verdict:
-    """All chunks together: no less likely than any one; contradicted where a chunk does and none supports the claim."""
-    probability = max([joint.probability, *(one.probability for one in alone)])
-    label = Label.ENTAILED if probability >= 0.5 else joint.label
+def _combined(joint: Finding, alone: Sequence[Finding], altered: Sequence[bool]) -> Verdict:
+    """All chunks together: no less likely than any one; contradicted where a chunk does and none supports the claim.
+
+    altered: whether a chunk repeats the claim with another number, which contradicts it unless a chunk has its words.
+    """
+    alone = [_contradicted(one) if other else one for one, other in zip(alone, altered, strict=True)]
+    whole = joint._replace(probability=max([joint.probability, *(one.probability for one in alone)]))
+    if any(altered) and whole.probability < VERBATIM:
+        whole = _contradicted(whole)
+    label = Label.ENTAILED if whole.probability >= 0.5 else whole.label
     if label == Label.NEUTRAL and any(one.label == Label.CONTRADICTED for one in alone):
         label = Label.CONTRADICTED
-    return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
+    return Verdict(label, round(whole.probability, 4), tuple(map(chunk_verdict, alone)))
+
+
+def _contradicted(finding: Finding) -> Finding:
+    """The finding as a contradiction, at a probability of one half at most, in the same order."""
+    return Finding(Label.CONTRADICTED, finding.probability / (1 + finding.probability), finding.best)
 
 
 def _relevant(query: str, text: str, reference: str | None) -> Verdict:
