@@ -172,28 +172,19 @@ class Commands(click.Group):
             say(f"error: {error}", err=True)
             ctx.exit(2 if isinstance(error, UsageError) else 1)
         except BrokenPipeError:
-            _discard_output()
+            discard_output()
             ctx.exit(0)
         except KeyboardInterrupt:
             code = interrupt_exit_code()
             say("Stopped.", err=True)
             ctx.exit(code)
         except OSError as error:
-            _discard_output()
+            discard_output()
             say(f"error: cannot write the output: {error.strerror}", err=True)
             ctx.exit(1)
 
 
-@contextmanager
-def readable() -> Iterator[None]:
-    """Print what this context prints as long as somebody reads it; what follows decides the exit code all the same."""
-    try:
-        yield
-    except BrokenPipeError:
-        _discard_output()
-
-
-def _discard_output() -> None:
+def discard_output() -> None:
     """Discard further output, since nothing reads it any more."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from ragauge.cli import options as opts
-from ragauge.cli.main import interrupt_exit_code, readable, say, show_parts
+from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
 from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.readers import read
@@ -144,11 +144,13 @@ def run_command(
         run.hold_to(conditions)
     written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
     written += [f"{one.rstrip('/')}/run={run.id}" for one in folders]
-    with readable():
+    try:
         show_run(run, show, every=given["metrics"] is not None)
         say(*(f"wrote {one}" for one in written))
         if store:
             say(*_next_steps(run, store))
+    except BrokenPipeError:
+        discard_output()
     exit_by_outcome(run, conditions, store)
 
 

@@ -18,7 +18,7 @@ from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, 
 from ragauge.analysis.labels import Labelling, LabelSession, answer_words, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
 from ragauge.cli import options as opts
-from ragauge.cli.main import TERMINATED, interrupt_exit_code, readable, say, screen, show_parts
+from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
 from ragauge.cli.run import exit_by_outcome, judging, progress_bar, show_run
 from ragauge.errors import BadParameter, UsageError
@@ -126,9 +126,11 @@ def compare_command(
     found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
     worse = found.worse(gated)
     written = [f"wrote {found.save(path)}" for path in output]
-    with readable():
+    try:
         show_parts(*comparison_view(found, screen().width), *changes_view(found))
         say(*written)
+    except BrokenPipeError:
+        discard_output()
     say(*(f"gate failed: {metric} is significantly worse" for metric in worse), err=True)
     if worse:
         raise SystemExit(3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -28,7 +28,8 @@ class Accumulator:
     failed: int = 0
     first_failure: str = ""
     first_undefined: str = ""
-    counts: tuple[float, float] | None = None  # of a share
+    counted: float = 0.0  # pieces that count for a share, of all its `pieces`
+    pieces: float = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "measure": None}  # its functions need not be picklable, and `extend` does without
@@ -44,19 +45,17 @@ class Accumulator:
         else:
             self.summary.add(score.counts if score.value is None else (score.value,), group)
             if is_share(score):
-                self._count(score.counts)
-
-    def _count(self, counts: Sequence[float]) -> None:
-        before = self.counts or (0.0, 0.0)
-        self.counts = (before[0] + counts[0], before[1] + counts[1])
+                self.counted += score.counts[0]
+                self.pieces += score.counts[1]
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
         found, measure = self.interval(), self.measure
         ends, counts = (found.value, found.low, found.high), (self.summary.n, self.undefined, self.failed)
         over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
+        pieces = (self.counted, self.pieces) if self.pieces else None
         return Estimate(
-            *ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale, counts=self.counts
+            *ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale, counts=pieces
         )
 
     def interval(self, confidence: float = 0.95) -> Interval:
@@ -71,8 +70,8 @@ class Accumulator:
         self.summary.merge(other.summary)
         self.undefined += other.undefined
         self.failed += other.failed
-        if other.counts:
-            self._count(other.counts)
+        self.counted += other.counted
+        self.pieces += other.pieces
         self.first_failure = self.first_failure or other.first_failure
         self.first_undefined = self.first_undefined or other.first_undefined
 
