@@ -85,7 +85,7 @@ class Metric(_Named):
     @cached_property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
         """The needs whose evidence it counts, given its parameters."""
-        return tuple(one if isinstance(one, Need) else self._bind(one) for one in self.declared)
+        return tuple(declared if isinstance(declared, Need) else self._bind(declared) for declared in self.declared)
 
     @cached_property
     def better(self) -> Better:
@@ -110,8 +110,8 @@ class Metric(_Named):
     @property
     def spec(self) -> str:
         """The metric as written in a spec: its name with the parameters that differ from their defaults."""
-        given = [f"{key}={spec_of(value)}" for key, value in self.params.items() if value != self.defaults.get(key)]
-        return f"{self.name}({','.join(given)})" if given else self.name
+        written = [f"{key}={spec_of(value)}" for key, value in self.params.items() if value != self.defaults.get(key)]
+        return f"{self.name}({','.join(written)})" if written else self.name
 
     @property
     def counts(self) -> type[Counts] | None:
@@ -128,7 +128,7 @@ class Metric(_Named):
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
         """Its parameters: those of its function and of its needs."""
-        of_needs = [p for one in self._need_factories for p in inspect.signature(one).parameters.values()]
+        of_needs = [p for factory in self._need_factories for p in inspect.signature(factory).parameters.values()]
         return {p.name: p for p in (*of_needs, *self._function_parameters)}
 
     @cached_property
@@ -143,7 +143,7 @@ class Metric(_Named):
 
     @property
     def _need_factories(self) -> list[Callable[..., Need[EvidenceTable]]]:
-        return [one for one in self.declared if not isinstance(one, Need)]
+        return [declared for declared in self.declared if not isinstance(declared, Need)]
 
     @cached_property
     def _function_parameters(self) -> list[inspect.Parameter]:
@@ -157,8 +157,8 @@ class Metric(_Named):
     def __call__(self, *values: Any, **params: Any) -> Metric:
         """The same metric with other parameters. Raises BadParameter for an invalid value, UnknownName for a name."""
         hints: dict[str, Any] = {}
-        for one in (*self._need_factories, self.function):
-            hints |= get_type_hints(one, include_extras=True)
+        for function in (*self._need_factories, self.function):
+            hints |= get_type_hints(function, include_extras=True)
         if len(values) > len(self.parameters):
             takes = ", ".join(self.usage) or "no parameter"
             raise BadParameter(f"{self.name} was given {len(values)} values; it takes {takes}")
@@ -188,14 +188,14 @@ class Metric(_Named):
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """Its scores for one sample, without evidence, from the outcomes of its needs by name."""
-        return {key: self._on_scale(_score(one)) for key, one in self.results(outcomes).items()}
+        return {key: self._on_scale(_score(result)) for key, result in self.results(outcomes).items()}
 
     def results(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, MetricValue]:
         """What its function returns for one sample, by key, or why it cannot be called."""
         ended = [outcomes[need.name] for need in self.needs]
-        unusable = [one for one in ended if isinstance(one, Undefined | Failed)]
+        unusable = [outcome for outcome in ended if isinstance(outcome, Undefined | Failed)]
         if unusable:  # a failure takes precedence over nothing to count
-            return dict.fromkeys(self.values, min(unusable, key=lambda one: isinstance(one, Undefined)))
+            return dict.fromkeys(self.values, min(unusable, key=lambda outcome: isinstance(outcome, Undefined)))
         params = {p.name: self.params[p.name] for p in self._function_parameters if p.name in self.params}
         try:
             result = self.function(*ended, **params)
@@ -218,21 +218,21 @@ class Metric(_Named):
         return Score(failed=f"{self.key} is {score.value}, which is off its scale of {low:g} to {high:g}")
 
 
-def _score(one: MetricValue, counts_alone: bool = False) -> Score:
+def _score(result: MetricValue, counts_alone: bool = False) -> Score:
     """The score of a result; `counts_alone` without its value, so that counts are kept even where they have none."""
-    match one:
+    match result:
         case Undefined():
-            return Score(undefined=one.reason)
+            return Score(undefined=result.reason)
         case Failed():
-            return Score(failed=one.reason)
+            return Score(failed=result.reason)
         case Real():
-            return Score(value=float(one))
+            return Score(value=float(result))
         case Counts():
-            value = None if counts_alone else one.value
+            value = None if counts_alone else result.value
             if value is None and not counts_alone:
                 return Score(undefined="nothing to count")
-            return Score(value=value, counts=tuple(map(float, msgspec.structs.astuple(one))))
-    return Score(failed=f"the metric returned {one!r}; return counts, a number or Undefined(reason)")
+            return Score(value=value, counts=tuple(map(float, msgspec.structs.astuple(result))))
+    return Score(failed=f"the metric returned {result!r}; return counts, a number or Undefined(reason)")
 
 
 class Quoted(str):
@@ -243,11 +243,11 @@ def split_at(text: str, separator: str) -> list[str]:
     """Split a spec outside parentheses and quotation marks. Raises BadParameter where a quotation mark is left open."""
     pieces, depth, quoted, start = [], 0, False, 0
     for match in re.finditer(r'\\.|[()"]|' + re.escape(separator), text, re.DOTALL):
-        found = match[0]
-        quoted ^= found == '"'
+        token = match[0]
+        quoted ^= token == '"'
         if not quoted:
-            depth += (found == "(") - (found == ")")
-            if found == separator and depth == 0:
+            depth += (token == "(") - (token == ")")
+            if token == separator and depth == 0:
                 pieces.append(text[start : match.start()])
                 start = match.end()
     if quoted:
@@ -270,19 +270,23 @@ def _hint_of(value: Any, default: Any) -> Any:
 def _converted(value: Any, hint: Any, where: str) -> Any:
     """A parameter converted to its annotation; text such as "rouge1+rougeL" or "true" is parsed."""
     plain_hint = hint.__origin__ if get_origin(hint) is Annotated else hint
-    given = value
+    plain = value
     if isinstance(value, str):
         is_list = get_origin(plain_hint) is tuple
-        given = str(value)
+        plain = str(value)
         if is_list and isinstance(value, Quoted):
-            given = [str(value)]
+            plain = [str(value)]
         elif is_list:
-            given = [str(unquoted(piece)) for piece in split_at(value, "+")] if value else []
+            plain = [str(unquoted(piece)) for piece in split_at(value, "+")] if value else []
     try:
-        return msgspec.convert(given, hint, strict=False)
+        return msgspec.convert(plain, hint, strict=False)
     except msgspec.ValidationError as error:
         choices = ", ".join(_choices(hint))
-        described = [one.description for one in getattr(hint, "__metadata__", ()) if getattr(one, "description", None)]
+        described = [
+            constraint.description
+            for constraint in getattr(hint, "__metadata__", ())
+            if getattr(constraint, "description", None)
+        ]
         fix = f"choose from {choices}" if choices else f"give {described[0]}" if described else str(error)
         raise BadParameter(f"{where}: {value!r} is not valid; {fix}") from error
 

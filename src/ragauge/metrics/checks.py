@@ -159,8 +159,8 @@ def _pattern(pattern: str) -> None:
 @_passing(valid=_pattern)
 def matches(sample: Sample, *, pattern: Text) -> CheckResult:
     """1 if a regular expression of Python matches somewhere in the response, else 0. (?i) ignores case."""
-    found = re.search(pattern, _response(sample))
-    return bool(found), f"found {found[0]!r}" if found else f"nothing matches {pattern!r}"
+    match = re.search(pattern, _response(sample))
+    return bool(match), f"found {match[0]!r}" if match else f"nothing matches {pattern!r}"
 
 
 @_passing
@@ -181,16 +181,16 @@ def contains_all(sample: Sample, *, texts: Wordings, case: bool = False) -> Chec
 
     case: whether upper and lower case differ.
     """
-    found = _contained(sample, texts, case)
-    missing = [text for text in texts if text not in found]
+    present = _contained(sample, texts, case)
+    missing = [text for text in texts if text not in present]
     return not missing, f"missing: {', '.join(missing)}" if missing else "all are there"
 
 
 @_passing
 def contains_any(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
     """1 if the response contains one of the texts at least, else 0. case: whether upper and lower case differ."""
-    found = _contained(sample, texts, case)
-    return bool(found), f"found: {', '.join(found)}" if found else "none is there"
+    present = _contained(sample, texts, case)
+    return bool(present), f"found: {', '.join(present)}" if present else "none is there"
 
 
 @_passing
@@ -199,8 +199,8 @@ def contains_none(sample: Sample, *, texts: Wordings, case: bool = False) -> Che
 
     case: whether upper and lower case differ.
     """
-    found = _contained(sample, texts, case)
-    return not found, f"found: {', '.join(found)}" if found else "none is there"
+    present = _contained(sample, texts, case)
+    return not present, f"found: {', '.join(present)}" if present else "none is there"
 
 
 @_passing
@@ -236,8 +236,8 @@ def language(sample: Sample, *, code: Text) -> CheckResult:
     """
     if not any(map(str.isalpha, _response(sample))):
         raise NothingToCount("the response has no letters")
-    found = language_of(_response(sample))
-    return found == code, f"it reads as {found!r}"
+    detected = language_of(_response(sample))
+    return detected == code, f"it reads as {detected!r}"
 
 
 def _column(column: str, **_: object) -> list[str]:

@@ -77,7 +77,7 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     As in the RAG Evals documentation, where it is called context recall.
     """
     used = [any(row[i] is Label.ENTAILED for row in support.table) for i in range(len(support.chunks))]
-    return share((one for one, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
+    return share((flag for flag, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
 
 
 #: Whose arithmetic counts true positives: ours, or Valor's, which is ragas' too.
@@ -108,7 +108,9 @@ def _overlap(supported: int, statements: int, stated: Sequence[bool], variant: C
 
 def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
     """Per claim of `table` that the query does not presuppose, whether it is entailed."""
-    return [entailed for entailed, known in zip(table.entailed, in_query.entailed, strict=True) if not known]
+    return [
+        entailed for entailed, presupposed in zip(table.entailed, in_query.entailed, strict=True) if not presupposed
+    ]
 
 
 @metric(entailment.claims_in_response, entailment.claims_in_query, caption="reference claims given")
@@ -120,9 +122,12 @@ def claim_recall(
     Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present). of: "references",
     or "source" for how much of its source a summary covers.
     """
-    each = [claims_beyond_query(table, given) for table, given in zip(in_response.tables, in_query.tables, strict=True)]
+    flags = [
+        claims_beyond_query(table, presupposed)
+        for table, presupposed in zip(in_response.tables, in_query.tables, strict=True)
+    ]
     subject = "no reference makes" if of == "references" else "the source does not make"
-    return best_share(each, f"{subject} a claim beyond the query")
+    return best_share(flags, f"{subject} a claim beyond the query")
 
 
 @metric(
@@ -133,8 +138,8 @@ def claim_precision(in_references: Supports, in_query: Support) -> Share | Undef
 
     Claims that the query already presupposes are excluded.
     """
-    each = [claims_beyond_query(table, in_query) for table in in_references.tables]
-    return best_share(each, "the response makes no claim beyond the query")
+    flags = [claims_beyond_query(table, in_query) for table in in_references.tables]
+    return best_share(flags, "the response makes no claim beyond the query")
 
 
 @metric(
@@ -158,14 +163,14 @@ def claim_f1(
     over the response's claims, which are at least as many as the gold claims found, and without gold claims there is
     nothing to count.
     """
-    each = []
+    by_reference = []
     for table, presupposed, claims in zip(in_response.tables, gold_in_query.tables, in_references.tables, strict=True):
         gold, own = claims_beyond_query(table, presupposed), claims_beyond_query(claims, in_query)
         if counting == "own":
-            each.append(PrecisionRecall(sum(own), len(own), sum(gold), len(gold)))
+            by_reference.append(PrecisionRecall(sum(own), len(own), sum(gold), len(gold)))
         else:
-            each.append(_common_counts(len(gold), len(own), sum(gold)))
-    scored = [counts for counts in each if counts.value is not None]
+            by_reference.append(_common_counts(len(gold), len(own), sum(gold)))
+    scored = [counts for counts in by_reference if counts.value is not None]
     if not scored:
         subject = "neither the response nor a reference makes" if counting == "own" else "no reference makes"
         return Undefined(f"{subject} a claim beyond the query")
@@ -216,10 +221,10 @@ def claim_scores(golden: int, candidate: int, common: int) -> ClaimScores:
     return ClaimScores(counts.recall, counts.precision or 0.0, counts.value, candidate)
 
 
-def best_share(each: Sequence[Sequence[bool]], nothing: str) -> Share | Undefined:
+def best_share(flag_lists: Sequence[Sequence[bool]], nothing: str) -> Share | Undefined:
     """The highest share among several lists of flags, empty ones excluded."""
-    shares = [Share(sum(flags), len(flags)) for flags in each if flags]
-    return max(shares, key=lambda one: one.value or 0.0) if shares else Undefined(nothing)
+    shares = [Share(sum(flags), len(flags)) for flags in flag_lists if flags]
+    return max(shares, key=lambda counted: counted.value or 0.0) if shares else Undefined(nothing)
 
 
 def _of_opinions(checks: Checks) -> Incidence:
@@ -293,16 +298,16 @@ def list_match(matched: MatchedGold) -> Mapping[str, float]:
 def list_score(matched: MatchedGold, gold: Sequence[Sequence[str]]) -> ListScore:
     """The items of a response against `gold`, normalised; all 0 where either has none."""
     wordings_of_all = {wording for wordings in gold for wording in wordings}
-    found = sum(any(wording in matched.items for wording in wordings) for wordings in gold)
+    hits = sum(any(wording in matched.items for wording in wordings) for wordings in gold)
     precision = sum(item in wordings_of_all for item in matched.items) / max(1, len(matched.items))
-    recall = found / max(1, len(gold))
-    recall_top5 = min(QAMPARI_CAP, found) / max(1, min(QAMPARI_CAP, len(gold)))
+    recall = hits / max(1, len(gold))
+    recall_top5 = min(QAMPARI_CAP, hits) / max(1, min(QAMPARI_CAP, len(gold)))
     return ListScore(precision, recall, recall_top5, harmonic(precision, recall), harmonic(precision, recall_top5))
 
 
-def harmonic(one: float, other: float) -> float:
+def harmonic(precision: float, recall: float) -> float:
     """The harmonic mean, 0 where both are 0."""
-    return 2 * one * other / (one + other) if one + other else 0.0
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 NO_SENTENCE = "the response has no sentence that needs a citation"

@@ -40,7 +40,9 @@ from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
 _MODULES = (checks, claims, retrieval, rubrics, trust)
-_BY_NAME = {one.name: one for module in _MODULES for one in vars(module).values() if isinstance(one, Metric)}
+_BY_NAME = {
+    metric.name: metric for module in _MODULES for metric in vars(module).values() if isinstance(metric, Metric)
+}
 
 
 def _named(names: str) -> tuple[Metric, ...]:
@@ -64,7 +66,7 @@ ON_REQUEST = _named("""
 """)
 
 #: Measured when asked for by name, each as one value of the whole data set.
-OVER_DATA = tuple(one for one in _BY_NAME.values() if one.over == "data")
+OVER_DATA = tuple(metric for metric in _BY_NAME.values() if metric.over == "data")
 
 #: The group of entry points by which installed packages offer metrics of their own: name -> a `Metric`.
 ENTRY_POINTS = "ragauge.metrics"
@@ -94,7 +96,7 @@ ALIASES = {
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "trust": (
         "answered_ratio",
-        *(one.name for one in OVER_DATA if one.name.startswith(("reject", "answerable", "macro"))),
+        *(metric.name for metric in OVER_DATA if metric.name.startswith(("reject", "answerable", "macro"))),
         "",
         *("answered_correctness", "calibrated_answered", "calibrated_answerable", "calibrated_f1", "parametric"),
         *("citation_recall", "citation_precision", "regular_citation_f1"),
@@ -113,14 +115,14 @@ PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     """The metrics measured by default, and more where there are citations, gold claims, a source or relevant ids."""
     more: list[Measure] = []
-    if any(one.source and one.response is not None for one in samples):
+    if any(sample.source and sample.response is not None for sample in samples):
         summarised = (claims.faithfulness(against="source"), claims.claim_recall(of="source"))
-        more += [one.renamed(one.spec) for one in summarised]
-    if any(place is not None for one in samples for place in aligned(one)[2]):
+        more += [metric.renamed(metric.spec) for metric in summarised]
+    if any(place is not None for sample in samples for place in aligned(sample)[2]):
         more += [retrieval.retrieval_precision, retrieval.retrieval_recall, retrieval.mrr, retrieval.ndcg]
-    if any(one.contexts is not None and citation_marks(one.response or "") for one in samples):
+    if any(sample.contexts is not None and citation_marks(sample.response or "") for sample in samples):
         more += [claims.citation_recall, claims.citation_precision]
-    if any(one.answers for one in samples):
+    if any(sample.answers for sample in samples):
         more += [claims.claim_match, trust.refusal]
     return (*METRICS, *more)
 
@@ -133,8 +135,8 @@ def metric_named(name: str) -> Metric:
         return replace(_BY_NAME[ALIASES[name]], name=name)
     points = [point for point in installed(ENTRY_POINTS) if point.name == name]
     if not points:
-        known = [*_OWN, *installed_names()]
-        raise UnknownName("metric", name, known, _suggestions(name, known), "`ragauge metrics` lists all")
+        names = [*_OWN, *installed_names()]
+        raise UnknownName("metric", name, names, _suggestions(name, names), "`ragauge metrics` lists all")
     metric = load_only(points, f"metric {name!r}")
     if not isinstance(metric, Metric):
         where = source_of(points[0])
@@ -167,14 +169,14 @@ _ELSEWHERE = {
 _DEFAULTS = ("faithfulness", "answer_correctness", "context_recall")
 
 
-def _suggestions(name: str, known: Sequence[str]) -> list[str]:
+def _suggestions(name: str, names: Sequence[str]) -> list[str]:
     """Metrics that go by an unknown name elsewhere, or have its words in their names or summaries, best first."""
     words = {word for word in re.split(r"[\W_]+", name.casefold()) if len(word) > 2}
-    elsewhere = [_ELSEWHERE[one] for one in get_close_matches(name.casefold(), _ELSEWHERE, cutoff=0.8)]
-    named = [one for one in _BY_NAME if words & set(re.split(r"[\W_]+", one))]
-    summarised = [one.name for one in CATALOGUE if words & set(re.findall(r"\w+", one.summary.casefold()))]
-    found = [*elsewhere, *named, *summarised]
-    return found if found or get_close_matches(name, known) else [*_DEFAULTS]
+    elsewhere = [_ELSEWHERE[spelling] for spelling in get_close_matches(name.casefold(), _ELSEWHERE, cutoff=0.8)]
+    named = [key for key in _BY_NAME if words & set(re.split(r"[\W_]+", key))]
+    summarised = [metric.name for metric in CATALOGUE if words & set(re.findall(r"\w+", metric.summary.casefold()))]
+    related = [*elsewhere, *named, *summarised]
+    return related if related or get_close_matches(name, names) else [*_DEFAULTS]
 
 
 def parse_metric(spec: str) -> Measure:
@@ -250,9 +252,9 @@ def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
     """The metrics of a family, each with the parameters it has; list responses are cited item by item."""
     mode = arguments.get("correctness", "cm")
     names = [name or ALIASES.get(mode, "answered_correctness") for name in FAMILIES[family]]
-    known = {parameter for name in names for parameter in metric_named(name).defaults}
-    for parameter in arguments.keys() - known:
-        raise UnknownName(f"parameter of {family}", parameter, known)
+    parameters = {parameter for name in names for parameter in metric_named(name).defaults}
+    for parameter in arguments.keys() - parameters:
+        raise UnknownName(f"parameter of {family}", parameter, parameters)
     if arguments.get("variant", "default") != "default":
         arguments = {"refusals": "trust_eval", **arguments}
     if mode == "em5":
@@ -299,14 +301,14 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
     Raises UnknownName or BadParameter for a spec that cannot be read, two different metrics of one name, or no metric.
     """
     measures: list[Measure] = []
-    for one in metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]:
-        if isinstance(one, str):
-            measures += [each for spec in split_specs(one) for each in parse_metrics(spec)]
-        elif isinstance(one, Measure):
-            measures.append(_measure(one))
+    for wanted in metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]:
+        if isinstance(wanted, str):
+            measures += [measure for spec in split_specs(wanted) for measure in parse_metrics(spec)]
+        elif isinstance(wanted, Measure):
+            measures.append(_measure(wanted))
         else:
-            fix = "decorate a function of a sample with @ragauge.check" if callable(one) else "give a metric itself"
-            raise BadParameter(f"{one!r} is not a metric; give a spec such as 'faithfulness', or {fix}")
+            fix = "decorate a function of a sample with @ragauge.check" if callable(wanted) else "give a metric itself"
+            raise BadParameter(f"{wanted!r} is not a metric; give a spec such as 'faithfulness', or {fix}")
     by_name: dict[tuple[str, str], Measure] = {}
     for measure in measures:
         if by_name.setdefault((measure.key, measure.spec), measure) != measure:
@@ -318,7 +320,10 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
         if _flow_of(needs.setdefault(need.name, need)) != _flow_of(need):
             raise BadParameter(f"two different needs are called {need.name!r}; give each a name of its own")
     shared = Counter(key for key, _ in by_name)
-    return tuple(one.renamed(spec) if shared[key] > 1 and spec != key else one for (key, spec), one in by_name.items())
+    return tuple(
+        measure.renamed(spec) if shared[key] > 1 and spec != key else measure
+        for (key, spec), measure in by_name.items()
+    )
 
 
 def _flow_of(need: Need[Any]) -> tuple[object, ...]:
@@ -342,10 +347,10 @@ def value_of(name: str) -> tuple[Measure, str]:
             a metric over the data set.
     """
     spec = name[: name.rfind(")") + 1] or name.partition(".")[0]
-    found = parse_metric(spec)
-    if isinstance(found, DatasetMetric):
+    measure = parse_metric(spec)
+    if isinstance(measure, DatasetMetric):
         raise BadParameter(f"{name} is a metric over the data set; name one that each sample has")
-    metric = found.renamed(found.spec)
+    metric = measure.renamed(measure.spec)
     key = metric.key + name[len(spec) :]
     if key not in metric.values:
         raise UnknownName(f"value of {metric.key}", name, metric.values)

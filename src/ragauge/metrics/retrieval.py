@@ -113,11 +113,11 @@ def _grounded_and_correct(grounding: Support, in_references: Supports) -> Iterat
 )
 def context_utilization(in_contexts: Supports, in_response: Supports) -> Share | Undefined:
     """Share of the reference's claims in the contexts that the response entails too; the best over the references."""
-    each = [
-        [used for found, used in zip(contexts.entailed, response.entailed, strict=True) if found]
+    flags = [
+        [used for retrieved, used in zip(contexts.entailed, response.entailed, strict=True) if retrieved]
         for contexts, response in zip(in_contexts.tables, in_response.tables, strict=True)
     ]
-    return best_share(each, "the contexts entail no claim of a reference")
+    return best_share(flags, "the contexts entail no claim of a reference")
 
 
 @metric(
@@ -151,8 +151,8 @@ def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supp
 )
 def self_knowledge(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are correct without support in the contexts."""
-    each = _grounded_and_correct(grounding, correctness)
-    return share((correct and not grounded for grounded, correct in each), NO_CLAIMS)
+    flags = _grounded_and_correct(grounding, correctness)
+    return share((correct and not grounded for grounded, correct in flags), NO_CLAIMS)
 
 
 @metric(
@@ -163,8 +163,8 @@ def self_knowledge(grounding: Support, correctness: Supports) -> Share | Undefin
 )
 def claim_hallucination(grounding: Support, correctness: Supports) -> Share | Undefined:
     """Share of the response's claims that are neither correct nor supported by the contexts."""
-    each = _grounded_and_correct(grounding, correctness)
-    return share((not correct and not grounded for grounded, correct in each), NO_CLAIMS)
+    flags = _grounded_and_correct(grounding, correctness)
+    return share((not correct and not grounded for grounded, correct in flags), NO_CLAIMS)
 
 
 def _first(ranks: Ranks, k: int) -> tuple[float, ...]:
@@ -203,8 +203,8 @@ def mrr(ranks: Ranks, *, k: Count = 0) -> float:
 @metric(checks.retrieval_ranks, name="map", caption="ranks of the relevant")
 def mean_average_precision(ranks: Ranks, *, k: Count = 0) -> float:
     """Mean average precision: precision at the rank of each relevant context, known by id or text, 0 if not found."""
-    found = [grade > 0 for grade in _first(ranks, k)]
-    return average_precision(found) * sum(found) / len(ranks.ideal)
+    relevant = [grade > 0 for grade in _first(ranks, k)]
+    return average_precision(relevant) * sum(relevant) / len(ranks.ideal)
 
 
 @metric(checks.retrieval_ranks, caption="grades and ranks of contexts")

@@ -91,14 +91,14 @@ def _by_rubric(
 ) -> Need[Grades]:
     """The need of a criterion. Raises ValueError for a level or an example whose grade is not on the scale."""
     low, high = _ends(scale)
-    for one in (*levels, *examples):
-        if not low <= float(one.partition(":")[0]) <= high:
-            raise ValueError(f"the grade of {one!r} is not on the scale {scale}")
+    for line in (*levels, *examples):
+        if not low <= float(line.partition(":")[0]) <= high:
+            raise ValueError(f"the grade of {line!r} is not on the scale {scale}")
     parts = [
         text,
         *(f"Step {number}: {step}" for number, step in enumerate(steps, 1)),
         *levels,
-        *(f"An example of {one}" for one in examples),
+        *(f"An example of {example}" for example in examples),
     ]
     whole = "." not in scale
     return grade_of(Rubric(name or "criterion", reads, low, high, "\n".join(parts), whole))

@@ -238,7 +238,7 @@ def parametric(
     if check.refused:
         return Undefined(REFUSED)
     everywhere = [True] * len(gold.claims)
-    in_all, in_documents = (grounded_share(matched, one, correctness) for one in (everywhere, gold.claims))
+    in_all, in_documents = (grounded_share(matched, counted, correctness) for counted in (everywhere, gold.claims))
     return Share(in_all - in_documents, 1)
 
 
@@ -409,8 +409,8 @@ def _mean(values: Iterable[float]) -> float:
     return float(np.mean(listed)) if listed else 0
 
 
-def _harmonic(one: float, other: float) -> float:
-    return 2 / (1 / one + 1 / other) if one and other else 0.0
+def _harmonic(first: float, second: float) -> float:
+    return 2 / (1 / first + 1 / second) if first and second else 0.0
 
 
 def _words(item: TrustEvalItem) -> int:
@@ -444,7 +444,7 @@ def _refusal_values(items: _Items, answered: _Items, answerable: _Items) -> dict
 def _citation_values(name: str, items: _Items) -> dict[str, float]:
     """Responses without a sentence are excluded from the means."""
     cited = [_citation_means(item.citing) for item in items if item.citing.sentences]
-    recall, precision = 100 * _mean(one[1] for one in cited), 100 * _mean(one[2] for one in cited)
+    recall, precision = 100 * _mean(means[1] for means in cited), 100 * _mean(means[2] for means in cited)
     f1 = claims.harmonic(precision, recall)
     return {f"{name}_citation_rec": recall, f"{name}_citation_prec": precision, f"{name}_citation_f1": f1}
 
@@ -507,8 +507,8 @@ def _list_values(items: _Items, answered: _Items, answerable: _Items) -> tuple[d
     ):
         block[f"{prefix}num_preds"] = _mean(len(item.matched.items) for item in subset)
         scores = list(map(score, subset))
-        for at, name in enumerate(("prec", "rec", "rec_top5", "f1", "f1_top5")):
-            block[f"{prefix}qampari_{name}"] = 100 * _mean(one[at] for one in scores)
+        for column, name in enumerate(("prec", "rec", "rec_top5", "f1", "f1_top5")):
+            block[f"{prefix}qampari_{name}"] = 100 * _mean(row[column] for row in scores)
     f1 = _harmonic(block["calib_answered_qampari_f1_top5"], block["calib_answerable_qampari_f1_top5"])
     grounding = 100 * _mean(_unless_refused(item, grounded_share, "em5") for item in answered)
     block["calib_qampari_em_f1"] = f1

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -111,8 +112,10 @@ def gather(flows: Sequence[QuestionFlow[T]]) -> QuestionFlow[tuple[T, ...]]:
                 asked[i] = flows[i].send(judgments)  # type: ignore[arg-type]  # the first send is None
             except StopIteration as stop:
                 results[i] = stop.value
-        answers = iter((yield [question for questions in asked.values() for question in questions]) if asked else ())
-        pending = {i: [next(answers) for _ in questions] for i, questions in asked.items()}
+        pending = {}
+        if asked:
+            answers = iter((yield list(chain.from_iterable(asked.values()))))
+            pending = {i: list(islice(answers, len(questions))) for i, questions in asked.items()}
     return tuple(results[i] for i in range(len(flows)))
 
 
@@ -368,11 +371,11 @@ class _JudgedPieces:
 
 def _judged(piece: Evidence, judgment: Judgment) -> Evidence:
     answer = cast(Verdict | Grade, judgment.answer)
-    found: dict[str, Any] = {"rationale": answer.rationale, "judgment": judgment.key}
+    source: dict[str, Any] = {"rationale": answer.rationale, "judgment": judgment.key}
     if isinstance(answer, Grade):
-        return msgspec.structs.replace(piece, value=answer.value, **found)
+        return msgspec.structs.replace(piece, value=answer.value, **source)
     span = piece.span or answer.span
-    return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability, **found)
+    return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability, **source)
 
 
 @dataclass(frozen=True)

@@ -217,12 +217,12 @@ def bertscore_to_references(sample: Sample) -> QuestionFlow[Measured]:
 def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
     """The grades of the retrieved chunks among the relevant ones, and of all relevant ones."""
     yield from ()
-    retrieved, relevant, found = aligned(sample)
+    retrieved, relevant, places = aligned(sample)
     grades = [_grade_of(chunk) for chunk in relevant]
     ideal = tuple(sorted((grade for grade in grades if grade > 0), reverse=True))
     if not ideal:
         raise NothingToCount("the sample has no relevant context")
-    ranks = tuple(0.0 if i is None else grades[i] for i in found)
+    ranks = tuple(0.0 if i is None else grades[i] for i in places)
     field = "contexts" if sample.contexts is not None else "retrieved_context_ids"
     against, labels = "reference_contexts", [Label.YES if grade else Label.NO for grade in ranks]
     evidence = (
@@ -240,11 +240,11 @@ def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]
     retrieved, known_by = _chunks_or_ids(sample.contexts, sample.metadata.get("retrieved_context_ids"))
     relevant, wanted_by = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
     places = {name: i for i, names in reversed([*enumerate(wanted_by)]) for name in names}
-    found: list[int | None] = []
+    aligned_with: list[int | None] = []
     for names in known_by:
         place = next((places[name] for name in names if name in places), None)
-        found.append(None if place in found else place)
-    return retrieved, relevant, found
+        aligned_with.append(None if place in aligned_with else place)
+    return retrieved, relevant, aligned_with
 
 
 def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> tuple[list[Chunk], list[list[str]]]:

@@ -47,7 +47,7 @@ class CitedSentence:
     @property
     def chunks(self) -> tuple[int, ...]:
         """The positions of the chunks it cites, in the order cited."""
-        return tuple(one.chunk for one in self.pointers if one.chunk is not None)
+        return tuple(pointer.chunk for pointer in self.pointers if pointer.chunk is not None)
 
 
 def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[CitedSentence]:
@@ -69,9 +69,9 @@ def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[
 
 def _cited_sentence(text: str, bare: str, piece: CitedPiece) -> CitedSentence:
     first: dict[int | str, Citation] = {}
-    for one in piece.citations:
-        first.setdefault(one.written if one.chunk is None else one.chunk, one)
-    pointers = tuple(Pointer(text[slice(*one.span)], one.span, one.chunk) for one in first.values())
+    for citation in piece.citations:
+        first.setdefault(citation.written if citation.chunk is None else citation.chunk, citation)
+    pointers = tuple(Pointer(text[slice(*citation.span)], citation.span, citation.chunk) for citation in first.values())
     return CitedSentence(bare, piece.span, pointers)
 
 
@@ -95,9 +95,9 @@ def parse_citations_trust_eval(sample: Sample, variant: Variant, units: Units, a
 def _numbered(text: str, span: Span, count: int, at_most: int) -> Iterator[Pointer]:
     """The citations of a sentence; a number beyond the last chunk invalidates all, and 0 is the last chunk."""
     sentence = text[slice(*span)]
-    found = trust_eval.citations(sentence)
-    invalid = not count or any(number > count for number, _ in found)
-    for place, (number, (start, end)) in enumerate(found):
+    citations = trust_eval.citations(sentence)
+    invalid = not count or any(number > count for number, _ in citations)
+    for place, (number, (start, end)) in enumerate(citations):
         counts = not invalid and place < at_most
         chunk = (number - 1) % count if counts else None
         yield Pointer(sentence[start:end], (span[0] + start, span[0] + end), chunk, counts)
@@ -125,17 +125,17 @@ class CitationSupport:
     @property
     def supported(self) -> tuple[bool, ...]:
         """Per sentence, whether its citations together support it."""
-        return tuple(one.supported for one in self.sentences)
+        return tuple(sentence.supported for sentence in self.sentences)
 
     @property
     def precise(self) -> tuple[bool, ...]:
         """Per citation that counts, whether it is needed."""
-        return tuple(flag for one in self.sentences for flag in one.precise)
+        return tuple(flag for sentence in self.sentences for flag in sentence.precise)
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """Each sentence, followed by its citations."""
-        return tuple(piece for one in self.sentences for piece in one.evidence)
+        return tuple(piece for sentence in self.sentences for piece in sentence.evidence)
 
 
 @cache
@@ -185,11 +185,11 @@ class _CitationJudging:
         (joint,) = yield [self._question(cited, chunks)]
         verdict = cast(Verdict, joint.answer)
         # no label of each chunk where they were judged as one text, or by people
-        labels = [one.label for one in verdict.chunks] if len(verdict.chunks) == len(chunks) else []
+        labels = [chunk.label for chunk in verdict.chunks] if len(verdict.chunks) == len(chunks) else []
         ids = [self._chunks[i].id for i in chunks] if labels else []
         piece = with_verdict(piece, "citations", verdict, ids, joint.key)
         if not self._supports(joint):
-            return _judged_sentence(cited, False, piece, (_unneeded(one, joint.key) for one in cited.pointers))
+            return _judged_sentence(cited, False, piece, (_unneeded(pointer, joint.key) for pointer in cited.pointers))
         alone: dict[int, Judgment]  # the judgments that a chunk supports the sentence by itself
         if len(chunks) == 1:
             alone = {chunks[0]: joint}
@@ -197,8 +197,8 @@ class _CitationJudging:
             alone = {i: joint for i, label in zip(chunks, labels, strict=True) if label is Label.ENTAILED}
         else:
             judgments = yield [self._question(cited, [i]) for i in chunks]
-            alone = {i: one for i, one in zip(chunks, judgments, strict=True) if self._supports(one)}
-        citations = yield from gather([self._judged_citation(cited, one, alone) for one in cited.pointers])
+            alone = {i: judgment for i, judgment in zip(chunks, judgments, strict=True) if self._supports(judgment)}
+        citations = yield from gather([self._judged_citation(cited, pointer, alone) for pointer in cited.pointers])
         return _judged_sentence(cited, True, piece, citations)
 
     def _judged_citation(
@@ -230,15 +230,19 @@ class _CitationJudging:
         """Whether a chunk and one of the rest are labelled with the same gold claim, which Trust-Eval counts."""
         others = [gold_labels(self._chunks[i]) for i in rest]
         own = gold_labels(self._chunks[chunk])
-        return any(yes and any(other[at : at + 1] == (True,) for other in others) for at, yes in enumerate(own))
+        # a row may be shorter, or empty where it has no labels
+        labelled = {claim for row in others for claim, holds in enumerate(row) if holds}
+        return any(holds and claim in labelled for claim, holds in enumerate(own))
 
 
 def _judged_sentence(
     cited: CitedSentence, supported: bool, piece: Evidence, citations: Iterable[Evidence]
 ) -> JudgedSentence:
-    each = tuple(citations)
-    precise = (one.label is Label.YES for pointer, one in zip(cited.pointers, each, strict=True) if pointer.counts)
-    return JudgedSentence(supported, tuple(precise), (piece, *each))
+    judged = tuple(citations)
+    precise = (
+        citation.label is Label.YES for pointer, citation in zip(cited.pointers, judged, strict=True) if pointer.counts
+    )
+    return JudgedSentence(supported, tuple(precise), (piece, *judged))
 
 
 def _unneeded(pointer: Pointer, judgment: str = "") -> Evidence:

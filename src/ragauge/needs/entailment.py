@@ -144,8 +144,14 @@ def _supports(
             texts: tuple[Statements, ...] = ((yield from response_statements(sample)),)
         else:
             texts = yield from reference_statements(sample, of)
-        each = [one.claims for one in texts] if claims else texts
-        return Supports((yield from gather([support(one, *with_) for one, with_ in product(each, premises(sample))])))
+        hypotheses = [text.claims for text in texts] if claims else texts
+        return Supports(
+            (
+                yield from gather(
+                    [support(hypothesis, *with_) for hypothesis, with_ in product(hypotheses, premises(sample))]
+                )
+            )
+        )
 
     return Need(name, reads, _ASKS, flow)
 

@@ -99,9 +99,9 @@ def _entailed(sample: Sample, variant: Variant, style: CitationStyle) -> Questio
     asked = _wordings_to_judge(answers, [text]) if default else [(i, wordings[0]) for i, wordings in enumerate(answers)]
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
     query = sample.query if default else None
-    found: Support = yield from support(statements, "response", [("response", text)], query)
-    entailed = found.entailed if default else tuple(v.label is Label.ENTAILED for v in found.verdicts)
-    return MatchedGold(_any_by_claim(entailed, [claim for claim, _ in asked], len(answers)), found.evidence)
+    judged: Support = yield from support(statements, "response", [("response", text)], query)
+    entailed = judged.entailed if default else tuple(v.label is Label.ENTAILED for v in judged.verdicts)
+    return MatchedGold(_any_by_claim(entailed, [claim for claim, _ in asked], len(answers)), judged.evidence)
 
 
 def _present(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionFlow[MatchedGold]:
@@ -121,7 +121,7 @@ def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionF
     yield from ()
     answers = gold_answers(sample)
     if variant == "default":
-        pieces = [one.text for one in cited_items(response_of(sample), len(sample.contexts or ()), style)]
+        pieces = [item.text for item in cited_items(response_of(sample), len(sample.contexts or ()), style)]
     else:
         bare = _without_citations(sample, variant, style)
         pieces = [bare[slice(*span)] for span in trust_eval.list_items(bare)]
@@ -230,40 +230,40 @@ def gold_in_contexts(sample: Sample, labels: GoldLabels = "asked") -> QuestionFl
     asked = _wordings_to_judge(answers, [passage for _, passage in passages]) if passages else []
     claim_of = [claim for claim, _ in asked]
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
-    found = yield from support(statements, "contexts", passages, sample.query)
+    judged_support = yield from support(statements, "contexts", passages, sample.query)
 
     def by_claim(flags: Iterable[bool]) -> GoldRow:
         return _any_by_claim(flags, claim_of, len(answers))
 
     # by some document alone, or all together where only that was judged
-    each = (verdict.chunks or (verdict,) for verdict in found.verdicts)
-    judged = by_claim(any(one.label is Label.ENTAILED for one in labels) for labels in each)
+    parts = (verdict.chunks or (verdict,) for verdict in judged_support.verdicts)
+    judged = by_claim(any(part.label is Label.ENTAILED for part in verdicts) for verdicts in parts)
     claims = tuple(map(any, zip(judged, *filter(None, rows), strict=True)))
-    pieces = list(zip(claim_of, found.evidence, strict=True)) or _unasked(sample, answers)
+    pieces = list(zip(claim_of, judged_support.evidence, strict=True)) or _unasked(sample, answers)
     evidence = tuple(_with_labels(piece, claim, sample.contexts, rows) for claim, piece in pieces)
     documents: tuple[GoldRow, ...] | None = None
     with suppress(NotReported):  # raised where documents were only judged together
-        columns = iter(list(zip(*found.table, strict=True)))
+        columns = iter(list(zip(*judged_support.table, strict=True)))
         documents = tuple(row or by_claim(label is Label.ENTAILED for label in next(columns)) for row in rows)
     return GoldInContexts(claims, any(claims) or sample.answerable is True, evidence, documents)
 
 
 def gold_labels(chunk: Chunk) -> GoldRow:
     """The labels `answers_found` of a document, one per gold claim; empty where it has none, or invalid ones."""
-    given: Any = chunk.metadata.get(GOLD_LABELS_KEY)
-    labels = given if isinstance(given, list | tuple) else [given]
+    value: Any = chunk.metadata.get(GOLD_LABELS_KEY)
+    labels = value if isinstance(value, list | tuple) else [value]
     return tuple(map(bool, labels)) if all(label in (0, 1) for label in labels) else ()
 
 
 def _label_row(chunk: Chunk, claims: int, position: int) -> GoldRow | None:
     """The labels of a document, None where it has none. Raises NothingToCount unless there is one per claim."""
-    given = chunk.metadata.get(GOLD_LABELS_KEY)
-    if given is None:
+    value = chunk.metadata.get(GOLD_LABELS_KEY)
+    if value is None:
         return None
     labels = gold_labels(chunk)
     if len(labels) != claims:
         raise NothingToCount(
-            f"'answers_found' of document {position} is {given!r}, not 0 or 1 for each of {claims} answers"
+            f"'answers_found' of document {position} is {value!r}, not 0 or 1 for each of {claims} answers"
         )
     return labels
 

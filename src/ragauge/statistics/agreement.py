@@ -97,10 +97,10 @@ def best_threshold(labels: Sequence[float], probabilities: Sequence[float]) -> t
     ones = truth.sum()
     if not ones or ones == truth.size:
         return None
-    levels, at = np.unique(said, return_inverse=True)
-    found = np.bincount(at, weights=truth)[::-1].cumsum()[::-1] / ones
-    wrong = np.bincount(at, weights=1 - truth)[::-1].cumsum()[::-1] / (truth.size - ones)
-    balanced = (found + 1 - wrong) / 2
+    levels, level = np.unique(said, return_inverse=True)
+    hits = np.bincount(level, weights=truth)[::-1].cumsum()[::-1] / ones
+    wrong = np.bincount(level, weights=1 - truth)[::-1].cumsum()[::-1] / (truth.size - ones)
+    balanced = (hits + 1 - wrong) / 2
     return float(levels[balanced.argmax()]), float(balanced.max())
 
 
@@ -152,7 +152,7 @@ def group_difference(
     resampled = sorted(_resampled(groups, difference, resamples)) if len(set(groups)) >= MIN_DIFFERING else []
     if len(resampled) < _MIN_RESAMPLES:
         return Paired(Interval(value, -1.0, 1.0, METHOD), 1.0)
-    tail = min(sum(one <= 0 for one in resampled), sum(one >= 0 for one in resampled))
+    tail = min(sum(resample <= 0 for resample in resampled), sum(resample >= 0 for resample in resampled))
     rank = ceil((len(resampled) + 1) / _MIN_RESAMPLES) - 2
     interval = Interval(value, resampled[rank], resampled[-1 - rank], METHOD)
     return Paired(interval, min(1.0, 2 * (tail + 1) / (len(resampled) + 1)))
@@ -236,13 +236,13 @@ def corrected_mean(
         return Interval(None, None, None, method)
     low, high = scale
     share = len(rest) / (len(people) + len(rest))
-    differences = [one - share * other for one, other in zip(people, judge, strict=True)]
+    differences = [by_people - share * by_judge for by_people, by_judge in zip(people, judge, strict=True)]
     spread = (low - share * high, high - share * low)
     corrected = _term(mean_interval(differences, scale=spread, clusters=clusters))
     remaining = _term(mean_interval(rest, scale=scale, clusters=rest_clusters), share)
     value = corrected[0] + remaining[0]
     below, above = hypot(corrected[1], remaining[1]), hypot(corrected[2], remaining[2])
-    clipped, lowest, highest = (min(max(one, low), high) for one in (value, value - below, value + above))
+    clipped, lowest, highest = (min(max(bound, low), high) for bound in (value, value - below, value + above))
     return Interval(clipped, lowest, highest, method)
 
 

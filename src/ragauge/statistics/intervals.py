@@ -162,11 +162,11 @@ def _cluster_key(name: str) -> int:
 def _grouped(keys: Sequence[Any], values: Sequence[Array]) -> tuple[Any, Array]:
     """The distinct rows of `keys`, sorted, and for each the sum of its `values`."""
     together = np.concatenate(keys)
-    found, index = np.unique(together[:, 0] if together.shape[1] == 1 else together, axis=0, return_inverse=True)
+    distinct, index = np.unique(together[:, 0] if together.shape[1] == 1 else together, axis=0, return_inverse=True)
     summed = np.concatenate(values)
-    sums = np.zeros((len(found), summed.shape[1]))
+    sums = np.zeros((len(distinct), summed.shape[1]))
     np.add.at(sums, index.ravel(), summed)
-    return found.reshape(len(found), together.shape[1]), sums
+    return distinct.reshape(len(distinct), together.shape[1]), sums
 
 
 def mean_interval(
@@ -431,7 +431,7 @@ def _quantile(
     if row is None:
         return undefined
     values = [value(resampled) for resampled in (sums + np.outer(weights, row)).tolist()]
-    end = float(np.quantile([undefined if one is None else one for one in values], level))
+    end = float(np.quantile([undefined if value is None else value for value in values], level))
     if not isfinite(end):
         raise BadParameter("value returned something other than a finite number; return None where it is undefined")
     return end

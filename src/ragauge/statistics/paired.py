@@ -108,12 +108,12 @@ def paired_aggregate(
     """
     check_parameters(len(first), clusters, confidence, scale, resamples)
     width = len(first[0]) if len(first) else 1
-    both = [(*one, *other) for one, other in zip(first, second, strict=True)]
+    both = [(*a, *b) for a, b in zip(first, second, strict=True)]
     wide = (scale[0] - scale[1], scale[1] - scale[0])
 
     def difference_of(sums: Sequence[float]) -> float | None:
-        one, other = value(sums[:width]), value(sums[width:])
-        return None if one is None or other is None else other - one
+        before, after = value(sums[:width]), value(sums[width:])
+        return None if before is None or after is None else after - before
 
     rows = sums_by_cluster(count_rows(both), clusters)
     difference = difference_of(rows.sum(axis=0).tolist()) if len(both) else None
@@ -152,7 +152,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     """Holm's adjusted p-values, which control the family-wise error rate (Holm 1979)."""
     adjusted: dict[str, float] = {}
     largest = 0.0
-    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda one: one[1])):
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
         largest = max(largest, min(1.0, p * (len(p_values) - rank)))
         adjusted[name] = largest
     return {name: adjusted[name] for name in p_values}
@@ -166,12 +166,12 @@ def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
     total = rows.sum(axis=0)
     if len(rows) <= MAX_EXHAUSTIVE:
         divisions = np.arange(2 ** len(rows))
-        one = (divisions[:, None] >> np.arange(len(rows)) & 1) @ rows
+        half = (divisions[:, None] >> np.arange(len(rows)) & 1) @ rows
     else:
-        one = np.concatenate([total[None], *_random_halves(rows, np.random.default_rng(seed), resamples)])
-    other = total - one
-    other[np.abs(other) <= CANCELLATION * np.abs(total)] = 0
-    return one, other
+        half = np.concatenate([total[None], *_random_halves(rows, np.random.default_rng(seed), resamples)])
+    rest = total - half
+    rest[np.abs(rest) <= CANCELLATION * np.abs(total)] = 0
+    return half, rest
 
 
 def _random_halves(rows: Array, random: np.random.Generator, resamples: int) -> Iterator[Array]:
