@@ -43,7 +43,7 @@ SENSES = {
     "relevant": {"words": 1, "near": 1},
     "answers": {"words": 1, "near": 1},
 }
-SHARES = {"natural": 0.5, "bots": 0.2, "written": 0.3}
+SHARES = {"natural": 0.8, "bots": 0.1, "written": 0.1}
 LEAST = 50  # rows of each side from which a source is left out by itself
 PRECISION, SUREST = 0.85, 20  # of "contradicted", and the claims that decide it at least
 QUESTIONS = ("boolq", "qamr")  # sources whose claims are a question and an answer

@@ -351,7 +351,10 @@ def _claims(parts: Decomposition) -> list[str]:
 
 
 def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOutcome | None:
-    """The most positive of alternative answers; for a response, that all of its claims are supported, independently."""
+    """The most positive of alternative answers; for a response, that all of its claims are supported.
+
+    As these depend on each other, n claims count as the square root of n.
+    """
     if case.claims:
         (parts,) = answers
         return CaseOutcome(claims_f1(_claims(parts), case.claims), True) if isinstance(parts, Decomposition) else None
@@ -368,7 +371,8 @@ def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOut
         return None
     known = _all_known(one.probability for one in read)
     if case.first:
-        together = math.prod(max(probability, _LEAST) for probability in sorted(known)) if known else None
+        logs = sorted(math.log(max(probability, _LEAST)) for probability in known or ())
+        together = math.exp(sum(logs) / math.sqrt(len(logs))) if logs else None
         return CaseOutcome(together, all(one.positive for one in read))
     return CaseOutcome(max(known) if known else None, any(one.positive for one in read))
 
