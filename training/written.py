@@ -187,7 +187,8 @@ def bots(found: list[Group], chance: random.Random) -> Iterator[Group]:
     Of a case that is kept aside each sentence is held once against the window that has most of its words.
     """
     for row in found:
-        texts, labelled = row["chunks"], [(one, _bot_claim(row, one)) for one in row["claims"]]
+        texts = row["chunks"]
+        labelled = [(one, claim(one["text"], LABELS[one["label"]], "bots")) for one in row["claims"]]
         if held(row["id"]):
             whole = "\n\n".join(texts)
             claims: dict[str, list[Claim]] = defaultdict(list)
@@ -204,10 +205,6 @@ def bots(found: list[Group], chance: random.Random) -> Iterator[Group]:
             alone = [made for one, made in labelled if one.get("chunks") == [place]]
             if alone:
                 yield _group(row, texts[place], alone, chance)
-
-
-def _bot_claim(row: Group, one: Claim) -> Claim:
-    return claim(after_query(row["query"], one["text"]), LABELS[one["label"]], "bots")
 
 
 def window(text: str, claim: str) -> str:
