@@ -68,15 +68,23 @@ def test_a_tuned_judge_judges(call: Call, folder: Path, stub_server: StubFactory
     assert result.exit_code == 0, result.output
     assert "as it is" in result.stdout
     assert "balanced accuracy on 30 other labels: before" in result.stdout
-    assert "wrote judge.json; use: -j judge.json" in result.stdout
+    assert "wrote judge.json; use: -j judge.json --allow-host 127.0.0.1" in result.stdout
     calls = server.stats()["calls"]
     assert calls >= 30
     assert call("judges", "tune", "-j", judge, "--data", data, "-o", "judge.json").exit_code == 0
     assert server.stats()["calls"] == calls
-    run = call("run", "data.jsonl", "-m", "faithfulness", "-j", "judge.json")
+    run = call("run", "data.jsonl", "-m", "faithfulness", "-j", "judge.json", "--allow-host", "127.0.0.1")
     assert run.exit_code == 0, run.output
     assert "judge openai/gpt-4o-mini" in run.stdout
     assert server.stats()["calls"] > calls
+
+
+def test_code_is_not_tuned_into_a_file(call: Call, folder: Path) -> None:
+    """A judge that is code ends with code 2 before it is asked, since no judge file may hold it."""
+    data = labelled(folder / "ent_bridges.jsonl", ROWS)
+    result = call("judges", "tune", "-j", "cascade(embedded,python:mine:judge)", "--data", data, "-o", "judge.json")
+    assert result.exit_code == 2
+    assert "python:mine:judge is code, which a judge file cannot hold" in result.stderr
 
 
 def test_tuning_stops_at_a_limit(call: Call, folder: Path, stub_server: StubFactory) -> None:

@@ -49,9 +49,10 @@ def words() -> Words:
 
 
 @pytest.fixture
-def model(stub_server: Callable[..., Any]) -> str:
+def model(stub_server: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> str:
     """A model that answers over HTTP, from documents alone."""
-    return f"openai/gpt-4o-mini?base_url={stub_server().url}"
+    monkeypatch.setenv("OPENAI_BASE_URL", stub_server().url)
+    return "openai/gpt-4o-mini"
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from tests.llm.conftest import Kit, Request, Script
 
 from ragauge.analysis.tuning import Tuned, Tuner, tuning_view
 from ragauge.errors import BadData, BadParameter, RunFailed, UnknownName
+from ragauge.judges.base import JudgeSpec
 from ragauge.judges.composite import Cascade, Decided
 from ragauge.judges.function import judge_from
 from ragauge.judges.llm.build import llm
@@ -178,7 +179,7 @@ def test_examples_that_help_are_chosen(kit: Kit, place: Path) -> None:
     assert {one["answer"]["label"] for one in found.file.examples} == {"entailed", "neutral"}
     assert found.gain.value == 0.5
     (place / "judge.json").write_text(found.file.text())
-    judge = load_judge("judge.json")
+    judge = load_judge("judge.json", allow_hosts=["127.0.0.1"])
     assert judge.identity == llm(found.file.judge, examples=list(found.file.examples)).identity
     assert dict(judge.identity.settings)["prompts"].endswith("(examples changed)")
     again = asyncio.run(_with(kit, taught("no such word"), odd(number=40)))
@@ -190,7 +191,7 @@ async def _with(kit: Kit, script: Script, given: list[Judgment]) -> Tuned:
     async with kit.serving(script) as server:
         file = json.loads(Path("judge.json").read_text())
         Path("again.json").write_text(json.dumps({**file, "judge": f"openai/m?base_url={server.url}"}))
-        return await Tuner("again.json", given).tune()
+        return await Tuner(JudgeSpec("again.json", ("127.0.0.1",)), given).tune()
 
 
 def test_examples_that_do_not_help_are_left_out(kit: Kit) -> None:

@@ -15,7 +15,7 @@ import msgspec
 
 from ragauge.analysis.measure import AnswerFunction, ask, figure
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.base import Judge, adapted, can_answer
+from ragauge.judges.base import Judge, JudgeSpec, adapted, can_answer
 from ragauge.judges.composite import VERDICTS, confidence
 from ragauge.judges.llm.judge import prompt_style
 from ragauge.judges.llm.prompts import system
@@ -81,7 +81,7 @@ class Tuner:
 
     def __init__(
         self,
-        spec: str,
+        spec: str | JudgeSpec,
         labelled: Iterable[Judgment],
         prompts: Sequence[Path] = (),
         accuracy: float = 0.95,

@@ -25,21 +25,35 @@ from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Paths
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
 from ragauge.errors import BadData, BadParameter, RunFailed
-from ragauge.judges.base import Judge, adapted
+from ragauge.judges.base import Judge, JudgeSpec, adapted
 from ragauge.questions import KIND_TYPES, KINDS
 from ragauge.report.files import save_text
 from ragauge.report.wording import usage_words
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, check_priced
 from ragauge.run.prepare import opened_store
-from ragauge.run.specs import DESCRIPTIONS, judge_file, load_judge, load_judges
+from ragauge.run.specs import DESCRIPTIONS, code_in, foreign_hosts, judge_file, load_judge, load_judges
 from ragauge.run.sync import blocking
 from ragauge.store import Place, read_labels
 
 T = TypeVar("T")
 
-_judge_option = click.option(
-    "-j", "--judge", metavar="JUDGE", default="embedded", show_default=True, help="As for `ragauge run`."
+
+def _judge(context: click.Context, _: click.Parameter, given: str | None) -> str | JudgeSpec | None:
+    return given and opts.judge_spec(context, given)
+
+
+_judge_option = opts.combined(
+    click.option(
+        "-j",
+        "--judge",
+        metavar="JUDGE",
+        default="embedded",
+        show_default=True,
+        help="As for `ragauge run`.",
+        callback=_judge,
+    ),
+    opts.allow_host_option,
 )
 _labels_option = click.option("--labels", type=opts.FILE, help="People's labels (.jsonl), as for `ragauge run`.")
 _asking_options = opts.combined(opts.store_options, opts.max_cost_option)
@@ -58,18 +72,20 @@ def command(ctx: click.Context) -> None:
 
 
 @command.command("measure")
-@click.argument("judge", default="embedded")
+@click.argument("judge", default="embedded", callback=_judge)
+@opts.allow_host_option
 @click.option("--data", type=opts.FOLDER, required=True, help="Folder of labelled sets (.jsonl.gz).")
 @click.option(
     "--against",
     metavar="JUDGE",
+    callback=_judge,
     help="Compare with this judge on the same rows. [default: lexical, where JUDGE is embedded]",
 )
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
 @_asking_options
 @opts.output_option("Write the figures", MEASUREMENT_WRITERS)
 def measure_command(
-    judge: str, data: Path, against: str | None, limit: int | None, output: Paths, **asking: Any
+    judge: str | JudgeSpec, data: Path, against: str | JudgeSpec | None, limit: int | None, output: Paths, **asking: Any
 ) -> None:
     """Measure JUDGE against people's labels, set by set: AUC and balanced accuracy, with 95 % intervals.
 
@@ -96,7 +112,8 @@ def measure_command(
         raise failed
     if not any(one.rows for one in results):
         raise BadData(
-            f"{data}: no labelled set here that {judge} can be measured on; see `ragauge docs embedded-judge`"
+            f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
+            "embedded-judge`"
         )
 
 
@@ -108,7 +125,7 @@ def measure_command(
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="Only the first N samples.")
 @_asking_options
 @opts.output_option("Write the card", [".json"])
-def check_command(judge: str, data: str | None, limit: int | None, output: Paths, **asking: Any) -> None:
+def check_command(judge: str | JudgeSpec, data: str | None, limit: int | None, output: Paths, **asking: Any) -> None:
     """Check how often verdicts change where they should not: a robustness card for any judge.
 
     Each sentence of a response is a claim about the contexts. It is asked again as it was, with sources and claims in
@@ -139,7 +156,7 @@ def check_command(judge: str, data: str | None, limit: int | None, output: Paths
 @_asking_options
 @click.option("-o", "--output", type=opts.OUT_FILE, required=True, help="Judge file (.json).")
 def tune_command(
-    judge: str, labels: Path | None, data: Path | None, limit: int | None, output: Path, **choices: Any
+    judge: str | JudgeSpec, labels: Path | None, data: Path | None, limit: int | None, output: Path, **choices: Any
 ) -> None:
     """Choose prompts, examples and thresholds of a judge on half of people's labels, and measure the gain on the rest.
 
@@ -150,6 +167,8 @@ def tune_command(
     opts.check_outputs([output], [".json"], [labels, data])
     if not (labels or data):
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
+    if code := code_in(judge_file(judge).judge):
+        raise BadParameter(f"{code} is code, which a judge file cannot hold; tune a judge with a name of its own")
     people = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
     asking = {name: choices.pop(name) for name in ("store", "max_cost")}
     tuning = Tuner(judge, people, **choices)
@@ -157,7 +176,8 @@ def tune_command(
     tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
     show_parts(*tuning_view(tuned))
     save_text(output, {".json": lambda: tuned.file.text()})
-    say(f"wrote {output}; use: -j {output}")
+    hosts = dict.fromkeys(foreign_hosts(tuned.file.judge))
+    say(f"wrote {output}; use: {' '.join([f'-j {output}', *(f'--allow-host {host}' for host in hosts)])}")
 
 
 @command.command("export")
@@ -174,9 +194,10 @@ def export_command(judge: str, folder: Path, int8: bool) -> None:
 
 
 @command.command("prompts")
-@click.argument("judge", metavar="[PROVIDER/MODEL|FILE.json]", default="openai/gpt-4o-mini")
+@click.argument("judge", metavar="[PROVIDER/MODEL|FILE.json]", default="openai/gpt-4o-mini", callback=_judge)
+@opts.allow_host_option
 @click.option("--write", type=opts.OUT_FOLDER, help="Write the sections into this folder, to edit them.")
-def prompts_command(judge: str, write: Path | None) -> None:
+def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
     """Print the instructions that an LLM judge is sent, with the options behind its name, or those of a judge file.
 
     With structured=plain the schema of a reply follows them. A folder of edited sections is given to a judge as
@@ -210,7 +231,11 @@ class _CachedJudge:
     """
 
     def __init__(
-        self, judge: str | Judge, store: Place | None, max_cost: float | None, baseline: str | None = None
+        self,
+        judge: str | JudgeSpec | Judge,
+        store: Place | None,
+        max_cost: float | None,
+        baseline: str | JudgeSpec | None = None,
     ) -> None:
         self.judge = adapted(load_judge(judge))
         self.baseline = adapted(load_judge(baseline)) if baseline else None

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
+from ragauge.judges.base import JudgeSpec
 from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.checks import check
 from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics, split_specs, with_arguments
@@ -93,11 +94,39 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
     return [name for name in names if name and name.startswith(typed)]
 
 
+def _allow_hosts(context: click.Context, _: click.Parameter, given: Texts) -> None:
+    context.meta["ragauge.allow_hosts"] = given
+
+
+#: The hosts that judge files may name; what it was given is in the judges of the command, see `judge_spec`.
+allow_host_option = click.option(
+    "--allow-host",
+    multiple=True,
+    metavar="HOST",
+    is_eager=True,
+    expose_value=False,
+    callback=_allow_hosts,
+    help="Let judge files send texts and your key to this host; repeatable.",
+)
+
+
+def judge_spec(context: click.Context, spec: str) -> str | JudgeSpec:
+    """The spec of a judge, with the hosts of --allow-host."""
+    hosts = context.meta.get("ragauge.allow_hosts")
+    return JudgeSpec(spec, hosts) if hosts else spec
+
+
 def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option:
-    """-j, repeatable; see `judge_option`."""
-    return click.option(
-        "-j", "--judge", multiple=True, metavar="JUDGE", help=help, callback=lambda *got: judge_option(got[2])
-    )
+    """-j, repeatable, and --allow-host; see `judge_option`."""
+
+    def chosen(context: click.Context, _: click.Parameter, given: Texts) -> Any:
+        judge = judge_option(given)
+        if isinstance(judge, str):
+            return judge_spec(context, judge)
+        return {kind: judge_spec(context, spec) for kind, spec in judge.items()}
+
+    judge = click.option("-j", "--judge", multiple=True, metavar="JUDGE", help=help, callback=chosen)
+    return combined(judge, allow_host_option)
 
 
 def output_option(what: str, endings: Iterable[str] = WRITERS, type: Any = OUT_FILE) -> Option:

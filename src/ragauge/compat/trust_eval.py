@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -199,13 +200,16 @@ class Config:
 
     @classmethod
     def from_yaml(cls, yaml_path: str | Path) -> Config:
-        """The settings in a YAML or JSON file. Raises BadData where it cannot be read."""
+        """The settings in a YAML or JSON file. Raises BadData where it cannot be read, or names code or a server."""
         try:
             load = json.loads if Path(yaml_path).suffix == ".json" else import_module("yaml").safe_load
             found = dict(load(Path(yaml_path).read_text(encoding="utf-8")))
         except Exception as error:
             fix = "pip install pyyaml, or write .json" if isinstance(error, ImportError) else "fix it"
             raise rg.BadData(f"{yaml_path}: no settings by name: {error}; {fix}, or give them as arguments") from error
+        for setting in ("model", "autoais_model"):
+            if re.search("python:|base_url=", str(found.get(setting))):  # the file may be somebody else's
+                raise rg.BadData(f"{yaml_path}: {setting} names code or a server; give it to Config as an argument")
         return cls(**found)
 
 

@@ -246,6 +246,17 @@ class LookupJudge(JudgeBase):
         return [failure] * len(questions)
 
 
+class UnloadedJudge(LookupJudge):
+    """Has the place of a judge that is not loaded, so that a run with it can be planned."""
+
+    def __init__(self, spec: str) -> None:
+        super().__init__(Identity(spec))
+
+    def notes(self) -> list[str]:
+        """What a plan does not know without the judge."""
+        return [f"{self.identity} is not loaded to plan: its stored answers, calls and price are not known"]
+
+
 class RecordingJudge(JudgeBase):
     """Answers from recorded judgments, the last of each question; one that was not recorded is a Failure."""
 
@@ -350,9 +361,23 @@ class StructuredClient(Protocol):
     create_fn: Any
 
 
+class JudgeSpec(msgspec.Struct, frozen=True):
+    """The spec of a judge with what may be done to make it.
+
+    allow_hosts: hosts to which judge files in it may send prompts and keys. imports: whether `python:` is imported, and
+    models are looked up on the hub; else an `UnloadedJudge` has their place.
+    """
+
+    spec: str
+    allow_hosts: tuple[str, ...] = ()
+    imports: bool = True
+
+
 #: What is accepted where a judge is: its spec, such as "openai/gpt-4o-mini"; a judge; a function from messages to text;
 #: or a model or client of another library.
-OneJudge = str | Judge | Callable[[list[dict[str, str]]], object] | InvokableModel | ChatModel | StructuredClient
+OneJudge = (
+    str | JudgeSpec | Judge | Callable[[list[dict[str, str]]], object] | InvokableModel | ChatModel | StructuredClient
+)
 
 #: What is accepted where judges are: one for everything, or several by kind or topic.
 JudgeLike = OneJudge | JudgeRouter | Mapping[str, OneJudge]

@@ -16,6 +16,7 @@ from ragauge.report.wording import dollars, one_line
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import price_dates
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, prepared
+from ragauge.run.specs import unloaded
 from ragauge.store import Store
 from ragauge.types import Identity, Sample
 
@@ -49,7 +50,8 @@ class Plan:
     labels already answer, by kind. by_metric: numbers that each metric would ask on its own, known or not; they add up
     to more than the total, since metrics share questions. cost: of the calls to models. estimated: some counts depend
     on statements that have not been extracted yet, and use those that the embedded judge finds. left_out: metrics that
-    cannot be measured, with the reason. priced: the days of the tables that the prices are from.
+    cannot be measured, with the reason. notes: what is not known of the judges. priced: the days of the tables that the
+    prices are from.
     """
 
     samples: int = 0
@@ -59,6 +61,7 @@ class Plan:
     cost: Cost = field(default_factory=Cost)
     estimated: bool = False
     left_out: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     priced: tuple[date, ...] = ()
 
     def __str__(self) -> str:
@@ -83,6 +86,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield "each metric on its own (metrics share questions):"
     yield from (f"  {metric:<28}{count:>8}" for metric, count in plan.by_metric.items())
     yield from (f"not measured: {metric} ({reason})" for metric, reason in plan.left_out.items())
+    yield from plan.notes
 
 
 def plan(
@@ -100,7 +104,8 @@ def plan(
 ) -> Plan:
     """Count the questions that `evaluate` would ask with the same arguments, and price its calls to models.
 
-    No judge is asked, no key is needed, and nothing is stored.
+    No judge is asked, no key is needed, nothing is stored or sent, and no judge's code is imported: of `python:` and
+    `hf/` judges neither stored answers nor calls are known.
 
     Args:
         data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, progress: as for `evaluate`.
@@ -112,7 +117,7 @@ def plan(
         UsageError: as `evaluate` raises before it asks.
     """
     existing = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
-    task = prepared(RunRequest(data, metrics, judge, existing, labels, map, group, limit, skip_bad_rows))
+    task = prepared(RunRequest(data, metrics, unloaded(judge), existing, labels, map, group, limit, skip_bad_rows))
     counting = PlanCounter(task.settings, task.dispatcher)
     for sample in task.samples:
         counting.add_sample(sample)
@@ -125,8 +130,9 @@ class PlanCounter:
     """Builds a plan, sample by sample."""
 
     def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
-        dates = price_dates(dispatcher.router.unique())
-        self.plan = Plan(left_out=dict(settings.left_out), priced=tuple(sorted(dates)))
+        judges = dispatcher.router.unique()
+        self.plan = Plan(left_out=dict(settings.left_out), priced=tuple(sorted(price_dates(judges))))
+        self.plan.notes = tuple(note for judge in judges for note in judge.notes())
         self._metrics = settings.metrics
         self._needs = {need.name: need for metric in settings.metrics for need in metric.needs}
         self._dispatcher = dispatcher

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,7 +18,7 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only
-from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, OneJudge, adapted
+from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, JudgeSpec, OneJudge, UnloadedJudge, adapted
 from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Panel, Repeat
 from ragauge.metrics.registry import split_specs
 
@@ -124,8 +125,12 @@ def judge_of_file(file: JudgeFile) -> Judge:
     return Decided(made, file.thresholds) if file.thresholds else made
 
 
-def judge_file(spec: str) -> JudgeFile:
-    """The judge file that a spec names, or one of that judge alone. Raises BadData for a file that is none."""
+def judge_file(given: str | JudgeSpec) -> JudgeFile:
+    """The judge file that a spec names, or one of that judge alone.
+
+    Raises BadData for a file that is none, that would run code, or that names a host which is not allowed.
+    """
+    spec, allowed = (given, ()) if isinstance(given, str) else (given.spec, given.allow_hosts)
     if not spec.endswith(".json"):
         return JudgeFile(judge=spec)
     try:
@@ -135,7 +140,51 @@ def judge_file(spec: str) -> JudgeFile:
         raise BadData(f"{spec}: cannot be read as a judge: {error}; {fix}") from None
     if found.judge.endswith(".json"):
         raise BadData(f"{spec}: its judge is a file too, {found.judge}; name the judge itself")
+    check_shared(found.judge, spec, allowed)
     return found
+
+
+def check_shared(judge: str, source: str, allow_hosts: Collection[str] = ()) -> None:
+    """Check the spec of a judge in a file, which may be somebody else's. source: the file, for messages.
+
+    Raises BadData where the judge is code, or a server other than its provider's own that is not among `allow_hosts`.
+    """
+    if code := code_in(judge):
+        raise BadData(f"{source}: {code} is code, which no file can have run; give it yourself, as in -j {code}")
+    allowed = {host.lower() for host in allow_hosts}
+    if host := next((host for host in foreign_hosts(judge) if host not in allowed), ""):
+        raise BadData(
+            f"{source}: it sends texts and your key to {host}, which is not its provider's own server; if you trust "
+            f"that host, add --allow-host {host} (in Python: rg.load_judge(..., allow_hosts=[{host!r}]))"
+        )
+
+
+def code_in(judge: str) -> str:
+    """The `python:MODULE:NAME` in the spec of a judge; "" where there is none."""
+    return next((spec for spec in _members(judge) if spec.startswith("python:")), "")
+
+
+def foreign_hosts(judge: str) -> list[str]:
+    """The hosts that the spec of a judge names, but for those of its providers themselves."""
+    from ragauge.judges.llm.providers import foreign_host, parse_llm_spec
+
+    asked = [spec for spec in _members(judge) if _names_model(spec)]
+    return [host for spec in asked if (host := foreign_host(parse_llm_spec(spec), os.environ))]
+
+
+def _names_model(spec: str) -> bool:
+    """Whether a spec names a provider and its model."""
+    is_made = spec.partition(":")[0] in MAKERS or spec.partition("/")[0] in LOCAL
+    return "/" in spec.partition("?")[0] and not is_made
+
+
+def _members(spec: str) -> Iterator[str]:
+    """The specs that a panel, cascade or repetition is made of, or the spec itself."""
+    if "(" not in spec or spec.partition("(")[0] not in COMPOSITES:
+        yield spec
+        return
+    for member in arguments_of(spec)[0]:
+        yield from _members(member)
 
 
 def _model(spec: str) -> Judge:
@@ -177,18 +226,30 @@ DESCRIPTIONS = {
 }
 
 
-def load_judge(spec: OneJudge) -> Judge:
+def load_judge(spec: OneJudge, allow_hosts: Collection[str] = ()) -> Judge:
     """One judge from its spec, such as "embedded" or "openai/gpt-4o-mini", or the judge itself.
 
     A client of the `instructor` library, a chat model of LangChain or LlamaIndex, and a function from messages to text
     become LLM judges.
 
-    Raises UnknownName for a name that no judge has, BadParameter for anything that is no judge.
+    Args:
+        spec: the spec, the judge, the client, the model or the function.
+        allow_hosts: hosts to which a judge file may send prompts and keys, in addition to the providers' own.
+
+    Returns:
+        The judge.
+
+    Raises:
+        UnknownName: no judge has this name.
+        BadData: a judge file cannot be read, would run code, or names a host that is not allowed.
+        BadParameter: this is no judge.
     """
     if isinstance(spec, str):
+        spec = JudgeSpec(spec, tuple(allow_hosts))
+    if isinstance(spec, JudgeSpec):
         made = _maker(spec)()
         if not isinstance(made, Judge):
-            raise BadParameter(f"{spec} is {type(made).__name__}, not a judge; make one with judge_from(...)")
+            raise BadParameter(f"{spec.spec} is {type(made).__name__}, not a judge; make one with judge_from(...)")
         return made
     if isinstance(spec, Judge):
         return spec
@@ -206,15 +267,20 @@ def load_judge(spec: OneJudge) -> Judge:
     )
 
 
-def _maker(spec: str) -> Callable[[], Any]:
+def _maker(given: JudgeSpec) -> Callable[[], Any]:
     """What makes the judge of a spec. Raises UnknownName for a name that no judge has."""
+    spec = given.spec
     name, _, argument = spec.partition(":")
+    if not given.imports and (name == "python" or spec.startswith("hf/")):
+        return partial(UnloadedJudge, spec)
     if name in MAKERS:
         return partial(MAKERS[name], argument)
     if "(" in spec and spec.partition("(")[0] in COMPOSITES:
-        return partial(COMPOSITES[spec.partition("(")[0]], *arguments_of(spec))
+        judges, options = arguments_of(spec)
+        members = [msgspec.structs.replace(given, spec=member) for member in judges]
+        return partial(COMPOSITES[spec.partition("(")[0]], members, options)
     if spec.endswith(".json"):
-        return partial(judge_of_file, judge_file(spec))
+        return partial(judge_of_file, judge_file(given))
     if "/" in spec.partition("?")[0]:
         return partial(LOCAL.get(spec.partition("/")[0], _model), spec)
     points = installed(ENTRY_POINTS)
@@ -229,16 +295,30 @@ def _maker(spec: str) -> Callable[[], Any]:
     raise UnknownName("judge", spec, [*DESCRIPTIONS, *others, *([f"openai/{spec}"] if looks_like_a_model else [])])
 
 
-def load_judges(judge: JudgeLike) -> JudgeRouter:
+def unloaded(judge: JudgeLike) -> JudgeLike:
+    """The judges to plan with, for which no code is imported and no model looked up on the hub."""
+    if isinstance(judge, Mapping):
+        return {key: _unloaded(one) for key, one in judge.items()}
+    return judge if isinstance(judge, JudgeRouter) else _unloaded(judge)
+
+
+def _unloaded(judge: OneJudge) -> OneJudge:
+    if isinstance(judge, str):
+        judge = JudgeSpec(judge)
+    return msgspec.structs.replace(judge, imports=False) if isinstance(judge, JudgeSpec) else judge
+
+
+def load_judges(judge: JudgeLike, allow_hosts: Collection[str] = ()) -> JudgeRouter:
     """The judges of what was given as `judge=`: one judge, or a mapping to judges from kinds, or from languages.
 
-    Raises BadParameter for a mapping from both, and what `JudgeRouter`, `ByLanguage` and `load_judge` raise.
+    allow_hosts: as for `load_judge`. Raises BadParameter for a mapping from kinds and languages, and what
+    `JudgeRouter`, `ByLanguage` and `load_judge` raise.
     """
     if isinstance(judge, JudgeRouter):
         return judge
     if not isinstance(judge, Mapping):
-        return JudgeRouter({"*": load_judge(judge)})
-    made = {key: load_judge(one) for key, one in judge.items()}
+        return JudgeRouter({"*": load_judge(judge, allow_hosts)})
+    made = {key: load_judge(one, allow_hosts) for key, one in judge.items()}
     languages = [key for key in made if re.fullmatch("[a-z]{2,3}", key)]
     if not languages:
         return JudgeRouter(made)
@@ -321,19 +401,20 @@ def arguments_of(spec: str) -> tuple[list[str], dict[str, str]]:
     return judges, {option[1]: option[2].strip() for _, option in pieces if option}
 
 
-def _panel(judges: list[str], options: dict[str, str]) -> Panel:
+def _panel(judges: list[JudgeSpec], options: dict[str, str]) -> Panel:
     if options:
         raise BadParameter(f"panel() takes judges and nothing else, not {', '.join(options)}")
     return panel(*judges)
 
 
-def _repeat(arguments: list[str], options: dict[str, str]) -> Repeat:
-    if options or len(arguments) != 2 or not arguments[1].isdecimal():
-        raise BadParameter(f"repeat({', '.join([*arguments, *options])}): write repeat(JUDGE,N), as in repeat(JUDGE,3)")
-    return repeat(arguments[0], int(arguments[1]))
+def _repeat(arguments: list[JudgeSpec], options: dict[str, str]) -> Repeat:
+    if options or len(arguments) != 2 or not arguments[1].spec.isdecimal():
+        given = ", ".join([*(argument.spec for argument in arguments), *options])
+        raise BadParameter(f"repeat({given}): write repeat(JUDGE,N), as in repeat(JUDGE,3)")
+    return repeat(arguments[0], int(arguments[1].spec))
 
 
-def _cascade(judges: list[str], options: dict[str, str]) -> Cascade:
+def _cascade(judges: list[JudgeSpec], options: dict[str, str]) -> Cascade:
     known = ("threshold", *VERDICTS)
     given: dict[str, float] = {}
     for name, text in options.items():
@@ -349,7 +430,7 @@ def _cascade(judges: list[str], options: dict[str, str]) -> Cascade:
     return cascade(*judges, threshold=given or for_all)
 
 
-COMPOSITES: dict[str, Callable[[list[str], dict[str, str]], Judge]] = {
+COMPOSITES: dict[str, Callable[[list[JudgeSpec], dict[str, str]], Judge]] = {
     "panel": _panel,
     "cascade": _cascade,
     "repeat": _repeat,

@@ -341,6 +341,15 @@ def parse_llm_spec(spec: str, **given: object) -> LLMSpec:
     return LLMSpec(server, model, parsed)
 
 
+def foreign_host(spec: LLMSpec, environment: Mapping[str, str]) -> str:
+    """The host of the base URL in a spec where that is not the provider's own, or the environment's; else ""."""
+    if spec.options.base_url is None:
+        return ""
+    own = (spec.provider.own_url(environment), spec.provider.base_url_from(environment))
+    used = urlsplit(spec.options.base_url)
+    return "" if used[:2] in [urlsplit(url)[:2] for url in own if url] else (used.hostname or "")
+
+
 def options_of(given: dict[str, object]) -> LLMOptions:
     """Options from names and values. Raises UnknownName or BadParameter."""
     for name in ("key", "api_key"):

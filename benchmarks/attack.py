@@ -1,0 +1,149 @@
+"""What hostile files, servers and cluster events make of ragauge: each attack by itself, and whether it was held.
+
+    python benchmarks/attack.py [NAME ...]
+
+Each attack runs the commands of a user in a folder of its own, with a key in the environment and a home of its own.
+Printed is a line for each: its name, `held` or `NOT HELD`, and what was tried. The exit code is 1 where one was not
+held. docs/reliability.md says what is promised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import NamedTuple
+
+SOURCES = Path(__file__).resolve().parents[1] / "src"
+KEY = "sk-attack-0123456789abcdefghijklmnop"
+ROW = {"query": "Who wrote it?", "response": "Ada wrote it.", "contexts": ["Ada wrote it."], "references": ["Ada"]}
+
+
+class Attack(NamedTuple):
+    """An attack. succeeds: runs it in a folder, and returns what got through, "" where it was held."""
+
+    name: str
+    what: str
+    succeeds: Callable[[Path], str]
+
+
+ATTACKS: list[Attack] = []
+
+
+def attack(name: str, what: str) -> Callable[[Callable[[Path], str]], Callable[[Path], str]]:
+    """Adds an attack to the list."""
+
+    def add(function: Callable[[Path], str]) -> Callable[[Path], str]:
+        ATTACKS.append(Attack(name, what, function))
+        return function
+
+    return add
+
+
+def ragauge(folder: Path, *arguments: str, timeout: float = 120, **options: str) -> subprocess.CompletedProcess[str]:
+    """A command in a folder, with the key of OpenAI in the environment."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(SOURCES),
+        "OPENAI_API_KEY": KEY,
+        "HOME": str(folder),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        **options,
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "ragauge", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def data(folder: Path) -> str:
+    """A file of one sample."""
+    (folder / "data.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
+    return "data.jsonl"
+
+
+def judge_file(folder: Path, judge: str) -> str:
+    """A judge file that somebody sent."""
+    (folder / "judge.json").write_text(json.dumps({"schema": "ragauge.judge/1", "judge": judge}), encoding="utf-8")
+    return "judge.json"
+
+
+@contextmanager
+def server(reply: Callable[[], tuple[int, bytes]]) -> Iterator[tuple[str, list[str]]]:
+    """A server; yields its address, and the Authorization header or path of each request that it receives."""
+    received: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            received.append(self.headers.get("Authorization") or self.path)
+            status, body = reply()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = answer  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    listening = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=listening.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listening.server_port}", received
+    finally:
+        listening.shutdown()
+        listening.server_close()
+
+
+@attack("E1", "a judge file that names Python code, by itself and in a panel, in run and in plan")
+def judge_file_with_code(folder: Path) -> str:
+    """The module leaves a file where it is imported."""
+    (folder / "evil.py").write_text("open('ran', 'w').close()\nx = None\n", encoding="utf-8")
+    for judge in ("python:evil:x", "panel(embedded,python:evil:x)", "repeat(cascade(embedded,python:evil:x),2)"):
+        for command in ("run", "plan"):
+            ragauge(folder, command, data(folder), "-j", judge_file(folder, judge))
+            if (folder / "ran").exists():
+                return f"{command} with {judge} ran code"
+    ragauge(folder, "plan", data(folder), "-j", "python:evil:x")
+    return "plan imported a module" if (folder / "ran").exists() else ""
+
+
+@attack("E2", "a judge file that names another server, which gets the key")
+def judge_file_with_server(folder: Path) -> str:
+    """The server answers nothing useful, and keeps what it is sent."""
+    with server(lambda: (200, b"{}")) as (address, received):
+        for judge in (f"openai/gpt-4o-mini?base_url={address}", f"panel(embedded,openai/gpt-4o?base_url={address})"):
+            ragauge(folder, "run", data(folder), "-j", judge_file(folder, judge))
+    return f"{len(received)} requests with {received[0]}" if received else ""
+
+
+def main() -> int:
+    """Run the attacks that are named, or all."""
+    wanted = sys.argv[1:]
+    through = 0
+    for one in ATTACKS:
+        if wanted and one.name not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            got = one.succeeds(Path(folder))
+        through += bool(got)
+        print(f"{one.name:<6}{'NOT HELD' if got else 'held':<10}{one.what}{got and f': {got}'}", flush=True)
+    return min(through, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
