@@ -68,9 +68,9 @@ def ragauge(folder: Path, *arguments: str, timeout: float = 120, **options: str)
     )
 
 
-def data(folder: Path) -> str:
+def data(folder: Path, **fields: object) -> str:
     """A file of one sample."""
-    (folder / "data.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
+    (folder / "data.jsonl").write_text(json.dumps({**ROW, **fields}) + "\n", encoding="utf-8")
     return "data.jsonl"
 
 
@@ -129,6 +129,18 @@ def judge_file_with_server(folder: Path) -> str:
         for judge in (f"openai/gpt-4o-mini?base_url={address}", f"panel(embedded,openai/gpt-4o?base_url={address})"):
             ragauge(folder, "run", data(folder), "-j", judge_file(folder, judge))
     return f"{len(received)} requests with {received[0]}" if received else ""
+
+
+@attack("E3", "a JSON Schema that refers to a server, and to a file")
+def schema_that_refers(folder: Path) -> str:
+    """The server has the rest of the schema, and keeps the paths that it is asked for."""
+    with server(lambda: (200, b"{}")) as (address, received):
+        (folder / "schema.json").write_text(json.dumps({"$ref": f"{address}/schema.json"}), encoding="utf-8")
+        ragauge(folder, "run", data(folder, response="{}"), "-m", "json_schema(schema.json)")
+    (folder / "other.json").write_text("{}", encoding="utf-8")
+    (folder / "schema.json").write_text(json.dumps({"$ref": (folder / "other.json").as_uri()}), encoding="utf-8")
+    opened = ragauge(folder, "run", data(folder, response="{}"), "-m", "json_schema(schema.json)").returncode == 0
+    return f"asked the server for {received[0]}" if received else "opened the file" if opened else ""
 
 
 def main() -> int:

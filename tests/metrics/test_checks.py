@@ -196,6 +196,35 @@ def test_a_schema_in_a_file_and_the_place_of_the_fault(tmp_path: Path) -> None:
     assert run.scores[0]["json_schema"].evidence[0].rationale == "$.n: 'x' is not of type 'integer'"
 
 
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"$ref": "{file}"},
+        {"properties": {"n": {"items": {"$ref": "{file}#/properties"}}}},
+        {"$id": "{file}", "$ref": "third.json"},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"n": {"$ref": "{file}"}}},
+    ],
+)
+def test_a_schema_opens_no_other_document(tmp_path: Path, schema: dict[str, Any]) -> None:
+    """A reference out of the document is an error before anything is measured, even where the file is there."""
+    (tmp_path / "other.json").write_text("{}")
+    (tmp_path / "schema.json").write_text(json.dumps(schema).replace("{file}", (tmp_path / "other.json").as_uri()))
+    with pytest.raises(rg.BadParameter, match="is not in the document; copy it into its"):
+        parse_metric(f"json_schema({tmp_path / 'schema.json'})")
+
+
+def test_a_schema_refers_to_its_own_parts(tmp_path: Path) -> None:
+    """References within the document, by pointer, by the id of a part and to a draft's schema, are followed."""
+    whole = {"$id": "https://example.com/n", "type": "integer"}
+    schema = {"$defs": {"n": whole}, "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "https://example.com/n"}}}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    rows = [{"response": text} for text in ('{"a": 1, "b": 2}', '{"a": "x"}', '{"b": "x"}')]
+    run = rg.evaluate(rows, f"json_schema({tmp_path / 'schema.json'})")
+    assert [scores["json_schema"].value for scores in run.scores] == [1, 0, 0]
+    (tmp_path / "draft.json").write_text('{"$ref": "https://json-schema.org/draft/2020-12/schema"}')
+    assert rg.evaluate([{"response": '{"type": 3}'}], f"json_schema({tmp_path / 'draft.json'})").scores[0].values
+
+
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its library a check says what to install, before the run."""
     monkeypatch.setitem(sys.modules, "jsonschema", None)

@@ -125,19 +125,40 @@ def _validator(schema: str) -> Any:
 
 @cache
 def _validator_of(text: str) -> Any:
+    """A validator that opens no file and no address: references lead into the schema, or to the drafts' own schemas."""
     from jsonschema import validators
+    from jsonschema_specifications import REGISTRY
+    from referencing.jsonschema import DRAFT202012, specification_with
 
     schema = json.loads(text)
     kind = validators.validator_for(schema)
     kind.check_schema(schema)
-    return kind(schema)
+    specification = specification_with(kind.META_SCHEMA.get("$schema", ""), default=DRAFT202012)
+    resource = specification.create_resource(schema)
+    _check_references(resource, REGISTRY.resolver_with_root(resource))
+    return kind(schema, registry=REGISTRY)
+
+
+def _check_references(resource: Any, resolver: Any) -> None:
+    """Raise ValueError for a reference of a schema, or of one within it, that leads out of the document."""
+    from referencing.exceptions import Unresolvable
+
+    contents = resource.contents if isinstance(resource.contents, dict) else {}
+    for reference in filter(None, map(contents.get, ("$ref", "$dynamicRef", "$recursiveRef"))):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable as error:
+            raise ValueError(f"{reference!r} is not in the document; copy it into its $defs") from error
+    for inner in resource.subresources():
+        _check_references(inner, resolver.in_subresource(inner))
 
 
 @_passing(valid=_validator)
 def json_schema(sample: Sample, *, schema: Text) -> CheckResult:
     """1 if the response is JSON that a JSON Schema allows, else 0.
 
-    schema: the path of the schema, or the schema itself. By the library jsonschema: pip install 'ragauge[checks]'.
+    schema: the path of the schema, or the schema itself, without references to other documents. By the library
+    jsonschema: pip install 'ragauge[checks]'.
     """
     try:
         value = json.loads(_response(sample))
