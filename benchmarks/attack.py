@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -141,6 +142,33 @@ def schema_that_refers(folder: Path) -> str:
     (folder / "schema.json").write_text(json.dumps({"$ref": (folder / "other.json").as_uri()}), encoding="utf-8")
     opened = ragauge(folder, "run", data(folder, response="{}"), "-m", "json_schema(schema.json)").returncode == 0
     return f"asked the server for {received[0]}" if received else "opened the file" if opened else ""
+
+
+def completion(content: str) -> bytes:
+    """A chat completion."""
+    choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
+    return json.dumps({"model": "m", "choices": [choice]}).encode()
+
+
+@attack("E7", "a server that repeats the key: in errors that are cut, URL-encoded, in base64, and in a rationale")
+def server_that_repeats_the_key(folder: Path) -> str:
+    """The key is looked for in what the command prints and writes, and in the store."""
+    verdicts = {"claims": [{"text": "Ada wrote it."}], "entail": [{"id": 1, "why": KEY, "label": "entailed"}]}
+    forms = (KEY, f"{'x' * 485} {KEY}", b64encode(f"Bearer {KEY}".encode()).decode(), KEY.replace("-", "%2D"))
+    replies = [(400, json.dumps({"error": {"message": form}}).encode()) for form in forms]
+    replies += [(200, completion(f"I cannot, {KEY}")), (200, completion(json.dumps(verdicts)))]
+    for number, reply in enumerate(replies):
+        store, report = f"store{number}", f"report{number}.jsonl"
+        with server(lambda reply=reply: reply) as (address, _):
+            judge = f"openai/gpt-4o-mini?base_url={address}"
+            done = ragauge(folder, "run", data(folder), "-j", judge, "--store", store, "-o", report)
+        again = ragauge(folder, "report", "latest", "--store", store, "--show", "1")
+        left = [done.stdout, done.stderr, again.stdout, *(path.read_text("utf-8") for path in folder.glob(report))]
+        left += [path.read_bytes().decode("latin-1") for path in (folder / store).rglob("*") if path.is_file()]
+        begun = {piece[start : start + 10] for piece in (KEY, b64encode(KEY.encode()).decode()) for start in (0, 9, 18)}
+        if any(piece in text for piece in begun for text in left):
+            return f"it is left after reply {number + 1}"
+    return ""
 
 
 def main() -> int:

@@ -21,6 +21,7 @@ from ragauge.judges.base import (
     checked,
 )
 from ragauge.questions import Judgment, Question, judgment_key, kind
+from ragauge.redaction import SECRETS, redacted
 from ragauge.run.budget import Budget, Stopped, leaf_judges
 from ragauge.store import Store
 from ragauge.store.recording import PEOPLE
@@ -252,7 +253,7 @@ class Dispatcher:
         judgments = [
             Judgment(
                 question,
-                _normalised(question, answer, is_typed=judge.is_typed),
+                normalised(question, answer, is_typed=judge.is_typed),
                 judge.identity,
                 key,
                 context.call_of.get(question, ""),
@@ -336,7 +337,7 @@ class _DispatchContext:
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         self._budget.record(call, reserved)
-        self.calls.append(call)
+        self.calls.append(msgspec.structs.replace(call, fault=redacted(call.fault)) if call.fault else call)
         self.call_of.update(dict.fromkeys(questions, call.id))
 
 
@@ -349,9 +350,17 @@ def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> Q
     }
 
 
-def _normalised(question: Question, answer: Answer | Failure, *, is_typed: bool) -> Answer | Failure:
-    """The answer, if it fits the question, as the store would return it, so that a resumed run counts the same."""
+def normalised(question: Question, answer: Answer | Failure, *, is_typed: bool = False) -> Answer | Failure:
+    """The answer, if it fits the question, as the store would return it, so that a resumed run counts the same.
+
+    Neither an answer nor a failure repeats a key of this process.
+    """
     try:
-        return checked(question, _decode(_encode(answer)) if isinstance(answer, Answer) and not is_typed else answer)
+        if isinstance(answer, Answer) and (SECRETS.any or not is_typed):
+            answer = _decode(redacted(_encode(answer).decode()))
+        kept = checked(question, answer)
     except (TypeError, ValueError) as error:
-        return Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
+        kept = Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
+    if isinstance(kept, Failure):
+        return Failure(kept.reason, redacted(kept.detail), kept.raw and redacted(kept.raw))
+    return kept

@@ -21,6 +21,7 @@ from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, 
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.protocols import anthropic_usage
 from ragauge.judges.llm.transport.session import call_failed, fault_of, is_transient
+from ragauge.redaction import redacted
 from ragauge.types import Failure
 
 #: Concurrent calls by default.
@@ -132,7 +133,7 @@ class FunctionTransport(_CallerTransport):
         if isinstance(reply, Completion):
             return reply
         if not isinstance(reply, str):
-            detail = f"{self.name}() must return the text of the reply, not {reply!r:.200}"
+            detail = f"{self.name}() must return the text of the reply, not {redacted(repr(reply)):.200}"
             raise CallFailed(Failure("judge_error", detail))
         return Completion(reply)
 
@@ -252,7 +253,7 @@ def _rejected(error: Exception) -> Completion:
     cause = error.__cause__ or error
     if isinstance(cause, AssertionError):  # instructor's way of reporting a refusal
         return Completion(str(cause), "refusal")
-    status, message = getattr(cause, "status_code", None), f"{type(cause).__name__}: {cause!s:.500}"
+    status, message = getattr(cause, "status_code", None), f"{type(cause).__name__}: {redacted(str(cause)):.500}"
     if not isinstance(status, int):
         raise CallFailed(Failure("judge_error", f"the instructor client raised {message}")) from error
     fault = fault_of(status, getattr(cause, "body", None) or message)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from itertools import count
 from secrets import token_hex
+
+import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.judges.base import OVER_BUDGET, RunContext
@@ -13,9 +16,10 @@ from ragauge.judges.llm import pricing
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Transport, credible
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.pricing import Price, token_factor
-from ragauge.judges.llm.providers import PROVIDERS
+from ragauge.judges.llm.providers import PROVIDERS, protect_keys
 from ragauge.judges.llm.transport.protocols import reasoning_tokens
 from ragauge.kinds.call import PromptStyle
+from ragauge.redaction import redacted
 from ragauge.types import Call, Failure
 
 #: More characters than a token has on the average of a prompt, in any language.
@@ -71,6 +75,7 @@ class ModelClient:
             self.estimated = self._malformed = 0
             self.priced = False
             self._session_id = token_hex(6)
+            protect_keys(os.environ)
             try:
                 await self.transport.__aenter__()
             except BaseException:
@@ -84,9 +89,10 @@ class ModelClient:
             await self.transport.__aexit__(*exc)
 
     async def send(self, prompt: Prompt) -> Completion:
-        """The reply to a prompt. Raises CallFailed, whatever goes wrong."""
+        """The reply to a prompt, without the keys of this process. Raises CallFailed, whatever goes wrong."""
         try:
-            return await self.transport.send(prompt)
+            reply = await self.transport.send(prompt)
+            return msgspec.structs.replace(reply, text=redacted(reply.text), model=redacted(reply.model))
         except CallFailed as failed:
             if failed.fatal:
                 self.ended = failed.failure

@@ -15,6 +15,7 @@ import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.judges.options import OptionParser
+from ragauge.redaction import SECRETS
 
 Protocol = Literal["chat", "anthropic", "bedrock", "vertex", "cohere"]
 Structured = Literal["schema", "json", "plain"]
@@ -209,6 +210,12 @@ PROVIDERS = {
         ),
     )
 }
+
+
+def protect_keys(environment: Mapping[str, str]) -> None:
+    """Have the keys of all providers that are in the environment removed from texts."""
+    for variable in (key for provider in PROVIDERS.values() for key in provider.keys):
+        SECRETS.add(environment.get(variable, "").strip())
 
 
 def provider(name: str) -> Provider:

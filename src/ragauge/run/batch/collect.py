@@ -13,7 +13,6 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.judges.base import checked
 from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import Completion, TokenUsage
 from ragauge.judges.llm.packing import Pack
@@ -31,6 +30,8 @@ from ragauge.judges.llm.transport.batches import (
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
 from ragauge.judges.llm.transport.session import Fault
 from ragauge.questions import Judgment, Question
+from ragauge.redaction import redacted
+from ragauge.run.asking import normalised
 from ragauge.run.batch.folder import Folder, LedgerEntry, LedgerFile
 from ragauge.run.sync import blocking
 from ragauge.store import Store
@@ -152,11 +153,12 @@ class _Importing:
     def _read(self, entry: LedgerEntry, completion: Completion) -> _Taken:
         member, questions = self._folder.members[entry.spec], entry.questions
         style = member.policy().style
+        completion = msgspec.structs.replace(completion, text=redacted(completion.text))
         reply = parse_reply(Pack(questions, style.shuffle), completion.text, style)
         failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
         answers: dict[Question, Answer] = {}
         for position, found in reply.answers.items():
-            answer = checked(questions[position], found)
+            answer = normalised(questions[position], found)
             kept: dict[Question, Any] = failures if isinstance(answer, Failure) else answers
             kept[questions[position]] = answer
         usage, price = completion.usage or TokenUsage(), member.price()

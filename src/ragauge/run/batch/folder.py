@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from ragauge.judges.base import Judge, JudgeRouter, adapted
 from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style
 from ragauge.judges.llm.packing import pack_limits
 from ragauge.judges.llm.pricing import Price, batch_factor, price_of
-from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec
+from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec, protect_keys
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 from ragauge.questions import Question, former_identity, judgment_key
@@ -386,6 +387,7 @@ class Folder:
     def __init__(self, path: Path, ledger: Ledger, manifest: Manifest) -> None:
         self.path, self.ledger = path, ledger
         self.settings, self.token = manifest.settings, manifest.token
+        protect_keys(os.environ)
         self.live, self.by_kind = member_router(manifest.settings.judges)
         self.members = {member.spec: member for member in self.by_kind.values()}
         for kind, member in self.by_kind.items():

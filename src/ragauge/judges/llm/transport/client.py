@@ -36,6 +36,7 @@ from ragauge.judges.llm.transport.session import (
     read_fault,
     reason_of,
 )
+from ragauge.redaction import SECRETS
 from ragauge.types import Failure
 from ragauge.version import VERSION
 
@@ -135,6 +136,7 @@ class HttpTransport(Transport):
         """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
         if not self._entered:
             self._key = self._provider.key(self._environment)
+            SECRETS.add(self._key)
             base = self._checked_base()
             if not self._key:
                 self._sign = await clouds.signer(self._provider, self.name, self._environment)
@@ -215,7 +217,7 @@ class HttpTransport(Transport):
     def failed(self, fault: Fault | Reply) -> CallFailed:
         """The exception to raise for an error reply; after a fatal one all further calls fail at once."""
         fault = read_fault(fault.status, fault.body) if isinstance(fault, Reply) else fault
-        failed = call_failed(self._redacted(fault), self._server, self._provider.keys[0])
+        failed = call_failed(fault, self._server, self._provider.keys[0])
         if failed.fatal:
             self._scheduler.stop(failed.failure)
         return failed
@@ -224,12 +226,6 @@ class HttpTransport(Transport):
     def _server(self) -> str:
         return f"{self.name} at {urlsplit(self._base or '').netloc}"
 
-    def _redacted(self, fault: Fault) -> Fault:
-        """The fault without the key in its message."""
-        if not self._key:
-            return fault
-        return Fault(fault.status, fault.message.replace(self._key, "..."), fault.code, fault.parameter)
-
     async def _exchanged(self, prompt: Prompt) -> Completion | Fault:
         """A prompt for a reply, with fewer features each time that the server refuses one. Raises ReplyError."""
         session = self.session
@@ -237,6 +233,7 @@ class HttpTransport(Transport):
             features = self._features
             body = self._protocol.body(prompt, self._model, self._options, features)
             signed = await self._sign("POST", str(session.url(self._path)), body) if self._sign else None
+            SECRETS.add((signed or {}).get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
             self._scheduler.rate.update(reply.headers)
             result = self._read(reply)
@@ -245,7 +242,7 @@ class HttpTransport(Transport):
             fewer = downgraded(features, result)
             if fewer is None and is_transient(result):
                 wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
-                detail = f"{self._server}: HTTP {result.status}, {self._redacted(result).message}"
+                detail = f"{self._server}: HTTP {result.status}, {result.message}"
                 raise ReplyError(reason_of(result), detail, wait, throttled=result.status in THROTTLED)
             if fewer is None:
                 return result

@@ -26,6 +26,7 @@ from ragauge.judges.llm.transport.protocols import (
     tool_text,
 )
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of
+from ragauge.redaction import redacted
 from ragauge.types import Failure
 
 T = TypeVar("T")
@@ -266,5 +267,7 @@ async def _authenticated(name: str, act: Callable[..., T], *args: Any) -> T:
     try:
         return await asyncio.to_thread(act, *args)
     except Exception as error:
-        detail = f"{name}: its credentials cannot be used: {type(error).__name__}: {error!s:.300}; log in again"
+        detail = (
+            f"{name}: its credentials cannot be used: {type(error).__name__}: {redacted(str(error)):.300}; log in again"
+        )
         raise CallFailed(Failure("unauthorized", detail), fatal=True) from error

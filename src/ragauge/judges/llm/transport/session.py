@@ -14,6 +14,7 @@ import msgspec
 
 from ragauge.host import decoded
 from ragauge.judges.llm.messages import CallFailed
+from ragauge.redaction import redacted
 from ragauge.types import Failure
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ class ReplyError(Exception):
     """
 
     def __init__(self, reason: str, detail: str, wait: float | None = None, *, throttled: bool = False) -> None:
-        super().__init__(detail)
-        self.reason, self.detail, self.wait, self.throttled = reason, detail, wait, throttled
+        super().__init__(redacted(detail))
+        self.reason, self.detail, self.wait, self.throttled = reason, redacted(detail), wait, throttled
 
 
 #: Statuses after which the same request may succeed, in addition to every status of 500 and more.
@@ -87,11 +88,14 @@ _DECODER = msgspec.json.Decoder()
 
 
 def read_fault(status: int, body: bytes) -> Fault:
-    """Read an error reply: of OpenAI's form, Anthropic's, Google's, FastAPI's, or plain text."""
+    """Read an error reply: of OpenAI's form, Anthropic's, Google's, FastAPI's, or plain text.
+
+    The beginning of its message is kept, without the keys of this process.
+    """
     try:
         error = decoded(body, _DECODER)
     except ValueError:
-        return Fault(status, body[:500].decode(errors="replace").strip())
+        return Fault(status, redacted(body.decode(errors="replace"))[:500].strip())
     return fault_of(status, error)
 
 
@@ -100,13 +104,13 @@ def fault_of(status: int, error: Any) -> Fault:
     inner = error[0] if isinstance(error, list) and error else error
     inner = (inner.get("error") or inner) if isinstance(inner, dict) else inner
     if not isinstance(inner, dict):
-        return Fault(status, str(inner)[:500])
+        return Fault(status, redacted(str(inner))[:500])
     code = inner.get("code")
     if status == 200:
         status = code if isinstance(code, int) and 400 <= code < 600 else 500
     codes = " ".join(str(inner[key]) for key in ("code", "type", "status") if inner.get(key))
     message = inner.get("message") or inner.get("detail") or inner
-    return Fault(status, str(message)[:500], codes, str(inner.get("param") or ""))
+    return Fault(status, redacted(str(message))[:500], redacted(codes), redacted(str(inner.get("param") or "")))
 
 
 def reason_of(fault: Fault) -> str:
