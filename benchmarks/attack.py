@@ -9,6 +9,7 @@ held. docs/reliability.md says what is promised.
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -169,6 +170,37 @@ def server_that_repeats_the_key(folder: Path) -> str:
         if any(piece in text for piece in begun for text in left):
             return f"it is left after reply {number + 1}"
     return ""
+
+
+@attack("E8", "a column whose name is a formula, in the CSV of a run")
+def formula_as_header(folder: Path) -> str:
+    """The header is read as a spreadsheet would read it."""
+    ragauge(folder, "run", data(folder, **{"=1+1": "x", "@SUM(A1)": "y"}), "-m", "token_f1", "-o", "run.csv")
+    with (folder / "run.csv").open(encoding="utf-8", newline="") as file:
+        formulas = [name for name in next(csv.reader(file)) if name[0] in "=+-@"]
+    return f"the header has {', '.join(formulas)}" if formulas else ""
+
+
+@attack("E11", "a row with two responses, NaN for JSON, and NaN for a latency")
+def values_that_are_none(folder: Path) -> str:
+    """The row must be refused; the checks must not pass."""
+    (folder / "twice.jsonl").write_text('{"query": "a", "response": "b", "response": "c"}\n', encoding="utf-8")
+    if ragauge(folder, "run", "twice.jsonl", "-m", "max_words(5)").returncode != 2:
+        return "the last of two responses was taken"
+    data(folder, response="NaN", latency="nan")
+    ragauge(folder, "run", "data.jsonl", "-m", "json_valid,latency_below(5)", "-o", "run.json")
+    scores = json.loads((folder / "run.json").read_text("utf-8"))["samples"][0]["scores"]
+    passed = [name for name in ("json_valid", "latency_below(5)") if scores.get(name, {}).get("value") == 1]
+    return f"passed: {', '.join(passed)}" if passed else ""
+
+
+@attack("E12s", "escapes, bidirectional controls and tags of a response in SARIF")
+def signs_in_sarif(folder: Path) -> str:
+    """The log must have none of them, escaped or not."""
+    signs = "\x1b[31m\u202e\U000e0041"
+    ragauge(folder, "run", data(folder, response=f"Bob {signs} sang it."), "-m", "faithfulness", "-o", "run.sarif")
+    log = json.dumps(json.loads((folder / "run.sarif").read_text("utf-8")), ensure_ascii=False)
+    return "they are in the log" if any(sign in log for sign in "\u202e\U000e0041") or "u001b" in log else ""
 
 
 def main() -> int:

@@ -148,7 +148,8 @@ FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://
 @pytest.mark.parametrize("name", ["out.csv", "out.claims.csv"])
 def test_no_text_in_csv_is_a_formula(call: Call, folder: Path, name: str) -> None:
     """A text that a spreadsheet would evaluate gets an apostrophe, numbers do not; --raw-csv changes nothing."""
-    rows = [{"id": text, "query": text, "response": f"{text} is b.", "contexts": ["no"]} for text in FORMULAS]
+    named = dict.fromkeys(filter(str.isprintable, FORMULAS), "a column")
+    rows = [{"id": text, "query": text, "response": f"{text} is b.", "contexts": ["no"], **named} for text in FORMULAS]
     (folder / "f.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
     def cells(*options: str) -> list[list[str]]:

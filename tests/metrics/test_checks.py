@@ -222,7 +222,8 @@ def test_a_schema_refers_to_its_own_parts(tmp_path: Path) -> None:
     run = rg.evaluate(rows, f"json_schema({tmp_path / 'schema.json'})")
     assert [scores["json_schema"].value for scores in run.scores] == [1, 0, 0]
     (tmp_path / "draft.json").write_text('{"$ref": "https://json-schema.org/draft/2020-12/schema"}')
-    assert rg.evaluate([{"response": '{"type": 3}'}], f"json_schema({tmp_path / 'draft.json'})").scores[0].values
+    drafted = rg.evaluate([{"response": '{"type": 3}'}], f"json_schema({tmp_path / 'draft.json'})")
+    assert drafted.scores[0]["json_schema"].value == 0
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,3 +263,17 @@ def test_a_metric_over_the_data_given_as_an_object() -> None:
     for given in (reject_recall, "reject_recall"):
         estimate = rg.evaluate(rows, [given]).estimates["reject_recall"]
         assert (estimate.value, estimate.over, estimate.undefined) == (0.5, "data", 1)
+
+
+@pytest.mark.parametrize("text", ["NaN", '{"n": -Infinity}', "[" * 100_000])
+def test_what_python_takes_for_json_is_none(text: str) -> None:
+    """NaN, Infinity and unreadable depths are no JSON, for json_valid and for json_schema."""
+    run = rg.evaluate([{"response": text}], 'json_valid,json_schema("{}")')
+    assert {key: score.value for key, score in run.scores[0].items()} == {"json_valid": 0, "json_schema": 0}
+
+
+@pytest.mark.parametrize("latency", ["nan", "inf", float("inf")])
+def test_a_number_that_is_none_fails_the_sample(latency: object) -> None:
+    """A latency of NaN or of infinite seconds is no number."""
+    run = rg.evaluate([{"response": "x", "latency": 1}, {"response": "x", "latency": latency}], "latency_below(2)")
+    assert (run.estimates["latency_below"].n, run.estimates["latency_below"].failed) == (1, 1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.errors import BadRow
+from ragauge.errors import BadData, BadRow
 from ragauge.readers import read
 from ragauge.types import Sample
 
@@ -126,3 +126,24 @@ def test_a_sample_that_is_nested_too_deep_is_refused() -> None:
     """A Sample made by the caller is refused where no JSON can hold it."""
     with pytest.raises(BadRow, match="the sample cannot be stored as JSON"):
         list(read([Sample(id="1", query="q", metadata=_nested(100_000))]))
+
+
+@pytest.mark.parametrize(
+    ("line", "keys"),
+    [
+        ('{"query": "a", "response": "b", "response": "c"}', "'response'"),
+        ('{"query": "a", "r\\u0065sponse": "b", "response": "c"}', "'response'"),
+        ('{"query": "a", "meta": [{"x": 1, "x": 1}], "response": "c"}', "'x'"),
+        ('{"query": "a", "n": NaN, "response": "b", "response": "c"}', "'response'"),
+    ],
+)
+def test_a_key_that_is_there_twice_is_an_error(tmp_path: Path, line: str, keys: str) -> None:
+    """Of two values for one key neither is taken, at any depth and however the key is escaped; other rows are read."""
+    path = tmp_path / "data.jsonl"
+    path.write_text(f'{{"query": "a", "response": "it says \\\\\\"a\\\\\\": b", "x": {{"x": 1}}}}\n{line}\n')
+    with pytest.raises(BadRow, match=rf"row 2.*line 2 has the key {keys} twice in an object; write each key once"):
+        list(read(path))
+    assert len(list(read(path, skip_bad_rows=True))) == 1
+    (tmp_path / "data.json").write_text(f"[{line}]")
+    with pytest.raises(BadData, match=f"an object has the key {keys} twice"):
+        list(read(tmp_path / "data.json"))

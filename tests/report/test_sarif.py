@@ -169,3 +169,14 @@ def test_columns_lead_to_the_span(before: str, text: str, ascii: bool, data: st.
     assert columns is not None
     assert json.loads(f'"{line.text[columns[0] - 1 : columns[1] - 1]}"') == text[begin:end]
     assert line.columns(f"{text}!{before}", None) is None
+
+
+@pytest.mark.parametrize("sign", ["\x1b[31m", "\u202e", "\u2066", "\U000e0041", "\r"])
+def test_texts_in_the_log_steer_nothing(tmp_path: Path, sign: str) -> None:
+    """Escapes, bidirectional controls and tags of a response are replaced, one for one, wherever the log quotes it."""
+    row = {**ROWS[1], "id": f"a{sign}b", "response": f"d is {sign}f.\r\nd is g."}
+    log = _log(measured([row], "faithfulness"), tmp_path)
+    assert len(log["results"]) == 2
+    assert sign[0] not in (tmp_path / "out.sarif").read_text(encoding="utf-8")
+    assert "\\u001b" not in (tmp_path / "out.sarif").read_text(encoding="utf-8")
+    assert len(log["artifacts"][0]["contents"]["text"]) == len(row["response"])

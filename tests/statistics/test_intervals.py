@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
-from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.intervals import Interval, aggregate_interval, mean_interval
 
 shares = st.integers(1, 6).flatmap(lambda total: st.integers(0, total).map(lambda hits: hits / total))
 scores = st.lists(st.one_of(shares, st.floats(0, 1)), min_size=1, max_size=40)
@@ -176,3 +176,16 @@ def test_importing_the_statistics_does_not_load_numpy() -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("scale", [(-1e308, 1e308), (0, 1e308), (0, float("inf")), (float("nan"), 1)])
+def test_a_scale_that_cannot_be_computed_with_is_refused(scale: tuple[float, float]) -> None:
+    """Ends whose difference or sums exceed the largest number are refused rather than give NaN."""
+    with pytest.raises(BadParameter, match="two finite numbers, the lower first, of 1e\\+300 at most"):
+        mean_interval([0.5, 1.0], scale=scale)
+
+
+def test_counts_that_cannot_be_added_are_refused() -> None:
+    """Counts whose sum exceeds the largest number are refused."""
+    with pytest.raises(BadParameter, match="negative or infinite counts"):
+        aggregate_interval([[1e308, 1e308]] * 3, lambda sums: sums[0] / sums[1])

@@ -6,7 +6,9 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, partial, wraps
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
@@ -102,10 +104,22 @@ def _response(sample: Sample) -> str:
 def json_valid(sample: Sample) -> CheckResult:
     """1 if the response is one JSON value and nothing else, else 0."""
     try:
-        json.loads(_response(sample))
+        _json(_response(sample))
     except ValueError as error:
         return False, str(error)
     return True
+
+
+def _json(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError, also for NaN and Infinity, which Python takes for JSON."""
+    try:
+        return json.loads(text, parse_constant=_refused_constant)
+    except RecursionError as error:
+        raise ValueError("its arrays and objects are nested too deeply") from error
+
+
+def _refused_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no value of JSON")
 
 
 def _validator(schema: str) -> Any:
@@ -161,7 +175,7 @@ def json_schema(sample: Sample, *, schema: Text) -> CheckResult:
     jsonschema: pip install 'ragauge[checks]'.
     """
     try:
-        value = json.loads(_response(sample))
+        value = _json(_response(sample))
     except ValueError as error:
         return False, str(error)
     fault = next(_validator(schema).iter_errors(value), None)
@@ -266,10 +280,10 @@ def _column(column: str, **_: object) -> list[str]:
 
 
 def _number(sample: Sample, column: str) -> float:
-    try:
-        return float(sample.metadata[column])
-    except (TypeError, ValueError):
-        raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; give a number") from None
+    with suppress(TypeError, ValueError):
+        if isfinite(number := float(sample.metadata[column])):
+            return number
+    raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; give a number")
 
 
 @_passing(reads=_column)

@@ -14,7 +14,7 @@ import struct
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -113,6 +113,8 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
             return json_lines_rows(text.splitlines(keepends=True), name)
         place = f"line {error.lineno}, column {error.colno}"
         raise BadData(f"{name}: broken JSON at {place}: {error.msg}; fix it there, or write the file again") from None
+    except RepeatedKey as error:
+        raise BadData(f"{name}: an object has the key {error} twice; write each key once") from None
     if isinstance(document, Mapping):
         return mapping_rows(document, name)
     if not isinstance(document, list):
@@ -155,14 +157,57 @@ def _is_indexed(columns: Mapping[str, Any]) -> bool:
     return all(key.isdigit() for key in keys) or any(list(values.values()) == keys for values in columns.values())
 
 
+class RepeatedKey(ValueError):
+    """An object of a JSON text has a key twice, so that readers differ in which value they take."""
+
+
+#: A text of JSON, with the colon behind it where it is a key.
+_JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
+
+
 def parse_json(text: str) -> Any:
-    """The value of a JSON text. NaN, which Python writes, is accepted. Raises json.JSONDecodeError."""
-    with suppress(msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return msgspec.json.decode(text)
+    """The value of a JSON text. NaN, which Python writes, is accepted: it is a missing value.
+
+    Raises json.JSONDecodeError, and RepeatedKey, which names the key.
+    """
     try:
-        return json.loads(text)
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return _parse_with_python(text)
+    if sum(map(bool, _JSON_STRING.findall(text))) != _number_of_keys(value):
+        return _parse_with_python(text)
+    return value
+
+
+def _parse_with_python(text: str) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_object_without_repeats)
+    except (json.JSONDecodeError, RepeatedKey):
+        raise
     except (ValueError, RecursionError) as error:
-        raise error if isinstance(error, json.JSONDecodeError) else json.JSONDecodeError(str(error), text, 0) from None
+        raise json.JSONDecodeError(str(error), text, 0) from None
+
+
+def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = [key for key in found if keys.count(key) > 1]
+        raise RepeatedKey(", ".join(map(repr, repeated)))
+    return found
+
+
+def _number_of_keys(value: Any) -> int:
+    """The number of keys of all objects in a value."""
+    number, left = 0, [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, dict):
+            number += len(value)
+            left.extend(value.values())
+        elif isinstance(value, list):
+            left.extend(value)
+    return number
 
 
 def json_row(line: str, number: int) -> Any:
@@ -172,6 +217,8 @@ def json_row(line: str, number: int) -> Any:
     except json.JSONDecodeError as error:
         problem = f"line {number} is not JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
         return Malformed(problem, "fix or remove the line")
+    except RepeatedKey as error:
+        return Malformed(f"line {number} has the key {error} twice in an object", "write each key once")
     if not isinstance(row, Mapping):
         return Malformed(f"line {number} is {describe(row)}, not an object", "write one object a line")
     return row

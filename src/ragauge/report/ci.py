@@ -23,7 +23,7 @@ from ragauge.report.explain import (
     unsupported_claim_words,
     unsupported_claims,
 )
-from ragauge.report.wording import caution, flat, footnotes, headline, one_line
+from ragauge.report.wording import caution, flat, footnotes, headline, one_line, printable
 from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span
 
@@ -193,7 +193,7 @@ def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
                 "message": {"text": unsupported_claim_words(kind, piece, record)},
                 "locations": [_location(sample, piece.span, data, line, artifacts)],
                 "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
-                "properties": {"sample": sample.id, "against": piece.against, **known},
+                "properties": {"sample": flat(sample.id), "against": piece.against, **known},
             }
             results.append(result)
     rules = [
@@ -230,19 +230,24 @@ def _location(
         uri, contents = data, {}
         places = [(line.number, column) for column in columns]
     else:
-        uri, contents = f"samples/{quote(sample.id, safe='')}/response.txt", {"contents": {"text": response}}
+        uri, contents = f"samples/{quote(sample.id, safe='')}/response.txt", {"contents": {"text": _shown(response)}}
         start, end = span or (0, len(response))
         region = {"charOffset": start, "charLength": end - start}
         places = [(response.count("\n", 0, at) + 1, at - response.rfind("\n", 0, at)) for at in (start, end)]
     for side, (row, column) in zip(("start", "end"), places, strict=True):
         region |= {f"{side}Line": row, f"{side}Column": column}
-    region["snippet"] = {"text": response[slice(*span)] if span else response}
+    region["snippet"] = {"text": _shown(response[slice(*span)] if span else response)}
     index, _ = artifacts.setdefault(uri, (len(artifacts), {"location": {"uri": uri}, **contents}))
     name = flat(sample.id)
     return {
         "physicalLocation": {"artifactLocation": {"uri": uri, "index": index}, "region": region},
         "logicalLocations": [{"name": name, "kind": "sample", "fullyQualifiedName": f"{name}.response"}],
     }
+
+
+def _shown(text: str) -> str:
+    """A text of the same length and lines without characters that steer what shows it."""
+    return "\r\n".join(map(printable, text.split("\r\n")))
 
 
 def _uri(path: Path) -> str:

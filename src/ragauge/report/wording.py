@@ -88,8 +88,8 @@ def deciding_quote(piece: Evidence, chunk: ChunkEvidence, sample: Sample) -> str
     return f"“{shortened(passage[slice(*chunk.span)])}”" if chunk.span and passage else ""
 
 
-#: Control characters, and characters that change the reading direction.
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+#: Control characters, characters that change the reading direction, and tags, which no reader sees.
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
 #: Characters that end a line or are wide white space.
 _GAPS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")

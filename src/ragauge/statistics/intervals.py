@@ -227,13 +227,17 @@ def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
     return sums
 
 
+#: The largest number that is computed with; the sum of many of them is a number too.
+LARGEST = 1e300
+
+
 def check_parameters(
     samples: int, clusters: Clusters, confidence: float = 0.95, scale: tuple[float, float] = (0, 1), resamples: int = 1
 ) -> None:
     """Raise BadParameter for a parameter that is out of range."""
     low, high = scale
-    if not (isfinite(low) and isfinite(high) and low < high):
-        raise BadParameter(f"scale={scale!r} must be two finite numbers, the lower first")
+    if not -LARGEST <= low < high <= LARGEST:
+        raise BadParameter(f"scale={scale!r} must be two finite numbers, the lower first, of {LARGEST:g} at most")
     if not 0.5 <= confidence < 1:
         raise BadParameter(f"confidence={confidence!r} must be at least 0.5 and below 1, such as 0.95")
     if resamples < 1:
@@ -362,8 +366,8 @@ def interval_of_aggregate(
     rows, times = _grouped((singles, clusters[:, :-1]), (times_of_singles, np.ones((len(clusters), 1))))
     multiplicity = times[:, 0][rows.any(axis=1)]
     rows = rows[rows.any(axis=1)]
-    if not (np.isfinite(rows).all() and (rows >= 0).all()):
-        raise BadParameter("a sample has negative or infinite counts; counts are finite and not negative")
+    if not ((rows >= 0) & (rows <= LARGEST)).all():
+        raise BadParameter(f"a sample has negative or infinite counts; counts are from 0 to {LARGEST:g}")
     units, largest, moved, products = summary.moments()
     sums = (multiplicity @ rows + moved).tolist()
     total = value(sums)
