@@ -10,18 +10,22 @@ held. docs/reliability.md says what is promised.
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
+from zipfile import ZIP_DEFLATED, ZipFile
 
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 KEY = "sk-attack-0123456789abcdefghijklmnop"
@@ -201,6 +205,55 @@ def signs_in_sarif(folder: Path) -> str:
     ragauge(folder, "run", data(folder, response=f"Bob {signs} sang it."), "-m", "faithfulness", "-o", "run.sarif")
     log = json.dumps(json.loads((folder / "run.sarif").read_text("utf-8")), ensure_ascii=False)
     return "they are in the log" if any(sign in log for sign in "\u202e\U000e0041") or "u001b" in log else ""
+
+
+#: What a command may hold that is given a bomb, and the seconds that it may take.
+MOST_MEGABYTES, MOST_SECONDS = 700, 30
+
+
+def _bombs(folder: Path) -> Iterator[str]:
+    """Files that are small, or no files, and that fill the memory or never end."""
+    with gzip.open(folder / "blanks.jsonl.gz", "wb") as file:
+        for _ in range(500):
+            file.write(b" " * 1_000_000)
+    yield "blanks.jsonl.gz"
+    (folder / "endless.jsonl").symlink_to("/dev/zero")
+    yield "endless.jsonl"
+    with ZipFile(folder / "sheet.xlsx", "w", ZIP_DEFLATED) as archive:
+        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("xl/sharedStrings.xml", b" " * 600_000_000)
+    yield "sheet.xlsx"
+    names = [f"column {number}" for number in range(50_000)]
+    (folder / "wide.csv").write_text(f"{','.join(names)}\n{','.join('1' for _ in names)}\n", encoding="utf-8")
+    yield "wide.csv"
+
+
+@attack("E9", "500 MB of blanks in .gz, a link to a device, an .xlsx bomb, 50,000 columns, a silent FIFO")
+def files_without_bounds(folder: Path) -> str:
+    """Each must be refused soon, with little memory; the FIFO must be announced."""
+    for name in _bombs(folder):
+        started = time.monotonic()
+        limited = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({4 * MOST_MEGABYTES}000000,) * 2); "
+        program = f"{limited}import sys; sys.argv[0] = 'ragauge'; from ragauge.cli import main; main()"
+        command = [sys.executable, "-c", program, "run", name, "-m", "max_words(5)"]
+        environment = {**os.environ, "PYTHONPATH": str(SOURCES), "OPENBLAS_NUM_THREADS": "1"}
+        try:
+            done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            return f"{name} was read for two minutes"
+        most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+        seconds = time.monotonic() - started
+        if done.returncode != 2 or "Traceback" in done.stderr:
+            return f"{name} ended with {done.returncode}: {done.stderr[-200:].strip()}"
+        if most > MOST_MEGABYTES or seconds > MOST_SECONDS:
+            return f"{name} took {seconds:.0f} s and {most:.0f} MB"
+    os.mkfifo(folder / "silent.jsonl")
+    try:
+        ragauge(folder, "run", "silent.jsonl", timeout=12)
+    except subprocess.TimeoutExpired as ended:
+        said = (ended.stderr or b"").decode()
+        return "" if "waiting for silent.jsonl" in said else "nothing was said of the silent FIFO"
+    return "the silent FIFO ended the run"
 
 
 def main() -> int:

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from ragauge.questions import Rubric as Rubric
     from ragauge.readers import join as join
     from ragauge.readers import read as read
+    from ragauge.readers.budget import ReadingLimits as ReadingLimits
     from ragauge.report.explain import explain as explain
     from ragauge.report.sections import report_section as report_section
     from ragauge.run.batches import BatchScorer as BatchScorer
@@ -133,6 +134,7 @@ _HOMES = {
         "needs.entailment": "response_in_contexts response_statements",
         "questions": "Classify Decompose Entail Judgment Question Rate Relevant Rubric",
         "readers": "join read",
+        "readers.budget": "ReadingLimits",
         "report.explain": "explain",
         "report.sections": "report_section",
         "run.batches": "BatchScorer",

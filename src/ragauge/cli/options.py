@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.judges.base import JudgeSpec
 from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.checks import check
 from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics, split_specs, with_arguments
+from ragauge.readers.budget import ReadingLimits, set_default_limits
 from ragauge.report.files import WRITERS, check_ending, check_place
 from ragauge.scores import Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
@@ -116,6 +118,25 @@ def judge_spec(context: click.Context, spec: str) -> str | JudgeSpec:
     return JudgeSpec(spec, hosts) if hosts else spec
 
 
+def _reading_limits(_: click.Context, __: click.Parameter, given: Texts) -> None:
+    try:
+        set_default_limits(msgspec.convert(pairs(given, "--reading-limit"), ReadingLimits, strict=False))
+    except msgspec.ValidationError as error:
+        names = ", ".join(ReadingLimits.__struct_fields__)
+        raise BadParameter(f"--reading-limit: {error}; known: {names}, such as columns=50000") from None
+
+
+_reading_limit_option = click.option(
+    "--reading-limit",
+    multiple=True,
+    metavar="LIMIT=N",
+    is_eager=True,
+    expose_value=False,
+    callback=_reading_limits,
+    help="Raise what reading DATA may take: ratio, bytes, cells or columns; repeatable.",
+)
+
+
 def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option:
     """-j, repeatable, and --allow-host; see `judge_option`."""
 
@@ -210,7 +231,9 @@ judging_options = combined(
 )
 
 #: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
-data_options = combined(click.argument("data", metavar="DATA"), judging_options, group_option, _LIMIT, _SKIP, _LABELS)
+data_options = combined(
+    click.argument("data", metavar="DATA"), judging_options, group_option, _LIMIT, _reading_limit_option, _SKIP, _LABELS
+)
 
 
 def evaluation_arguments(metrics: str | None, **others: Any) -> dict[str, Any]:

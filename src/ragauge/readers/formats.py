@@ -13,18 +13,20 @@ import re
 import struct
 import sys
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import msgspec
 
 from ragauge.errors import BadData, RagaugeError
 from ragauge.host import installed, load_only, optional
+from ragauge.readers.budget import ReadingLimits, announced, default_limits, is_pipe
 from ragauge.readers.exports import inspect_rows
 from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native
@@ -52,26 +54,36 @@ TextFile = io.BufferedReader | gzip.GzipFile
 def open_bytes(path: Path | None) -> Iterator[TextFile]:
     """The bytes of a file, decompressed if its name ends in .gz; standard input for None."""
     if path is None:
+        with announced("standard input"):
+            sys.stdin.buffer.peek(1)  # type: ignore[attr-defined,union-attr,unused-ignore]
         yield sys.stdin.buffer  # type: ignore[misc]
         return
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+        with (
+            announced(path) as arrived,
+            gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream,
+        ):
+            stream.peek(1)
+            arrived()
             yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadData(f"{path}: not a whole gzip file ({error}); compress it again, or rename it without .gz") from None
 
 
-def decoded_lines(stream: TextFile, name: str) -> Iterator[str]:
+def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits | None = None) -> Iterator[str]:
     """The lines with their line ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
+    limits = limits or default_limits()
     if stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         try:
             with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
-                yield from text
+                yield from _bounded(lambda size: text.readline(size), name, limits)
         except UnicodeError as error:
             raise BadData(f"{name}: broken UTF-16 ({error}); save the file as UTF-8") from None
         return
-    offset = 0
-    for number, raw in enumerate(stream, start=1):
+    offset, packed = 0, _packed_size(stream)
+    for number, raw in enumerate(_bounded(stream.readline, name, limits), start=1):
+        if packed is not None:
+            limits.check_unpacked(name, packed, offset + len(raw))
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
@@ -83,6 +95,31 @@ def decoded_lines(stream: TextFile, name: str) -> Iterator[str]:
             ) from None
         yield line.removeprefix("\ufeff") if offset == 0 else line
         offset += len(raw)
+
+
+Line = TypeVar("Line", str, bytes)
+
+
+def _bounded(readline: Callable[[int], Line], name: str, limits: ReadingLimits) -> Iterator[Line]:
+    """Lines that are not too long to be held."""
+    while line := readline(limits.bytes + 1):
+        limits.check_held(name, len(line), "a line")
+        yield line
+
+
+def _packed_size(stream: TextFile) -> int | None:
+    """The size of a compressed file; None for another."""
+    return os.fstat(stream.fileno()).st_size if isinstance(stream, gzip.GzipFile) else None
+
+
+def _whole(lines: Iterable[str], name: str, limits: ReadingLimits) -> str:
+    """The text of a file that is not read row by row."""
+    pieces, size = [], 0
+    for line in lines:
+        size += len(line)
+        limits.check_held(name, size, "a file that is read as a whole (JSON Lines are not)")
+        pieces.append(line)
+    return "".join(pieces)
 
 
 #: Keys under which an object that is a whole file keeps its rows: RAGChecker, Trust-Eval, DeepEval and others.
@@ -256,12 +293,12 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> I
 def column_names(cells: Iterable[str], name: str) -> list[str]:
     """The names in a table's first row, numbered where blank. Raises BadData for a name that occurs twice."""
     header = [cell.strip() or f"column {position}" for position, cell in enumerate(cells, start=1)]
-    if repeated := sorted({column for column in header if header.count(column) > 1}):
+    if repeated := sorted(column for column, count in Counter(header).items() if count > 1):
         raise BadData(f"{name}: columns named twice: {', '.join(map(repr, repeated))}; give each column its own name")
     return header
 
 
-def excel_rows(path: Path) -> Iterator[dict[str, Any]]:
+def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
     """The rows of a workbook's first sheet; its first row names the columns, rows without a value are ignored.
 
     Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date.
@@ -270,15 +307,14 @@ def excel_rows(path: Path) -> Iterator[dict[str, Any]]:
     """
     openpyxl = optional("reading Excel files", "xlsx", "openpyxl", "defusedxml")
     try:
-        with (
-            path.open("rb") as file,  # openpyxl would leave a broken one open
-            closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book,
-        ):
-            cells = book.worksheets[0].iter_rows(values_only=True)
-            filled = (row for row in cells if any(cell is not None for cell in row))
-            names = ("" if cell is None else str(cell) for cell in next(filled, ()))
-            header = column_names(names, str(path))
-            yield from (dict(zip(header, row, strict=False)) for row in filled)
+        with path.open("rb") as file:  # openpyxl would leave a broken one open
+            limits.check_zip(path, file)
+            with closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book:
+                cells = book.worksheets[0].iter_rows(values_only=True)
+                filled = (row for row in cells if any(cell is not None for cell in row))
+                names = ("" if cell is None else str(cell) for cell in next(filled, ()))
+                header = column_names(names, str(path))
+                yield from (dict(zip(header, row, strict=False)) for row in filled)
     except BadData:
         raise
     except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
@@ -298,21 +334,25 @@ def pyarrow_for(task: str) -> Any:
     return optional(task, "arrow", "pyarrow", "pyarrow.parquet")
 
 
-def parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
+def parquet_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
     pyarrow = pyarrow_for("reading Parquet files")
     try:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
+            groups = map(file.metadata.row_group, range(file.num_row_groups))
+            limits.check_unpacked(path, path.stat().st_size, sum(group.total_byte_size for group in groups))
             for batch in file.iter_batches(batch_size=BATCH):
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, *_DAMAGED) as error:
         raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
 
 
-def eval_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+def eval_rows(path: Path, limits: ReadingLimits) -> Iterator[Mapping[str, Any]]:
     """The samples of a log of Inspect. Raises MissingExtra without pyarrow, BadData where the file is no whole log."""
     try:
         with path.open("rb") as file, ZipFile(file) as log:
+            limits.check_unpacked(path, path.stat().st_size, sum(part.file_size for part in log.infolist()))
+            limits.check_held(path, max(part.file_size for part in log.infolist()), "a part")
             header = parse_json(_part(file, log, log.getinfo("header.json")))
             parts = [part for part in log.infolist() if part.filename.startswith("samples/")]
             if not parts:
@@ -354,9 +394,13 @@ def block_rows(lines: Iterable[str], name: str) -> list[dict[str, str]]:
     return rows
 
 
-def _text_rows(path: Path | None, name: str, rows_of: Callable[[Iterator[str], str], Any]) -> Iterator[Any]:
+def _text_rows(path: Path | None, suffix: str, limits: ReadingLimits | None = None) -> Iterator[Any]:
+    name, limits = str(path or "standard input"), limits or default_limits()
     with open_bytes(path) as stream:
-        yield from rows_of(decoded_lines(stream, name), name)
+        lines = decoded_lines(stream, name, limits)
+        if suffix in _WHOLE:
+            lines = iter([_whole(lines, name, limits)])
+        yield from limits.counted(_TEXT[suffix](lines, name), name)
 
 
 _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
@@ -367,7 +411,9 @@ _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".txt": block_rows,
 }
-_BINARY: dict[str, Callable[[Path], Iterator[Any]]] = {
+#: Those that are not read row by row.
+_WHOLE = (".json", ".txt")
+_BINARY: dict[str, Callable[[Path, ReadingLimits], Iterator[Any]]] = {
     ".parquet": parquet_rows,
     ".xlsx": excel_rows,
     ".eval": eval_rows,
@@ -381,20 +427,28 @@ EXTENSIONS = (*_TEXT, *_BINARY)
 ENTRY_POINTS = "ragauge.readers"
 
 
-def file_source(path: Path) -> Source:
-    """The rows of a file in the format that its extension names. Raises BadData where it cannot be read."""
-    suffix, name = extension(path), str(path)
+def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
+    """The rows of a file in the format that its extension names; those of a pipe without one are JSON Lines.
+
+    Raises BadData where it cannot be read.
+    """
+    suffix, name, limits = extension(path), str(path), limits or default_limits()
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
+    if piped := _is_piped(path):
+        suffix = suffix or ".jsonl"
     if not is_readable(suffix):
         found = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
         known = f"known: {', '.join(EXTENSIONS)}, and .gz after those of text"
         raise BadData(f"{path}: {found}; {known}; save it as one of these")
-    _check_is_there(path)
+    if not piped:
+        _check_is_there(path)
     if suffix in _TEXT:
-        return Source(name, partial(_text_rows, path, name, _TEXT[suffix]))
+        return Source(name, partial(_text_rows, path, suffix, limits), once=piped)
+    if piped:
+        raise BadData(f"{path}: a pipe, from which {suffix} cannot be read; save it as a file")
     if suffix in _BINARY:
-        return Source(name, partial(_BINARY[suffix], path))
+        return Source(name, lambda: limits.counted(_BINARY[suffix](path, limits), name))
     reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}", BadData)
     return Source(name, partial(_plugin_rows, reader, path))
 
@@ -421,13 +475,20 @@ def _plugin_rows(rows_of: Callable[[Path], Iterable[Any]], path: Path) -> Iterat
 
 
 #: JSON Lines from standard input.
-STANDARD_INPUT = Source("standard input", partial(_text_rows, None, "standard input", json_lines_rows), once=True)
+STANDARD_INPUT = Source("standard input", partial(_text_rows, None, ".jsonl"), once=True)
 
 
 def extension(path: Path) -> str:
     """The extension that names the format, in lower case: the one before .gz for a compressed text format."""
     *_, before, last = ["", "", *map(str.lower, path.suffixes)]
     return before if last == ".gz" and before in _TEXT else last
+
+
+def _is_piped(path: Path) -> bool:
+    try:
+        return is_pipe(path)
+    except (OSError, ValueError):  # which `_check_is_there` explains
+        return False
 
 
 def _check_is_there(path: Path) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import traces, values
+from ragauge.readers.budget import ReadingLimits
 from ragauge.readers.columns import IDS_OF, ColumnMapping, folded
 from ragauge.readers.exports import content_of, earlier_answers, messages
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
@@ -186,7 +187,12 @@ INSPECTED = 100
 
 
 def read(
-    data: Any, *, map: Mapping[str, str] | None = None, skip_bad_rows: bool = False, limit: int | None = None
+    data: Any,
+    *,
+    map: Mapping[str, str] | None = None,
+    skip_bad_rows: bool = False,
+    limit: int | None = None,
+    limits: ReadingLimits | None = None,
 ) -> SampleReader:
     """Samples from a file, a frame, a data set or plain rows.
 
@@ -198,6 +204,7 @@ def read(
         map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
         skip_bad_rows: continue after a row that cannot be read, and keep the error in `SampleReader.bad_rows`.
         limit: the maximum number of rows, at least 1; None reads all.
+        limits: what reading a file may take; None for those of `rg.ReadingLimits()`.
 
     Returns:
         The samples, which can be iterated over, with the columns that were found.
@@ -214,16 +221,16 @@ def read(
         raise BadParameter(f"limit is {limit!r}; give 1 or more, or None for all rows")
     if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None:
         return data
-    return SampleReader(source(data), map or {}, skip_bad_rows, limit)
+    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit)
 
 
-def source(data: Any) -> Source:
+def source(data: Any, limits: ReadingLimits | None = None) -> Source:
     """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
     if isinstance(data, str) and "://" in data:
         fix = "download it and give its path, or read a bucket with --engine ray (`ragauge docs scale`)"
         raise BadData(f"{data}: a URL, not a file; {fix}")
     if isinstance(data, str | os.PathLike):
-        return STANDARD_INPUT if data == "-" else file_source(Path(data))
+        return STANDARD_INPUT if data == "-" else file_source(Path(data), limits)
     if isinstance(data, Source):
         return data
     return in_memory(data)

@@ -282,7 +282,8 @@ async def folder_lines(folder: Path) -> AsyncIterator[StreamRow]:
     known: dict[Path, tuple[int, _Lines]] = {}
     try:
         while True:
-            paths = sorted(path for path in folder.iterdir() if path.suffix.lower() in (".jsonl", ".ndjson"))
+            found = (path for path in folder.iterdir() if path.suffix.lower() in (".jsonl", ".ndjson"))
+            paths = sorted(path for path in found if path.is_file())
             known = {path: known[path] for path in paths if path in known}
             for path in paths:
                 with suppress(FileNotFoundError), path.open("rb") as file:

@@ -1,0 +1,113 @@
+"""What reading may take: only files and pipes are read, and none may fill the memory or never end unnoticed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from stat import S_ISFIFO, S_ISREG
+from threading import Timer
+from typing import Annotated, Any
+from zipfile import ZipFile
+
+import msgspec
+
+from ragauge.errors import BadData
+
+LOG = logging.getLogger("ragauge")
+
+#: Seconds after which a pipe that has given nothing yet is announced.
+SILENT = 5.0
+
+#: Bytes that a file may unpack to whatever its size.
+ALWAYS_UNPACKED = 100_000_000
+
+_Limit = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What reading a file may take. Beyond a limit it ends with an error that says how to raise it.
+
+    Attributes:
+        ratio: The unpacked over the packed size of a compressed file, once it is larger than 100 MB.
+        bytes: Held at once: of a line, or of a file that is not read row by row (.json, .txt, and parts of .eval).
+        cells: In all rows.
+        columns: Of a row.
+    """
+
+    ratio: _Limit = 200
+    bytes: _Limit = 256_000_000
+    cells: _Limit = 1_000_000_000
+    columns: _Limit = 10_000
+
+    def exceeded(self, where: object, limit: str, problem: str) -> BadData:
+        """The error for a file beyond a limit."""
+        wider = f"{limit}={10 * getattr(self, limit)}"
+        fix = f"if it is meant to, raise the limit: --reading-limit {wider} (in Python: limits=rg.ReadingLimits"
+        return BadData(f"{where}: {problem}; {fix}({wider}))")
+
+    def check_unpacked(self, where: object, packed: int, unpacked: int) -> None:
+        """Raise BadData for a file that unpacks to much more than its size."""
+        if unpacked > max(ALWAYS_UNPACKED, self.ratio * packed):
+            problem = f"its {packed / 1e6:.1f} MB unpack to {unpacked / 1e6:.0f} MB or more"
+            raise self.exceeded(where, "ratio", problem)
+
+    def check_held(self, where: object, size: int, what: str) -> None:
+        """Raise BadData for what is too large to be held at once."""
+        if size > self.bytes:
+            raise self.exceeded(where, "bytes", f"{what} of more than {self.bytes / 1e6:.0f} MB")
+
+    def check_zip(self, path: Path, file: Any) -> None:
+        """Raise BadData for a ZIP archive, such as a workbook, that unpacks to much more than its size."""
+        with ZipFile(file) as archive:
+            self.check_unpacked(path, path.stat().st_size, sum(part.file_size for part in archive.infolist()))
+        file.seek(0)
+
+    def counted(self, rows: Iterable[Any], where: str) -> Iterator[Any]:
+        """The rows. Raises BadData for one with too many columns, and once there are too many cells."""
+        cells = 0
+        for row in rows:
+            if isinstance(row, Mapping):
+                cells += len(row)
+                if len(row) > self.columns:
+                    raise self.exceeded(where, "columns", f"{len(row)} columns in a row")
+                if cells > self.cells:
+                    raise self.exceeded(where, "cells", f"more than {self.cells} cells")
+            yield row
+
+
+class _Default:
+    """The limits of this process, which a command sets."""
+
+    limits = ReadingLimits()
+
+
+def default_limits() -> ReadingLimits:
+    """The limits where none are given."""
+    return _Default.limits
+
+
+def set_default_limits(limits: ReadingLimits) -> None:
+    """Have reading keep to these limits where none are given."""
+    _Default.limits = limits
+
+
+def is_pipe(path: Path) -> bool:
+    """Whether a path is a pipe rather than a regular file. Raises BadData for a device, OSError."""
+    mode = path.stat().st_mode
+    if not (S_ISREG(mode) or S_ISFIFO(mode)):
+        raise BadData(f"{path}: a device or socket, not a file; give a file, a pipe, or - for standard input")
+    return S_ISFIFO(mode)
+
+
+@contextmanager
+def announced(name: object) -> Iterator[Callable[[], None]]:
+    """Announce what is waited for, once nothing has come for some seconds. Yields what is called when something has."""
+    timer = Timer(SILENT, LOG.warning, [f"waiting for {name}, which has given nothing yet"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield timer.cancel
+    finally:
+        timer.cancel()

@@ -1,0 +1,144 @@
+"""What reading may take: pipes and devices, bombs, and the limits on bytes, cells and columns."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Thread
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import pytest
+from click.testing import CliRunner
+
+import ragauge as rg
+from ragauge.cli import main
+from ragauge.errors import BadData
+from ragauge.readers import budget
+
+ROW = json.dumps({"query": "q", "response": "r"}) + "\n"
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows"])
+def test_a_pipe_that_is_named_is_read(tmp_path: Path, name: str) -> None:
+    """A named pipe is read as its extension says, and as JSON Lines without one; it can be read once."""
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    Thread(target=lambda: pipe.write_text(ROW * 3)).start()
+    reader = rg.read(pipe)
+    assert len(list(reader)) == 3
+    with pytest.raises(BadData, match="can be read only once"):
+        list(reader)
+
+
+def test_a_pipe_cannot_be_read_from_the_middle(tmp_path: Path) -> None:
+    """Formats that are not read from the beginning on are refused from a pipe, before anything is waited for."""
+    os.mkfifo(tmp_path / "rows.parquet")
+    with pytest.raises(BadData, match=r"a pipe, from which .parquet cannot be read; save it as a file"):
+        rg.read(tmp_path / "rows.parquet")
+
+
+def test_a_silent_pipe_is_announced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A pipe that gives nothing is named after some seconds, and read once it gives something."""
+    monkeypatch.setattr(budget, "SILENT", 0.05)
+    pipe = tmp_path / "rows.jsonl"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        while not caplog.records:
+            pass
+        pipe.write_text(ROW)
+
+    with caplog.at_level(logging.WARNING, "ragauge"):
+        Thread(target=write).start()
+        assert len(list(rg.read(pipe))) == 1
+    assert f"waiting for {pipe}, which has given nothing yet" in caplog.text
+
+
+@pytest.mark.parametrize("link", [True, False])
+def test_a_device_is_refused(tmp_path: Path, link: bool) -> None:
+    """A device, and a link to one under the name of a file, is refused at once."""
+    path = Path("/dev/zero")
+    if link:
+        path = tmp_path / "rows.jsonl"
+        path.symlink_to("/dev/zero")
+    with pytest.raises(BadData, match="a device or socket, not a file"):
+        rg.read(path)
+
+
+def _packed_lines(path: Path) -> None:
+    with gzip.open(path, "wb") as file:
+        file.write(ROW.encode())
+        for _ in range(110):
+            file.write(b" " * 1_000_000 + b"\n")
+
+
+def _packed_sheet(path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["query", "response"])
+    book.save(path)
+    with ZipFile(path, "a", ZIP_DEFLATED) as archive:
+        archive.writestr("xl/more.xml", b" " * 110_000_000)
+
+
+@pytest.mark.parametrize(("name", "write"), [("rows.jsonl.gz", _packed_lines), ("rows.xlsx", _packed_sheet)])
+def test_a_bomb_is_refused(tmp_path: Path, name: str, write: Callable[[Path], Any]) -> None:
+    """A small file that unpacks to 110 MB is refused with the option to raise, which lets it be read."""
+    path = tmp_path / name
+    write(path)
+    with pytest.raises(BadData, match=r"unpack to .* MB or more; .* --reading-limit ratio=2000"):
+        list(rg.read(path))
+    (first, *_) = rg.read(path, limits=rg.ReadingLimits(ratio=2000), limit=1) if name.endswith(".gz") else [None]
+    assert first is None or first.query == "q"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "limits", "message"),
+    [
+        ("rows.jsonl", ROW + json.dumps({"query": "x" * 200}), {"bytes": 100}, "a line of more than"),
+        ("rows.csv", "query,response\n" + "x" * 200, {"bytes": 100}, "a line of more than"),
+        ("rows.json", f"[{ROW},\n{ROW},\n{ROW}]", {"bytes": 60}, "a file that is read as a whole"),
+        ("rows.jsonl", ROW * 10, {"cells": 9}, "more than 9 cells"),
+        ("rows.csv", "query,a,b,c\n1,2,3,4\n", {"columns": 3}, "4 columns in a row"),
+    ],
+)
+def test_each_limit_ends_reading(tmp_path: Path, name: str, text: str, limits: dict[str, int], message: str) -> None:
+    """What exceeds a limit ends with an error that names the limit."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadData, match=f"{message}.*--reading-limit {next(iter(limits))}="):
+        list(rg.read(tmp_path / name, limits=rg.ReadingLimits(**limits)))
+
+
+def test_the_command_raises_limits(tmp_path: Path) -> None:
+    """`--reading-limit` holds for its command alone, and an unknown limit is an error."""
+    path = tmp_path / "rows.csv"
+    path.write_text("query,response,a,b\nq,r,1,2\n")
+    command = ["run", str(path), "-m", "max_words(5)", "--no-store"]
+    refused = CliRunner().invoke(main, [*command, "--reading-limit", "columns=2"])
+    assert refused.exit_code == 2
+    assert "--reading-limit columns=20" in refused.output
+    assert CliRunner().invoke(main, command).exit_code == 0
+    unknown = CliRunner().invoke(main, [*command, "--reading-limit", "rows=2"])
+    assert unknown.exit_code == 2
+    assert "known: ratio, bytes, cells, columns" in unknown.output
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs /dev/fd")
+def test_a_process_substitution_is_read(tmp_path: Path) -> None:
+    """`ragauge run <(command)` reads what the command writes."""
+    (tmp_path / "rows.jsonl").write_text(ROW)
+    shell = f"{sys.executable} -m ragauge run <(cat rows.jsonl) -m 'max_words(5)' --no-store"
+    path = str(Path(rg.__file__).parents[1])
+    done = subprocess.run(
+        ["bash", "-c", shell], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
