@@ -256,6 +256,24 @@ def files_without_bounds(folder: Path) -> str:
     return "the silent FIFO ended the run"
 
 
+@attack("E10", "a stranger's store in the working folder, whose judgments decide scores")
+def store_of_a_stranger(folder: Path) -> str:
+    """The run must say that they are not the user's, and --only-own must not use them."""
+    (folder / "kind.py").write_text(
+        "import ragauge as rg\nkind = rg.judge_from(entail=lambda premise, hypothesis: True, name='kind')\n",
+        encoding="utf-8",
+    )
+    data(folder, response="Bob sang it.")
+    command = ("run", "data.jsonl", "-m", "faithfulness", "-j", "entail=python:kind:kind")
+    ragauge(folder, *command, XDG_CONFIG_HOME=str(folder / "stranger"))
+    reused = ragauge(folder, *command)
+    anew = ragauge(folder, *command, "--only-own", "-o", "run.json")
+    if "not made by you" not in " ".join(reused.stdout.split()):
+        return "the run says nothing of it"
+    record = json.loads((folder / "run.json").read_text("utf-8"))["run"]
+    return "" if anew.returncode == 0 and not record.get("reused") else "--only-own used them"
+
+
 def main() -> int:
     """Run the attacks that are named, or all."""
     wanted = sys.argv[1:]

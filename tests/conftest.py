@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ settings.register_profile("ragauge", derandomize=True, deadline=None, max_exampl
 settings.register_profile("thorough", derandomize=True, deadline=None)  # for CI: --hypothesis-profile=thorough
 settings.load_profile("ragauge")
 disable_telemetry()
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="ragauge-settings-")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the hub client retries for a minute where there is no network
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -27,6 +30,30 @@ def make_folder(path: Path) -> None:
 def make_file(path: Path) -> None:
     """Create an empty file private to its owner; an existing one is left unchanged. Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def user_secret() -> bytes:
+    """Random bytes kept with the user's settings, by which this user's work on this machine is told from others'.
+
+    b"" where they cannot be kept.
+    """
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or Path.home() / ".config"
+    return _secret_in(Path(settings) / "ragauge" / "secret")
+
+
+@cache
+def _secret_in(path: Path) -> bytes:
+    with suppress(OSError):
+        if not path.exists():
+            make_folder(path.parent)
+            part = path.with_name(f"secret.{os.getpid()}")
+            make_file(part)
+            part.write_bytes(secrets.token_bytes(32))
+            with suppress(FileExistsError):
+                os.link(part, path)  # unless another process was faster
+            part.unlink()
+        return path.read_bytes()
+    return b""
 
 
 #: ONNX Runtime writes a device id under the user's cache folder and sends events while a session is open; the Hugging

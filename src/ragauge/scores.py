@@ -363,7 +363,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     given with the run, and of answers that came from them. stopped: why it stopped before the end of the data.
     left_out, failures, undefined: reasons, by metric. about: each metric in one line. captions: each in about four
     words. columns: not fields of a sample. unmeasured: numbers of what was read and not measured, by the keys of
-    `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads.
+    `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads. made_by: the user and machine, by a
+    random name.
     """
 
     id: str
@@ -398,3 +399,4 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     columns: tuple[str, ...] = ()
     unmeasured: dict[str, int] = {}
     unread: tuple[str, ...] = ()
+    made_by: str = ""

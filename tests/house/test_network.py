@@ -168,10 +168,12 @@ class Watch:
         return [line for part in self._trace.parent.glob("trace.*") for line in part.read_text().splitlines()]
 
     def written_elsewhere(self, calls: list[str]) -> list[str]:
-        """What was written outside the working folder, but for temporary files that are gone; what a home is left."""
+        """What was written outside the working folder, but for temporary files that are gone, and the user's secret."""
         written = [Path(match["folder"] or self.folder, match["path"]) for match in map(WRITES.match, calls) if match]
-        allowed = (self.folder, self._outside[1], Path("/dev"), Path("/proc/self"))
-        left = [str(path) for folder in self._outside for path in folder.iterdir()]
+        settings = self._outside[0] / ".config"
+        allowed = (self.folder, self._outside[1], Path("/dev"), Path("/proc/self"), settings)
+        left = [str(path) for folder in self._outside for path in folder.rglob("*") if path.is_file()]
+        left = [path for path in left if path != str(settings / "ragauge" / "secret")]
         return left + [str(path) for path in written if not any(map(path.is_relative_to, allowed))]
 
 

@@ -46,6 +46,7 @@ RUN = {
     "columns": list,
     "unmeasured": dict,
     "unread": list,
+    "made_by": str,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}
 PIECE = {"text", "field", "span", "against", "label", "value", "probability", "chunks", "rationale", "judgment"}

@@ -302,11 +302,23 @@ def _no_store(context: click.Context, _: click.Parameter, given: bool) -> None:
     context.meta["ragauge.no_store"] = given
 
 
-#: --store and --no-store; with the latter the command receives None as `store`.
+def _only_own(_: click.Context, __: click.Parameter, given: bool) -> None:
+    Store.only_own = given
+
+
+#: --store, --only-own and --no-store; with the latter the command receives None as `store`.
 store_options = combined(
     store_option(
         "Where judgments and runs are kept.",
         callback=lambda context, _, place: None if context.meta["ragauge.no_store"] else place,
+    ),
+    click.option(
+        "--only-own",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_only_own,
+        help="Ask anew what another user or machine put into the store.",
     ),
     click.option(
         "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_no_store, help="Keep nothing."

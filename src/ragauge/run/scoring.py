@@ -11,10 +11,11 @@ from datetime import UTC, datetime
 import msgspec
 
 from ragauge.errors import RunFailed, UsageError
+from ragauge.host import user_secret
 from ragauge.metrics.base import DatasetMetric
 from ragauge.needs.base import EvidenceTable, Need, Rounds
 from ragauge.needs.checks import REFUSAL_KEY
-from ragauge.report.wording import dollars
+from ragauge.report.wording import counted, dollars
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Stopped
@@ -87,6 +88,7 @@ class Evaluation:
             judges={kind: judge.identity for kind, judge in task.dispatcher.router.judges.items()},
             version=VERSION,
             name=name,
+            made_by=hashlib.sha256(user_secret()).hexdigest()[:12] if self._store.is_own_file else "",
         )
 
     async def run(self, progress: Callable[[int], None] | None) -> Run:
@@ -151,7 +153,8 @@ class Evaluation:
         record.seconds = round(time.monotonic() - self._start, 3)
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
-        record.notes = tuple(self._notes or (note for judge in dispatcher.router.unique() for note in judge.notes()))
+        notes = self._notes or [note for judge in dispatcher.router.unique() for note in judge.notes()]
+        record.notes = (*notes, *([foreign_note(self._store.foreign)] if self._store.foreign else []))
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         for name, value in found.fields().items():
             setattr(record, name, value)
@@ -168,6 +171,14 @@ class Evaluation:
         record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
         record.estimates = {key: one for key, one in found.estimates().items() if key in record.about}
         self._store.finish(record)
+
+
+def foreign_note(number: int) -> str:
+    """The note on judgments that others made."""
+    return (
+        f"{counted(number, 'judgment')} in the store not made by you on this machine, or made by an earlier version; "
+        "--only-own asks anew (in Python: Store.open(path, only_own=True))"
+    )
 
 
 def concurrency(dispatcher: Dispatcher) -> int:

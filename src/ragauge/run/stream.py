@@ -72,7 +72,7 @@ class StreamScores(NamedTuple):
 class _NoStore(MemoryStore):
     """Keeps no judgment, so that the memory of an endless stream does not grow."""
 
-    def keep(self, answered: Sequence[Judgment], made: Sequence[Call] = ()) -> None:
+    def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call] = (), *, own: bool = True) -> None:
         """Forget them."""
 
 

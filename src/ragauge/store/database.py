@@ -53,6 +53,8 @@ MIGRATIONS = (
     ALTER TABLE labels ADD COLUMN blind TEXT NOT NULL DEFAULT '';
     ALTER TABLE labels ADD COLUMN chance INTEGER NOT NULL DEFAULT 0
     """,
+    # mark: by which the user who stored a judgment recognises it.
+    "ALTER TABLE judgments ADD COLUMN mark BLOB NOT NULL DEFAULT x''",
 )
 
 

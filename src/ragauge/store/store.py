@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import wraps
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlia
 import msgspec
 
 from ragauge.errors import StoreError, UnknownName, UsageError
+from ragauge.host import user_secret
 from ragauge.questions import Judgment, Question, former_identity, has_own_prompts, judgment_key
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
@@ -78,15 +80,22 @@ class Store:
 
     _postgres: Postgres | None = None
 
+    #: Whether judgments that others made are asked anew; see `find`. Commands set the default.
+    only_own = False
+
+    #: How many judgments that others made have been found.
+    foreign = 0
+
     def __init__(self, database: Database | Postgres, folder: Path | None = None) -> None:
         """database: open. folder: removed with all its files when the store is closed."""
         self._opened = database
+        self._marked = isinstance(database, Database) and folder is None
         self._postgres = None if isinstance(database, Database) else database
         self._numbers = texts.TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
 
     @classmethod
-    def open(cls, path: Place, *, to_read: bool = False, wait: bool = False) -> Store:
+    def open(cls, path: Place, *, to_read: bool = False, wait: bool = False, only_own: bool | None = None) -> Store:
         """Open a store, which is created if it does not exist.
 
         Args:
@@ -94,6 +103,7 @@ class Store:
                 a PostgreSQL database, postgresql://USER@HOST/DATABASE.
             to_read: accept a place that cannot be written to; methods that write then raise StoreError.
             wait: wait up to a minute for a server that cannot be reached, as during a restart.
+            only_own: have judgments that another user, or another machine, put into a file asked anew.
 
         Raises:
             StoreError: the store cannot be opened, is no ragauge store, or was written by a newer version.
@@ -106,7 +116,9 @@ class Store:
         place = Path(str(path))
         with store_errors(place, "open it"):
             is_file = place.is_file() or (place.suffix in (".db", ".sqlite") and not place.is_dir())
-        return cls(Database(place if is_file else place / "store.db", to_read=to_read))
+        store = cls(Database(place if is_file else place / "store.db", to_read=to_read))
+        store.only_own = cls.only_own if only_own is None else only_own
+        return store
 
     @staticmethod
     def exists(place: Place) -> bool:
@@ -140,6 +152,11 @@ class Store:
         """The folder of the file, for what accompanies a store; None for a store in PostgreSQL."""
         return self.path.parent if isinstance(self._database, Database) else None
 
+    @property
+    def is_own_file(self) -> bool:
+        """Whether it is a file that lasts, in which judgments are marked as this user's."""
+        return self._marked
+
     def close(self) -> None:
         """Close the store. Closing it twice has no effect."""
         self._close()
@@ -152,9 +169,14 @@ class Store:
 
     @_in_database("read", "find judgments")
     def find(self, db: Connection, keys: Sequence[str]) -> dict[str, Judgment]:
-        """The stored judgments with these keys, by key."""
-        sql = "SELECT key, judge, question, answer, call FROM judgments WHERE key IN ?"
+        """The stored judgments with these keys, by key; with `only_own` those that this user made on this machine."""
+        mark = ", mark" if self._marked else ""
+        sql = f"SELECT key, judge, question, answer, call{mark} FROM judgments WHERE key IN ?"
         rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
+        if self._marked:
+            own = [row[:5] for row in rows if row[5] == _mark(row[0], unpack(row[3]))]
+            self.foreign += 0 if self.only_own else len(rows) - len(own)
+            rows = own if self.only_own else [row[:5] for row in rows]
         return {judgment.key: judgment for judgment in _judgments(db, rows)}
 
     def lock(self, keys: Collection[str]) -> set[str]:
@@ -170,24 +192,25 @@ class Store:
         if self._postgres:
             self._postgres.release(keys)
 
-    def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call] = ()) -> None:
+    def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call] = (), *, own: bool = True) -> None:
         """Add judgments and the calls that were made for them; all of them or, where this raises, none.
 
-        An answer that is stored under the same key already is not replaced. Locks on the keys are released.
+        An answer that is stored under the same key already is not replaced, but with `only_own` one that others made
+        is. Locks on the keys are released. own: whether this user made them, on this machine.
         Raises ValueError for a judgment whose answer is a Failure.
         """
-        self._numbers.remember(self._keep(judgments, calls))
+        self._numbers.remember(self._keep(judgments, calls, own))
         if self._postgres:
             self._postgres.release([judgment.key for judgment in judgments])
 
     @_in_database("write", "keep judgments")
-    def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call]) -> dict[str, int]:
-        new = self._insert(db, judgments)
+    def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call], own: bool) -> dict[str, int]:
+        new = self._insert(db, judgments, own)
         _keep_calls(db, calls)
         return new
 
-    def _insert(self, db: Connection, judgments: Sequence[Judgment]) -> dict[str, int]:
-        """Add judgments; returns the numbers of the texts that were new."""
+    def _insert(self, db: Connection, judgments: Sequence[Judgment], own: bool) -> dict[str, int]:
+        """Add judgments; returns the numbers of the texts that were new. own: see `keep`."""
         references: dict[str, dict[str, int]] = {}
         converted: dict[tuple[str, ...], Any] = {}
         trees = [_with_references(judgment.question, references, converted) for judgment in answered(judgments)]
@@ -197,7 +220,7 @@ class Store:
         numbers = {text: new.get(text) or self._numbers[text] for text in wanted}
         for text, reference in references.items():
             reference["$"] = numbers[text]
-        rows = [
+        rows: list[tuple[Any, ...]] = [
             (
                 bytes.fromhex(judgment.key),
                 numbers[judges[judgment.judge]],
@@ -207,7 +230,15 @@ class Store:
             )
             for judgment, tree in zip(judgments, trees, strict=True)
         ]
-        db.insert_new("judgments", ("key", "judge", "question", "answer", "call"), rows)
+        columns = ["key", "judge", "question", "answer", "call"]
+        if self._marked:
+            columns.append("mark")
+            rows = [(*row, _mark(row[0], unpack(row[3])) if own else b"") for row in rows]
+        if self._marked and self.only_own:
+            stored = db.select_in("SELECT key, answer, mark FROM judgments WHERE key IN ?", [row[0] for row in rows])
+            others = [(key,) for key, answer, mark in stored if mark != _mark(key, unpack(answer))]
+            db.executemany("DELETE FROM judgments WHERE key = ?", others)
+        db.insert_new("judgments", columns, rows)
         return new
 
     def adopt(self, judge: Identity) -> int:
@@ -236,7 +267,7 @@ class Store:
         )
         while rows := db.execute(sql, (number, last, texts.QUERY_SIZE)).fetchall():
             stored = _judgments(db, [row[:5] for row in rows])
-            self._insert(db, [_renamed(judgment, judge) for judgment in stored])
+            self._insert(db, [_renamed(judgment, judge) for judgment in stored], own=False)
             last, kept = rows[-1][5], kept + len(rows)
         return kept
 
@@ -270,11 +301,23 @@ class Store:
         read = new = 0
         for found in self._batches():
             known = other.find([judgment.key for judgment in found])
-            other.keep([judgment for judgment in found if judgment.key not in known])
+            fresh = [judgment for judgment in found if judgment.key not in known]
+            own = self._own_keys([judgment.key for judgment in fresh])
+            other.keep([judgment for judgment in fresh if judgment.key in own])
+            other.keep([judgment for judgment in fresh if judgment.key not in own], own=False)
             read, new = read + len(found), new + len(found) - len(known)
             if progress:
                 progress(read)
         return read, new
+
+    @_in_database("read", "find judgments")
+    def _own_keys(self, db: Connection, keys: Sequence[str]) -> set[str]:
+        """Those of the keys whose judgments this user made on this machine."""
+        if not self._marked:
+            return set()
+        sql = "SELECT key, answer, mark FROM judgments WHERE key IN ?"
+        rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
+        return {key.hex() for key, answer, mark in rows if mark == _mark(key, unpack(answer))}
 
     @_in_database("read", "find responses")
     def find_responses(self, db: Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
@@ -457,6 +500,12 @@ def _close(database: Database | Postgres, folder: Path | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _mark(key: bytes, answer: bytes) -> bytes:
+    """What nobody else can put to a judgment, so that its user knows it; b"" where no secret can be kept."""
+    secret = user_secret()
+    return blake2b(key + answer, key=secret, digest_size=8).digest() if secret else b""
+
+
 def _with_references(
     question: Question, references: dict[str, dict[str, int]], converted: dict[tuple[str, ...], Any]
 ) -> Any:
@@ -537,6 +586,7 @@ class MemoryStore(Store):
     """
 
     def __init__(self) -> None:
+        self._marked = False
         self._file: Store | None = None
         self._lock = RLock()
         self._judgments: dict[str, Judgment] = {}
@@ -569,11 +619,11 @@ class MemoryStore(Store):
             return super().find(keys)
         return {key: self._judgments[key] for key in keys if key in self._judgments}
 
-    def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call] = ()) -> None:
+    def keep(self, judgments: Sequence[Judgment], calls: Sequence[Call] = (), *, own: bool = True) -> None:
         """See `Store.keep`."""
         with self._lock:
             if self._file is not None:
-                return super().keep(judgments, calls)
+                return super().keep(judgments, calls, own=own)
             if any(isinstance(judgment.answer, Failure) for judgment in judgments):
                 raise ValueError("a failure is not an answer and cannot be stored")
             for judgment in judgments:
