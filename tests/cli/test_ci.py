@@ -30,3 +30,13 @@ def test_a_gate_that_fails_is_in_every_file(call: Call, folder: Path) -> None:
     assert len(list(csv.DictReader((folder / "claims.csv").read_text(encoding="utf-8").splitlines()))) == 6
     assert call("report", "-o", "again.xml").exit_code == 0
     assert _failures(folder / "again.xml") == [message]
+
+
+def test_the_files_of_gates_are_written_first(call: Call, folder: Path) -> None:
+    """However the outputs are ordered, JUnit, SARIF and JSON are there before the page, which takes longest."""
+    names = ("page.html", "table.csv", "results.xml", "summary.md", "faults.sarif")
+    result = call("run", "data.jsonl", "-m", "bleu", *(part for name in names for part in ("-o", name)))
+    written = [line.partition("wrote ")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")]
+    assert written == ["results.xml", "faults.sarif", "page.html", "table.csv", "summary.md"]
+    times = [(folder / name).stat().st_mtime_ns for name in written]
+    assert times == sorted(times)

@@ -11,6 +11,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import UsageError
+from ragauge.report import document
 from ragauge.report.document import BITS, BLOCK, Index, page, parts
 
 COUNT = 2 * BLOCK + 3
@@ -48,7 +49,12 @@ def written(run: rg.Run, tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def embedded(written: str) -> dict[str, Any]:
     """Its data by part."""
-    found = re.findall(r'<script type="application/gzip" id="data-([\w-]+)">([\w+/=]*)</script>', written)
+    return embedded_in(written)
+
+
+def embedded_in(page: str) -> dict[str, Any]:
+    """The data of a page by part."""
+    found = re.findall(r'<script type="application/gzip" id="data-([\w-]+)">([\w+/=]*)</script>', page)
     return {name: json.loads(gzip.decompress(b64decode(data))) for name, data in found}
 
 
@@ -146,3 +152,27 @@ def test_the_ending_is_listed(run: rg.Run, tmp_path: Path) -> None:
     """`.html` is among the endings that a message names."""
     with pytest.raises(UsageError, match=r"use one of \.json .*\.html"):
         run.save(tmp_path / "run.htm")
+
+
+def test_the_page_of_a_large_run_holds_some_samples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond a bound the page holds the worst, random ones and some of each pattern, in order, and says so."""
+    bounds = {"MOST_SAMPLES": 100, "WORST": 20, "RANDOM": 30, "OF_PATTERN": 5}
+    for name, bound in bounds.items():
+        monkeypatch.setattr(document, name, bound)
+    rows = [{"id": f"s{n}", "response": "b " * (n % 50), "references": ["b " * 50]} for n in range(400)]
+    rows[7]["answerable"], rows[7]["query"] = False, "Who?"
+    run = rg.evaluate(rows, "token_f1")
+    page = run.save(tmp_path / "run.html").read_text(encoding="utf-8")
+    found = embedded_in(page)
+    ids = found["index"]["ids"]
+    worst = [f"s{n}" for n in range(0, 400, 50)]
+    assert set(worst) <= set(ids)
+    assert ids == sorted(ids, key=lambda name: int(name[1:]))
+    assert "s7" in ids  # alone in its pattern
+    assert 40 < len(ids) < 60
+    assert (
+        f"This page holds {len(ids)} of 400 samples: the 20 worst by token_f1"
+        in found["head"]["words"]["footnotes"][-1]
+    )
+    assert found["head"]["estimates"]["token_f1"]["n"] == 400
+    assert run.save(tmp_path / "again.html").read_text(encoding="utf-8") == page

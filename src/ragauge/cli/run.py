@@ -96,6 +96,10 @@ def exit_stopped(why: str, store: Place | None) -> NoReturn:
     raise SystemExit(4)
 
 
+#: The endings of the files that decide what follows a run in CI; they are written before the others.
+GATE_FILES = (".xml", ".sarif", ".json")
+
+
 @click.command("run")
 @opts.data_options
 @opts.store_options
@@ -127,7 +131,7 @@ def run_command(
     asked, store = opts.evaluation_arguments(**given), given["store"]
     folders = [one for one in output if one.endswith("/") or "://" in one]
     engine = _engine(folders, **spread) if folders or any(spread.values()) else None
-    paths = [Path(one) for one in output if one not in folders]
+    paths = sorted((Path(one) for one in output if one not in folders), key=lambda path: path.suffix not in GATE_FILES)
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = opts.gates(under, over, asked["metrics"])

@@ -7,8 +7,12 @@ over all samples, for charts, filters and sorting. `texts`: the texts to search.
 from __future__ import annotations
 
 import gzip
+import heapq
+import random
 import re
+import zlib
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
@@ -232,6 +236,11 @@ def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
 
 BLOCK = 50
 
+#: The most samples of a run of which the page holds all; and of a larger one the worst, some at random, some of each
+#: pattern.
+MOST_SAMPLES = 30_000
+WORST, RANDOM, OF_PATTERN = 10_000, 10_000, 1_000
+
 #: The bit of each label in the columns of the index.
 BITS = {label: 1 << i for i, label in enumerate(Label)}
 
@@ -242,8 +251,14 @@ DIGITS = 6
 def parts(
     run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()
 ) -> Iterator[tuple[str, bytes]]:
-    """Every part with its name; samples are read once, a block at a time."""
-    yield "head", packed(page_head(run, sections))
+    """Every part with its name; samples are read once, a block at a time.
+
+    Of a run of many samples the page holds some, and says which.
+    """
+    note = ""
+    if run.samples > MOST_SAMPLES:
+        samples, note = chosen_samples(run, samples)
+    yield "head", packed(page_head(run, sections, note))
     index = Index(run)
     block: list[dict[str, Any]] = []
     for record in samples:
@@ -258,16 +273,62 @@ def parts(
     yield "texts", packed(index.texts)
 
 
+class Lowest:
+    """The positions with the lowest ranks, at most `size` of them."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._heap: list[tuple[float, int]] = []
+
+    def take(self, rank: float, position: int) -> int | None:
+        """Add a position; returns the one that has to leave for it, which may be itself."""
+        if len(self._heap) < self._size:
+            heapq.heappush(self._heap, (-rank, position))
+            return None
+        return heapq.heappushpop(self._heap, (-rank, position))[1]
+
+
+def chosen_samples(run: RunRecord, samples: Iterable[SampleRecord]) -> tuple[Iterable[SampleRecord], str]:
+    """Some of the samples of a large run, in order, and what they are; no more of them is held at a time."""
+    key, drawn = chooser(run), random.Random(0)
+    sign = 1 if key is None or run.estimates[key].better == "higher" else -1
+    groups = {"worst": Lowest(WORST), "random": Lowest(RANDOM)}
+    held: dict[int, bytes] = {}
+    reasons: Counter[int] = Counter()
+    for position, record in enumerate(samples):
+        value = record.scores[key].value if key in record.scores else None
+        ranks = {"random": drawn.random(), **({} if value is None else {"worst": sign * value})}
+        ranks |= dict.fromkeys(patterns_of(record, signs_of(record)), ranks["random"])
+        for name, rank in ranks.items():
+            reasons[position] += 1
+            left = groups.setdefault(name, Lowest(OF_PATTERN)).take(rank, position)
+            if left is not None:
+                reasons[left] -= 1
+                if not reasons[left]:
+                    held.pop(left, None)
+                    del reasons[left]
+        if position in reasons:
+            held[position] = zlib.compress(msgspec.msgpack.encode(record), 1)
+    note = (
+        f"This page holds {len(held):,} of {run.samples:,} samples: the {WORST:,} worst by {key or 'no metric'}, "
+        f"{RANDOM:,} at random, and at most {OF_PATTERN:,} of each pattern, drawn at random. Estimates are of all."
+    )
+    return (_decode_record(zlib.decompress(held[position])) for position in sorted(held)), note
+
+
+_decode_record = msgspec.msgpack.Decoder(SampleRecord).decode
+
+
 def packed(part: Any) -> bytes:
     """A part as bytes, which depend on its content alone."""
     return gzip.compress(msgspec.json.encode(part), compresslevel=6, mtime=0)
 
 
-def page_head(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str, Any]:
+def page_head(run: RunRecord, sections: Sequence[Section] = (), note: str = "") -> dict[str, Any]:
     """The document without samples, with the run in words, and the constants of the other parts."""
     spent = usage_words(run.spent) if run.spent.calls else ""
-    words = {"headline": headline(run), "footnotes": footnotes(run), "caution": caution(run), "spent": spent}
-    words["claims"] = claims_line(run)
+    words: dict[str, Any] = {"headline": headline(run), "caution": caution(run), "spent": spent}
+    words |= {"footnotes": [*footnotes(run), *filter(None, [note])], "claims": claims_line(run)}
     added = {"sections": [_page_section(section) for section in sections]} if sections else {}
     constants = {"block": BLOCK, "bits": BITS}
     shown = {"words": words, "chooser": chooser(run), "headline": headline_metrics(run)}
@@ -319,8 +380,9 @@ class Index:
         }
         before = len(self.ids) - 1
         for key, score in record.scores.items():
-            values = self.values.setdefault(key, [None] * before)
-            labels = self.labels.setdefault(key, [0] * before)
+            if key not in self.values:
+                self.values[key], self.labels[key] = [None] * before, [0] * before
+            values, labels = self.values[key], self.labels[key]
             values.append(None if score.value is None else round(score.value, DIGITS))
             labels.append(reduce(or_, (masks.get(need, 0) for need in score.evidence), 0))
             if score.failed is not None:
