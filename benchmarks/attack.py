@@ -14,12 +14,15 @@ import gzip
 import json
 import os
 import resource
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -272,6 +275,49 @@ def store_of_a_stranger(folder: Path) -> str:
         return "the run says nothing of it"
     record = json.loads((folder / "run.json").read_text("utf-8"))["run"]
     return "" if anew.returncode == 0 and not record.get("reused") else "--only-own used them"
+
+
+@attack("D2", "a watched log that is renamed, copied and cut, and a restart")
+def log_that_rotates(folder: Path) -> str:
+    """Each line must come once."""
+    logs = folder / "logs"
+    logs.mkdir()
+    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "XDG_CONFIG_HOME": str(folder / "config")}
+    command = [sys.executable, "-m", "ragauge", "score", "--watch", "logs", "-m", "max_words(5)"]
+    number = 0
+
+    def write(count: int) -> None:
+        nonlocal number
+        with (logs / "a.jsonl").open("a", encoding="utf-8") as file:
+            for _ in range(count):
+                file.write(json.dumps({"id": f"row {number}", "response": "x"}) + "\n")
+                number += 1
+
+    for start in range(2):
+        with (folder / f"out{start}").open("w") as output:
+            watching = subprocess.Popen(command, cwd=folder, env=environment, stdout=output)
+            for turn in range(4):
+                write(10)
+                while not (folder / f"out{start}").stat().st_size:
+                    time.sleep(0.1)
+                time.sleep(0.7)
+                write(5)
+                old = logs / f"a.jsonl.{start}{turn}"
+                if turn % 2:
+                    (logs / "a.jsonl").rename(old)
+                else:
+                    shutil.copy(logs / "a.jsonl", old)
+                    os.truncate(logs / "a.jsonl", 0)
+                write(20)  # more than before the cut
+            time.sleep(2)
+            watching.send_signal(signal.SIGINT)
+            watching.wait(timeout=30)
+    lines = [line for start in range(2) for line in (folder / f"out{start}").read_text("utf-8").splitlines()]
+    came = Counter(json.loads(line).get("id", "error") for line in lines)
+    lost = number - len(came.keys() - {"error"})
+    more = came.total() - len(came)
+    missing = [n for n in range(number) if f"row {n}" not in came]
+    return f"{lost} of {number} lost {missing}, {more} more than once, {came['error']} errors" if lost or more else ""
 
 
 def main() -> int:

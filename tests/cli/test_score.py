@@ -192,3 +192,11 @@ def test_a_folder_is_watched(start: Start, folder: Path, rows: list[dict[str, An
     child.send_signal(signal.SIGINT)
     assert child.wait(timeout=60) == 130
     child.communicate()
+    child = start("score", "--watch", "logs", "-m", "faithfulness", preexec_fn=hear_ctrl_c)
+    assert child.stdout
+    (logs / "a.jsonl").rename(logs / "a.jsonl.1")
+    (logs / "a.jsonl").write_text(lines(rows[:1]), encoding="utf-8")
+    assert next_line() == ("a.jsonl", 1, True)  # and nothing that was written before
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=60) == 130
+    child.communicate()

@@ -31,8 +31,9 @@ from ragauge.run.results import Run
 from ragauge.run.slices import check_slices
 from ragauge.run.stream import Stream, folder_lines, standard_input_lines
 from ragauge.run.sync import blocking
+from ragauge.run.tail import FolderTail
 from ragauge.scores import Gate
-from ragauge.store import Place
+from ragauge.store import Place, Store
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -247,10 +248,12 @@ def score_command(data: str, watch: Path | None, store: Place | None, **given: A
         raise BadParameter("give - for standard input, or --watch FOLDER")
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    stream = Stream(RunRequest(store=store, **opts.evaluation_arguments(**given)))
+    kept = None if store is None else Store.open(store)
+    stream = Stream(RunRequest(store=kept, **opts.evaluation_arguments(**given)))
+    tail = FolderTail(watch, kept) if watch else None
     counts: Counter[bool] = Counter()
     with exit_on_interrupt(store):
-        blocking(_write_scores, "score")(stream, watch, counts)
+        blocking(_write_scores, "score")(stream, tail, counts)
     say(f"{counted(counts.total(), 'line')}, {counts[False]} without scores", err=True)
     if stream.stopped:
         exit_stopped(stream.stopped, store)
@@ -258,14 +261,22 @@ def score_command(data: str, watch: Path | None, store: Place | None, **given: A
         raise RunFailed("no line could be scored; the errors are in the output")
 
 
-async def _write_scores(stream: Stream, watch: Path | None, counts: Counter[bool]) -> None:
+async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter[bool]) -> None:
     """Write a line for each row at once. counts: how many have scores, and how many have not."""
-    rows = folder_lines(watch) if watch else standard_input_lines()
-    async with aclosing(stream.scored(rows)) as found:
-        async for one in found:
-            place = {**({"file": one.row.where} if watch else {}), "line": one.row.number}
-            click.echo(json.dumps({**place, **one.document()}, ensure_ascii=False).encode(errors="replace"))
-            counts[one.error is None] += 1
+    rows = folder_lines(tail) if tail else standard_input_lines()
+    try:
+        async with aclosing(stream.scored(rows)) as found:
+            async for one in found:
+                line = one.row.line
+                place = {"file": one.row.where, "line_id": line.id} if line else {}
+                document = {**place, "line": one.row.number, **one.document()}
+                click.echo(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
+                counts[one.error is None] += 1
+                if tail and line and not one.ended:
+                    tail.delivered(line)
+    finally:
+        if tail:
+            tail.close()
 
 
 #: What the demo measures: few enough to read.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from functools import partial
 from itertools import count
-from pathlib import Path
 from threading import Thread
 from typing import Any, NamedTuple
 
@@ -33,6 +31,7 @@ from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings
 from ragauge.run.results import SampleScores
 from ragauge.run.scoring import concurrency, score_sample
 from ragauge.run.specs import load_judges
+from ragauge.run.tail import FolderTail, Line
 from ragauge.scores import SampleRecord
 from ragauge.store.store import MemoryStore
 from ragauge.types import Call, Sample
@@ -41,25 +40,31 @@ from ragauge.types import Call, Sample
 PATIENCE = 5.0
 #: Bytes read at a time.
 CHUNK = 2**20
-#: Seconds between two looks at a folder.
-INTERVAL = 0.5
 
 
 class StreamRow(NamedTuple):
-    """A row of a stream. where: what it is from. number: from 1. given: a line of JSON, or a row as for `evaluate`."""
+    """A row of a stream.
+
+    where: what it is from. number: from 1. given: a line of JSON, or a row as for `evaluate`. line: of a followed file.
+    """
 
     where: str
     number: int
     given: Any
+    line: Line | None = None
 
 
 class StreamScores(NamedTuple):
-    """The scores of a row by the metrics of `settings`, or the error for which it has none."""
+    """The scores of a row by the metrics of `settings`, or the error for which it has none.
+
+    ended: the row was not scored since the stream ended, and is to be sent again.
+    """
 
     row: StreamRow
     record: SampleRecord | None = None
     settings: RunSettings | None = None
     error: UsageError | None = None
+    ended: bool = False
 
     def document(self) -> dict[str, Any]:
         """The document of the sample, with the metrics asked for by name that it lacks the fields for; or the error."""
@@ -168,7 +173,9 @@ async def _hurry(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 def _unscored(row: StreamRow, why: str) -> StreamScores:
-    return StreamScores(row, error=UsageError(f"{row.where}, row {row.number}: not scored: {why}; send it again"))
+    return StreamScores(
+        row, error=UsageError(f"{row.where}, row {row.number}: not scored: {why}; send it again"), ended=True
+    )
 
 
 def _parsed(line: bytes, number: int) -> Any:
@@ -274,28 +281,10 @@ async def _input() -> bytes:
     return await found
 
 
-async def folder_lines(folder: Path) -> AsyncIterator[StreamRow]:
+async def folder_lines(tail: FolderTail) -> AsyncIterator[StreamRow]:
     """The lines of the .jsonl and .ndjson files in a folder, and without end those that are added.
 
-    A line counts once a line break ends it. A file that is replaced or cut begins anew.
+    A line counts once a line break ends it. `StreamRow.line` is to be given to `tail.delivered` once it was.
     """
-    known: dict[Path, tuple[int, _Lines]] = {}
-    try:
-        while True:
-            found = (path for path in folder.iterdir() if path.suffix.lower() in (".jsonl", ".ndjson"))
-            paths = sorted(path for path in found if path.is_file())
-            known = {path: known[path] for path in paths if path in known}
-            for path in paths:
-                with suppress(FileNotFoundError), path.open("rb") as file:
-                    status = os.fstat(file.fileno())
-                    inode, lines = known.get(path, (0, _Lines(path.name)))
-                    if inode != status.st_ino or status.st_size < lines.read:
-                        lines = _Lines(path.name)
-                    known[path] = status.st_ino, lines
-                    file.seek(lines.read)
-                    while data := file.read(CHUNK):
-                        for row in lines.cut(data):
-                            yield row
-            await asyncio.sleep(INTERVAL)
-    except OSError as error:
-        raise BadData(f"{error.filename}: {error.strerror}; give --watch a folder that stays") from error
+    async for line in tail.lines():
+        yield StreamRow(line.file.name, line.position.line, line.text, line)

@@ -55,6 +55,8 @@ MIGRATIONS = (
     """,
     # mark: by which the user who stored a judgment recognises it.
     "ALTER TABLE judgments ADD COLUMN mark BLOB NOT NULL DEFAULT x''",
+    # How far the files of a watched folder were delivered.
+    "CREATE TABLE streams (name TEXT PRIMARY KEY, state TEXT NOT NULL)",
 )
 
 

@@ -48,6 +48,8 @@ MIGRATIONS = (
         person text NOT NULL, at text NOT NULL, blind text NOT NULL, chance integer NOT NULL);
     CREATE INDEX labels_by_question ON labels (digest);
     """,
+    # How far the files of a watched folder were delivered.
+    "CREATE TABLE streams (name text PRIMARY KEY, state text NOT NULL)",
 )
 
 #: The advisory lock that a migration holds, "raga" in ASCII.

@@ -333,6 +333,18 @@ class Store:
         db.insert_new("responses", ("key", "record"), rows)
         _keep_calls(db, made)
 
+    @_in_database("read", "read the state of a stream")
+    def stream_state(self, db: Connection, name: str) -> str | None:
+        """What was kept of a stream, such as how far the files of a watched folder were delivered."""
+        row = db.execute("SELECT state FROM streams WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
+    @_in_database("write", "keep the state of a stream")
+    def keep_stream_state(self, db: Connection, name: str, state: str) -> None:
+        """Keep the state of a stream in place of an earlier one."""
+        sql = "INSERT INTO streams (name, state) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET state = excluded.state"
+        db.execute(sql, (name, state))
+
     @_in_database("write", "begin the run")
     def begin(self, db: Connection, run: RunRecord) -> None:
         """Add a run. Raises StoreError where its id is taken."""
