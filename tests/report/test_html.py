@@ -159,7 +159,9 @@ def test_the_page_of_a_large_run_holds_some_samples(tmp_path: Path, monkeypatch:
     bounds = {"MOST_SAMPLES": 100, "WORST": 20, "RANDOM": 30, "OF_PATTERN": 5}
     for name, bound in bounds.items():
         monkeypatch.setattr(document, name, bound)
-    rows = [{"id": f"s{n}", "response": "b " * (n % 50), "references": ["b " * 50]} for n in range(400)]
+    rows: list[dict[str, Any]] = [
+        {"id": f"s{n}", "response": "b " * (n % 50), "references": ["b " * 50]} for n in range(400)
+    ]
     rows[7]["answerable"], rows[7]["query"] = False, "Who?"
     run = rg.evaluate(rows, "token_f1")
     page = run.save(tmp_path / "run.html").read_text(encoding="utf-8")

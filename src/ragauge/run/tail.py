@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -140,7 +140,7 @@ class FolderTail:
         self._known = msgspec.json.decode(kept, type=list[FileState]) if kept else []
         self._recorded = 0.0
 
-    async def lines(self) -> AsyncIterator[Line]:
+    async def lines(self) -> AsyncGenerator[Line, None]:
         """The lines of the files, and without end those that are added. Raises BadData where the folder is gone."""
         while True:
             try:
@@ -190,7 +190,7 @@ class FolderTail:
         self._gone += [
             state.position
             for state in self._known
-            if (path := present.get((state.device, state.inode))) and not _holds(path, state.position)
+            if (place := present.get((state.device, state.inode))) and not _holds(place, state.position)
         ]
         open_keys = {*self._followed, *(file.key for file in self._left)}
         known = {(state.device, state.inode) for state in self._known}
