@@ -48,7 +48,7 @@ class Evaluation:
     def means(self) -> dict[str, tuple[float | None, int]]:
         """Column -> its mean over the rows that have a value, and their number."""
         values = {column: [row[column] for row in self.rows if row[column] is not None] for column in SCORES}
-        return {column: (fmean(found) if found else None, len(found)) for column, found in values.items()}
+        return {column: (fmean(scores) if scores else None, len(scores)) for column, scores in values.items()}
 
     @property
     def micro(self) -> rg.ClaimScores:
@@ -83,8 +83,8 @@ def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: 
     """
     reading = rg.read(benchmark)
     joined, report = rg.join(reading, responses)
-    samples = [one for one in joined if len(one.references or ()) == 1]
-    if unsound := [one.query or "" for one in joined if len(one.references or ()) != 1]:
+    samples = [sample for sample in joined if len(sample.references or ()) == 1]
+    if unsound := [sample.query or "" for sample in joined if len(sample.references or ()) != 1]:
         report["without one golden response, left out"] = unsound
     if reading.bad_rows:
         report["in rows that cannot be read, left out"] = [str(bad) for bad in reading.bad_rows]
@@ -104,9 +104,9 @@ def evaluate_question(question: str, golden_response: str, candidate_response: s
 def _row(sample: rg.Sample, scores: Mapping[str, rg.Score]) -> dict[str, Any]:
     context = "\n\n".join(chunk.passage for chunk in sample.reference_contexts or ())
     texts = (sample.id, sample.query, context, *(sample.references or ()), sample.response)
-    known = dict(zip(_TEXTS, (*texts, sample.metadata.get("Comments/Actions")), strict=True))
+    row_texts = dict(zip(_TEXTS, (*texts, sample.metadata.get("Comments/Actions")), strict=True))
     wording = {column: scores[key].value for column, key in _WORDING.items()}
-    return dict.fromkeys(COLUMNS) | known | wording | _claim_cells(scores["claim_f1"], sample.response or "")
+    return dict.fromkeys(COLUMNS) | row_texts | wording | _claim_cells(scores["claim_f1"], sample.response or "")
 
 
 def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
@@ -118,11 +118,11 @@ def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
     common = [claim for claim in golden if claim.entailed]
     *values, responded, undefined = scores_of_counts(len(golden), len(candidate), len(common))
     notes = [f"undefined: {undefined}"] if undefined else []
-    for n, one in enumerate(golden, start=1):  # with the judge's reason, or else the passages that are its evidence
-        why = one.rationale or " ".join(f"“{response[slice(*chunk.span)]}”" for chunk in one.chunks if chunk.span)
-        notes.append(f"golden claim {n}: {one.label}{why and f', {why}'}")
+    for n, piece in enumerate(golden, start=1):  # with the judge's reason, or else the passages that are its evidence
+        why = piece.rationale or " ".join(f"“{response[slice(*chunk.span)]}”" for chunk in piece.chunks if chunk.span)
+        notes.append(f"golden claim {n}: {piece.label}{why and f', {why}'}")
     notes += [f"left out, since the question implies it: {claim.text}" for claim in implied]
-    claims = [{str(n): one.text for n, one in enumerate(side, start=1)} for side in (golden, candidate, common)]
+    claims = [{str(n): piece.text for n, piece in enumerate(side, start=1)} for side in (golden, candidate, common)]
     cells = (*values, len(golden), responded, len(common), *claims, "\n".join(notes))
     return dict(zip((*LLM, *_COUNTS, *_CLAIMS, "Explanation"), cells, strict=True))
 
@@ -130,10 +130,10 @@ def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
 def _claims(evidence: Iterable[rg.Evidence], side: str, other: str) -> tuple[list[rg.Evidence], list[rg.Evidence]]:
     """The claims of one side as judged against the other, and those that the question implies."""
     judged, by_query = (
-        [one for one in evidence if (one.field, one.against) == (side, text)] for text in (other, "query")
+        [piece for piece in evidence if (piece.field, piece.against) == (side, text)] for text in (other, "query")
     )
-    pairs = list(zip(judged, (one.entailed for one in by_query), strict=True))
-    return [one for one, implied in pairs if not implied], [one for one, implied in pairs if implied]
+    pairs = list(zip(judged, (piece.entailed for piece in by_query), strict=True))
+    return [piece for piece, implied in pairs if not implied], [piece for piece, implied in pairs if implied]
 
 
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:

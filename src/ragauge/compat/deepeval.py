@@ -188,9 +188,9 @@ class FaithfulnessMetric(_Ours, ours="faithfulness", nothing=1.0):
     penalize_ambiguous_claims: the share that it entails.
     """
 
-    def __init__(self, *given: Any, penalize_ambiguous_claims: bool = False, **more: Any) -> None:
+    def __init__(self, *arguments: Any, penalize_ambiguous_claims: bool = False, **more: Any) -> None:
         self.penalize_ambiguous_claims = penalize_ambiguous_claims
-        super().__init__(*given, **more)
+        super().__init__(*arguments, **more)
 
     def _value(self, score: rg.Score) -> float | None:
         if score.value is None or self.penalize_ambiguous_claims or not score.evidence:
@@ -263,22 +263,22 @@ class GEval(_Ours):
         rubric: Sequence[Rubric] | None = None,
         model: Any = None,
         threshold: float | None = 0.5,
-        **given: Any,
+        **options: Any,
     ) -> None:
-        super().__init__(threshold, model, **given)
+        super().__init__(threshold, model, **options)
         if model is None:
             raise BadInput(f"GEval {name!r} asks a model; name one, as in model='gpt-4.1', which DeepEval asks")
         if not criteria and not evaluation_steps:
             raise BadInput(f"GEval {name!r} needs criteria='...' or evaluation_steps=['...']")
         params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
-        if unknown := [one for one in params if not isinstance(one, SingleTurnParams)]:
+        if unknown := [param for param in params if not isinstance(param, SingleTurnParams)]:
             raise BadInput(f"evaluation_params are SingleTurnParams.ACTUAL_OUTPUT and others, not {unknown[0]!r}")
         self._name = name
         steps = [f"{number}. {step}" for number, step in enumerate(evaluation_steps or (), 1)]
-        meanings = [f"{one.score_range[0]} to {one.score_range[1]}: {one.expected_outcome}" for one in rubric or ()]
+        meanings = [f"{step.score_range[0]} to {step.score_range[1]}: {step.expected_outcome}" for step in rubric or ()]
         scale = [] if meanings else ["10: it is wholly so. 0: not at all."]
         wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *scale])
-        fields = tuple(_FIELDS[one.value] for one in params)
+        fields = tuple(_FIELDS[param.value] for param in params)
         self.key = re.sub(r"\W+", "_", name)
         self.metric = rg.graded(rg.Rubric(self.key, fields, 0, 10, wording))
 
@@ -346,7 +346,7 @@ class EvaluationResult:
     test_results: list[TestResult]
 
     def __str__(self) -> str:
-        return "\n".join(f"{one.name}: {data}" for one in self.test_results for data in one.metrics_data)
+        return "\n".join(f"{result.name}: {data}" for result in self.test_results for data in result.metrics_data)
 
 
 async def a_evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:

@@ -37,8 +37,10 @@ def aevaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callabl
 
     async def ragauge(inputs: Any, outputs: Any, reference_outputs: Any = None) -> Feedback:
         row = {"inputs": inputs, "outputs": outputs, "reference_outputs": reference_outputs or None}
-        found = await rg.score_async(row, metrics, router, **options)
-        return {"results": [{"key": k, "score": one.value, "comment": found.explain(k)} for k, one in found.items()]}
+        scores = await rg.score_async(row, metrics, router, **options)
+        return {
+            "results": [{"key": k, "score": score.value, "comment": scores.explain(k)} for k, score in scores.items()]
+        }
 
     return ragauge
 
@@ -54,16 +56,19 @@ class _StringEvaluator:
 
     def __init__(self, metric: str, judge: Any = "embedded", **options: Any) -> None:
         self._scorer = rg.Scorer([metric], judge, **options)
-        found, self._key = self._scorer.values[metric]
+        measure, self._key = self._scorer.values[metric]
         self.evaluation_name = metric
-        self.requires_reference = any("references" in need.reads for need in found.needs)
+        self.requires_reference = any("references" in need.reads for need in measure.needs)
 
     def _check_evaluation_args(self, *_: Any, **__: Any) -> None:
         """The metric checks its own arguments."""
 
-    async def _aevaluate_strings(self, *, prediction: Any, **given: Any) -> dict[str, Any]:
-        known = {"input": "query", "reference": "references", "contexts": "contexts"}
-        row = {"response": prediction, **{field: given[name] for name, field in known.items() if given.get(name)}}
+    async def _aevaluate_strings(self, *, prediction: Any, **arguments: Any) -> dict[str, Any]:
+        fields = {"input": "query", "reference": "references", "contexts": "contexts"}
+        row = {
+            "response": prediction,
+            **{field: arguments[name] for name, field in fields.items() if arguments.get(name)},
+        }
         scores = await self._scorer.score_async(self.evaluation_name, row)
         return {"score": scores[self._key].value, "reasoning": scores.explain(self._key)}
 

@@ -57,7 +57,7 @@ def _positions(info: ValidationInfo, ids: Sequence[Any]) -> range:
     if ids and not isinstance(chunks, list):
         raise ValueError("ids of chunks need model_validate(data, context={'context': [...]}), the list of the chunks")
     positions = range(len(chunks) if ids else 0)
-    if unknown := [one for one in ids if one not in positions]:
+    if unknown := [id for id in ids if id not in positions]:
         raise ValueError(f"there is no chunk {unknown}; ids are positions in the context, which has {len(chunks)}")
     return positions
 
@@ -88,7 +88,9 @@ class ChunkGraded(Result):
         missing = [position for position in _positions(info, graded) if position not in graded]
         if missing:
             logging.getLogger(__name__).warning("chunks %s were not graded; their score is 0", missing)
-        return sorted(chunks + [type(chunks[0])(id_chunk=i, score=0) for i in missing], key=lambda one: one.id_chunk)
+        return sorted(
+            chunks + [type(chunks[0])(id_chunk=i, score=0) for i in missing], key=lambda chunk: chunk.id_chunk
+        )
 
     @property
     def score(self) -> float:
@@ -132,7 +134,7 @@ class FaithfulnessResult(Result):
     @property
     def score(self) -> float:
         """The share of statements that are supported; 0 where there are none."""
-        return fmean(each.is_supported for each in self.statements) if self.statements else 0.0
+        return fmean(statement.is_supported for statement in self.statements) if self.statements else 0.0
 
 
 class RelevanceScore(Result):
@@ -173,8 +175,10 @@ class ContextRecallResult(Result):
     @property
     def missing_information(self) -> list[dict[str, Any]]:
         """`chunk_id` and `missing_info` of the relevant chunks that the answer does not use."""
-        missing = [each for each in self.evaluated_chunks if each.is_relevant and not each.is_included]
-        return [{"chunk_id": each.id_chunk, "missing_info": each.missing_info} for each in missing if each.missing_info]
+        missing = [chunk for chunk in self.evaluated_chunks if chunk.is_relevant and not chunk.is_included]
+        return [
+            {"chunk_id": chunk.id_chunk, "missing_info": chunk.missing_info} for chunk in missing if chunk.missing_info
+        ]
 
 
 class ChunkUtilityScore(BaseModel):
@@ -196,7 +200,9 @@ class ChunkUtilityResult(Result):
         return fmean(chunk.utility_score for chunk in self.evaluated_chunks) if self.evaluated_chunks else 0.0
 
     def _first(self, best: Callable[..., dict[str, Any] | None]) -> dict[str, Any] | None:
-        rows = [{"chunk_id": each.id_chunk, **each.model_dump(exclude={"id_chunk"})} for each in self.evaluated_chunks]
+        rows = [
+            {"chunk_id": chunk.id_chunk, **chunk.model_dump(exclude={"id_chunk"})} for chunk in self.evaluated_chunks
+        ]
         return best(rows, key=lambda chunk: chunk["utility_score"], default=None)
 
     most_useful_chunk = property(lambda self: self._first(max), doc="The first of the most useful, None without any.")
@@ -259,12 +265,12 @@ def _statements(scores: Scores) -> FaithfulnessResult:
         alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
         ids = [*range(len(labels))] if claim.entailed and not alone else alone
         statements.append({"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids})
-    return FaithfulnessResult(statements=[StatementEvaluation.model_construct(**each) for each in statements])
+    return FaithfulnessResult(statements=[StatementEvaluation.model_construct(**statement) for statement in statements])
 
 
 def _relevant(scores: Scores) -> ChunkGradedBinary:
     relevant = [check.label is rg.Label.YES for check in scores["context_relevance"].evidence]
-    chunks = [ChunkBinaryScore(id_chunk=i, score=one) for i, one in enumerate(relevant)]
+    chunks = [ChunkBinaryScore(id_chunk=i, score=score) for i, score in enumerate(relevant)]
     return ChunkGradedBinary.model_construct(graded_chunks=chunks)
 
 
@@ -288,7 +294,9 @@ def _covered(scores: Scores) -> ContextRecallResult:
 
 def _useful(scores: Scores) -> ChunkUtilityResult:
     grades = enumerate(scores["chunk_utility"].evidence)
-    chunks = [{"id_chunk": i, "utility_score": one.value, "justification": one.rationale or ""} for i, one in grades]
+    chunks = [
+        {"id_chunk": i, "utility_score": grade.value, "justification": grade.rationale or ""} for i, grade in grades
+    ]
     return ChunkUtilityResult.model_validate({"evaluated_chunks": chunks})
 
 

@@ -108,8 +108,10 @@ def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, s
     rows = {"query": [queries] if isinstance(queries, str) else list(queries)}
     searched = {"corpus" if isinstance(corpus, str | Path) else "retriever": corpus}
     built = [sample.contexts or () for sample in _samples(build(rows, top=top_k, store=store, **searched))]
-    found = [[{**doc.metadata, "id": doc.id, "title": doc.title, "text": doc.text} for doc in docs] for docs in built]
-    return found[0] if isinstance(queries, str) else found
+    documents = [
+        [{**doc.metadata, "id": doc.id, "title": doc.title, "text": doc.text} for doc in docs] for docs in built
+    ]
+    return documents[0] if isinstance(queries, str) else documents
 
 
 def construct_data(questions: Sequence[str], answers: Sequence[str], raw_docs: list[Any], config: Config) -> list[Item]:
@@ -121,14 +123,16 @@ def construct_data(questions: Sequence[str], answers: Sequence[str], raw_docs: l
     if not len(questions) == len(answers) == len(docs):
         counts = f"{len(questions)} questions, {len(answers)} answers and {len(docs)} lists of documents"
         raise rg.BadData(f"{counts}; give as many of each")
-    passages = [[f"{doc.get('title') or ''} {doc['text']}".strip() for doc in found] for found in docs]
+    passages = [[f"{doc.get('title') or ''} {doc['text']}".strip() for doc in retrieved] for retrieved in docs]
     columns = {"query": list(questions), "answers": [[[answer]] for answer in answers], "contexts": passages}
     judge = _judge(config.autoais_model, {text for texts in passages for text in texts})
     samples = _samples(build(columns, judge=judge, top=max(1, *map(len, docs)), store=config.store))
-    labels = [[{"answers_found": chunk.metadata["answers_found"]} for chunk in one.contexts or ()] for one in samples]
+    labels = [
+        [{"answers_found": chunk.metadata["answers_found"]} for chunk in sample.contexts or ()] for sample in samples
+    ]
     return [
-        {"question": q, "answers": [a], "docs": [{**doc, **label} for doc, label in zip(d, found, strict=True)]}
-        for q, a, d, found in zip(questions, answers, docs, labels, strict=True)
+        {"question": q, "answers": [a], "docs": [{**doc, **label} for doc, label in zip(d, marks, strict=True)]}
+        for q, a, d, marks in zip(questions, answers, docs, labels, strict=True)
     ]
 
 
@@ -182,15 +186,15 @@ class Config:
     store: Any = None
 
     def __init__(self, **settings: Any) -> None:
-        given = {name.replace("refusal", "rejection"): value for name, value in settings.items()}
+        chosen = {name.replace("refusal", "rejection"): value for name, value in settings.items()}
         own = {field.name for field in fields(self)}
-        if unknown := sorted(given.keys() - {*own, *_FIXED, *_UNUSED}):
+        if unknown := sorted(chosen.keys() - {*own, *_FIXED, *_UNUSED}):
             raise rg.UnknownName("setting", ", ".join(unknown), own)
-        if fixed := [name for name, value in _FIXED.items() if given.get(name, value) != value]:
-            raise rg.BadParameter(f"{fixed[0]} can only be {_FIXED[fixed[0]]!r} here, not {given[fixed[0]]!r}")
-        if unused := sorted(given.keys() & {*_UNUSED}):
+        if fixed := [name for name, value in _FIXED.items() if chosen.get(name, value) != value]:
+            raise rg.BadParameter(f"{fixed[0]} can only be {_FIXED[fixed[0]]!r} here, not {chosen[fixed[0]]!r}")
+        if unused := sorted(chosen.keys() & {*_UNUSED}):
             warnings.warn(f"settings without effect here: {', '.join(unused)}", stacklevel=2)
-        vars(self).update({name: value for name, value in given.items() if name in own})
+        vars(self).update({name: value for name, value in chosen.items() if name in own})
         if self.external_docs not in (None, self.data_file):
             raise rg.BadParameter(f"external_docs={self.external_docs!r} must be data_file, whose items have documents")
         self.eval_type = _EVAL_TYPES.get(self.data_type, self.eval_type)
@@ -203,14 +207,14 @@ class Config:
         """The settings in a YAML or JSON file. Raises BadData where it cannot be read, or names code or a server."""
         try:
             load = json.loads if Path(yaml_path).suffix == ".json" else import_module("yaml").safe_load
-            found = dict(load(Path(yaml_path).read_text(encoding="utf-8")))
+            content = dict(load(Path(yaml_path).read_text(encoding="utf-8")))
         except Exception as error:
             fix = "pip install pyyaml, or write .json" if isinstance(error, ImportError) else "fix it"
             raise rg.BadData(f"{yaml_path}: no settings by name: {error}; {fix}, or give them as arguments") from error
         for setting in ("model", "autoais_model"):
-            if re.search("python:|base_url=", str(found.get(setting))):  # the file may be somebody else's
+            if re.search("python:|base_url=", str(content.get(setting))):  # the file may be somebody else's
                 raise rg.BadData(f"{yaml_path}: {setting} names code or a server; give it to Config as an argument")
-        return cls(**found)
+        return cls(**content)
 
 
 ResponseGeneratorConfig = EvaluationConfig = Config
@@ -229,8 +233,8 @@ class ResponseGenerator:
             raise rg.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
         if data is None:
             try:
-                found = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
-                data = (found["data"] if isinstance(found, Mapping) else found)[: config.quick_test]
+                content = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
+                data = (content["data"] if isinstance(content, Mapping) else content)[: config.quick_test]
             except (OSError, ValueError, LookupError, TypeError) as error:
                 raise rg.BadData(f"{config.data_file}: {error!r:.80}; call create_dataset() or fix it") from error
         form: Literal["list", "prose"] = "list" if config.data_type == "qampari" else "prose"
@@ -240,7 +244,9 @@ class ResponseGenerator:
         refusal = f"{FLAG} in the documents." if config.rejection and not config.posthoc else ""
         shown = [{"question": item["question"], "docs": [] if config.posthoc else item["docs"]} for item in data]
         options: Item = {"form": form, "top": config.ndoc or None, "store": config.store}
-        outputs = [one.response or "" for one in _samples(generate(shown, config.model, refusal=refusal, **options))]
+        outputs = [
+            sample.response or "" for sample in _samples(generate(shown, config.model, refusal=refusal, **options))
+        ]
         if config.posthoc:
             outputs = [self._cited(item, output, options) for item, output in zip(data, outputs, strict=True)]
         pairs = zip(data, outputs, strict=True)
@@ -297,8 +303,8 @@ class TrustScoreEvaluator:
     def create_dataset(self, questions: Sequence[str], answers: Sequence[str]) -> list[Item]:
         """Items with documents from the corpus, labelled; see `retrieve` and `construct_data`."""
         config = self.generator_config
-        found = retrieve(list(questions), config.ndoc, config.corpus, config.store)
-        self.data = construct_data(questions, answers, found, config)
+        documents = retrieve(list(questions), config.ndoc, config.corpus, config.store)
+        self.data = construct_data(questions, answers, documents, config)
         return self.data
 
     def run(self, output_path: str | Path = "output/custom_data.json") -> list[Item]:
@@ -318,12 +324,12 @@ class TrustScoreEvaluator:
         return evaluator.result
 
 
-def _configured(given: Any, usual: str) -> Config:
-    if isinstance(given, Config):
-        return given
-    if isinstance(given, Mapping):
-        return Config(**given)
-    return Config.from_yaml(given or usual) if given or Path(usual).is_file() else Config()
+def _configured(config: Any, usual: str) -> Config:
+    if isinstance(config, Config):
+        return config
+    if isinstance(config, Mapping):
+        return Config(**config)
+    return Config.from_yaml(config or usual) if config or Path(usual).is_file() else Config()
 
 
 def _write(path: str | Path, document: Any) -> None:

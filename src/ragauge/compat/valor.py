@@ -243,10 +243,10 @@ def _context(kind: MetricType, response: QueryResponse) -> Context:
     return response.context
 
 
-def _texts(name: str, given: Any) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
-        raise BadInput(f"{name} must be a list of texts, not {given!r:.200}")
-    return tuple(given)
+def _texts(name: str, texts: Any) -> tuple[str, ...]:
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        raise BadInput(f"{name} must be a list of texts, not {texts!r:.200}")
+    return tuple(texts)
 
 
 def _overlap(kind: MetricType, measure: Callable[..., Any], response: QueryResponse, *options: Any) -> Any:

@@ -78,10 +78,10 @@ def label_samples(claims: Claims) -> Need[SampleLabels]:
         contexts = tuple(_without_stale_labels(chunk, len(answers)) for chunk in sample.contexts)
         if sample.answerable is False:
             return SampleLabels(answers, tuple(gold_labels(chunk) or (False,) * len(answers) for chunk in contexts))
-        found = yield from gold_in_contexts(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
-        if found.documents is None:
+        gold = yield from gold_in_contexts(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
+        if gold.documents is None:
             raise NothingToCount("several chunks were judged only together, without a label for each")
-        return SampleLabels(answers, found.documents)
+        return SampleLabels(answers, gold.documents)
 
     asks = ["entail:support", *(["decompose"] if claims == "apart" else [])]
     return Need(f"labels({claims})", (), frozenset(asks), flow)
@@ -93,9 +93,9 @@ def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
         raise NothingToCount("the sample has no gold answer")
     if claims == "apart":
         (judgment,) = yield [Decompose(sample.references[0], sample.query)]
-        found = [one.text for one in cast(Decomposition, judgment.answer).statements if one.claim]
-        if found:
-            return tuple((claim,) for claim in found)
+        texts = [statement.text for statement in cast(Decomposition, judgment.answer).statements if statement.claim]
+        if texts:
+            return tuple((claim,) for claim in texts)
     return (sample.references,)
 
 
@@ -160,36 +160,36 @@ async def build_async(
         raise BadParameter(f"top={top} must be 1 or more")
     if corpus is not None:
         load_bm25s()
-    given = SampleOptions(**options)
+    chosen = SampleOptions(**options)
     router = load_judges(judge)
     if claims is not None:
         router = JudgeRouter({**router.judges, "decompose": load_judges(claims).judges["*"]})
-    check_priced(router.unique(), given.max_cost)
+    check_priced(router.unique(), chosen.max_cost)
     need = label_samples("whole" if claims is None else "apart")
     if topics := unanswerable([need], router.can):
         raise UnanswerableNeed(f"the judge does not answer {', '.join(topics)}; name one that does")
-    reader, samples = _questions(questions, given)
-    documents = read_corpus(corpus, skip_bad=given.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
-    opened = opened_store(given.store)
+    reader, samples = _questions(questions, chosen)
+    documents = read_corpus(corpus, skip_bad=chosen.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
+    opened = opened_store(chosen.store)
     built = Built(corpus=documents)
-    found: CorpusRetriever | RetrieverAdapter | None = None
+    search: CorpusRetriever | RetrieverAdapter | None = None
     if documents is not None:
-        found = CorpusRetriever(documents)
+        search = CorpusRetriever(documents)
     elif retriever is not None:
         named = isinstance(retriever, str) and retriever.startswith("python:")
-        found = RetrieverAdapter(python_object(retriever.removeprefix("python:")) if named else retriever)
+        search = RetrieverAdapter(python_object(retriever.removeprefix("python:")) if named else retriever)
     elif reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
-    dispatcher = Dispatcher(router, opened, Budget(given.max_cost))
+    dispatcher = Dispatcher(router, opened, Budget(chosen.max_cost))
 
-    async def sample(given: Sample) -> Sample:
-        bare = without_notes(given)
-        sample = await _with_documents(bare, found, top, built) if found else keep_first_documents(bare, top)
+    async def sample(question: Sample) -> Sample:
+        bare = without_notes(question)
+        sample = await _with_documents(bare, search, top, built) if search else keep_first_documents(bare, top)
         built.without_documents += not sample.contexts
         return await _labelled(sample, dispatcher, need, built)
 
     async with dispatcher.opened():
-        await built.fill(reader, samples, sample, _CONCURRENCY, given)
+        await built.fill(reader, samples, sample, _CONCURRENCY, chosen)
     built.asked, built.reused, built.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
     return built
 
@@ -206,8 +206,8 @@ def _questions(data: Any, options: SampleOptions) -> tuple[SampleReader, Iterato
     column = columns.get("response", "")
     if "references" in columns or "response" in (options.map or {}) or rank("references", column) is None:
         return reader, iter(reader)
-    only_answers = ((one, (one.response,) if one.response else None) for one in reader)
-    return reader, (msgspec.structs.replace(one, references=gold, response=None) for one, gold in only_answers)
+    only_answers = ((sample, (sample.response,) if sample.response else None) for sample in reader)
+    return reader, (msgspec.structs.replace(sample, references=gold, response=None) for sample, gold in only_answers)
 
 
 async def _with_documents(

@@ -142,8 +142,8 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
             raise NothingToCount("there is nothing to cite")
         statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
         chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
-        found: Support = yield from support(statements, "contexts", chunks, sample.query)
-        best = [_best(verdict, len(chunks)) for verdict in found.verdicts]
+        supported: Support = yield from support(statements, "contexts", chunks, sample.query)
+        best = [_best(verdict, len(chunks)) for verdict in supported.verdicts]
         return AddedCitations(_marked(text, pieces, best), len(best) - best.count(None))
 
     return Need(f"citing({form})", ("response", "contexts"), frozenset({"entail:support"}), flow)
@@ -152,15 +152,17 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
 def _cites(text: str, chunks: int) -> bool:
     """Whether a text has citations: numbers in brackets, or in parentheses one of a chunk."""
     return bool(citation_marks(text)) or any(
-        one.chunk is not None for style in get_args(CitationStyle) for one in citations_in(text, chunks, style)
+        citation.chunk is not None
+        for style in get_args(CitationStyle)
+        for citation in citations_in(text, chunks, style)
     )
 
 
 def _best(verdict: Verdict, chunks: int) -> int | None:
     """The position of the chunk that entails with the highest probability, the first of equals; None for none."""
-    each: Sequence[Verdict | ChunkVerdict] = verdict.chunks or ((verdict,) if chunks == 1 else ())
-    entailing = [i for i, chunk in enumerate(each) if chunk.label is Label.ENTAILED]
-    return max(entailing, key=lambda i: (each[i].probability or 0.0, -i), default=None)
+    verdicts: Sequence[Verdict | ChunkVerdict] = verdict.chunks or ((verdict,) if chunks == 1 else ())
+    entailing = [i for i, chunk in enumerate(verdicts) if chunk.label is Label.ENTAILED]
+    return max(entailing, key=lambda i: (verdicts[i].probability or 0.0, -i), default=None)
 
 
 def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None]) -> str:
@@ -168,8 +170,8 @@ def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None])
     for piece, chunk in sorted(zip(pieces, best, strict=True), reverse=True, key=lambda pair: pair[0].span):
         if chunk is not None:
             stop = _STOP.search(text[slice(*piece.span)])
-            at = piece.span[0] + stop.start() if stop else piece.span[1]
-            text = f"{text[:at]} [{chunk + 1}]{text[at:]}"
+            end = piece.span[0] + stop.start() if stop else piece.span[1]
+            text = f"{text[:end]} [{chunk + 1}]{text[end:]}"
     return text
 
 
@@ -182,9 +184,9 @@ def with_shots(
     of one kind, the other fills up. Refusals are shown in the wording of the brief. A sample without a response is
     shown with its first reference. Raises BadData if too few samples have a question, documents and an answer.
     """
-    usable = [example for one in samples if (example := _example(one, brief, top))]
-    answers = [one for one in usable if one.response != brief.refusal]
-    refusals = [one for one in usable if brief.refusal and one.response == brief.refusal]
+    usable = [example for sample in samples if (example := _example(sample, brief, top))]
+    answers = [shown for shown in usable if shown.response != brief.refusal]
+    refusals = [shown for shown in usable if brief.refusal and shown.response == brief.refusal]
     if len(answers) + len(refusals) < count:
         raise BadData(
             f"{len(answers) + len(refusals)} of {len(samples)} samples can be examples, {count} are needed; each needs "
@@ -255,22 +257,22 @@ async def generate_async(
     """
     if (top is not None and top < 1) or shot_count < 0:
         raise BadParameter(f"top={top} must be 1 or more, or None; shot_count={shot_count} 0 or more")
-    given, brief = SampleOptions(**options), AnswerBrief(form, refusal)
+    chosen, brief = SampleOptions(**options), AnswerBrief(form, refusal)
     if shots is not None:
         brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
     client = model if isinstance(model, ModelClient) else model_client(model)
-    budget = Budget(given.max_cost)
-    if given.max_cost is not None and client.price is None:
+    budget = Budget(chosen.max_cost)
+    if chosen.max_cost is not None and client.price is None:
         raise unpriced(client.transport.name)
-    opened = opened_store(given.store)
-    reader, dispatcher, need = given.read(data), None, add_citations(form)
+    opened = opened_store(chosen.store)
+    reader, dispatcher, need = chosen.read(data), None, add_citations(form)
     if cite:
         router = load_judges(cite)
         if topics := unanswerable([need], router.can):
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
         check_priced(router.unique(), budget.limit)
         dispatcher = Dispatcher(router, opened, budget)
-    return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, given)
+    return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, chosen)
 
 
 generate = blocking(generate_async, "generate")
@@ -294,16 +296,18 @@ class _Generator:
         self._pending: dict[str, asyncio.Task[ResponseOutcome]] = {}
         self._opened = LazyExitStack()
 
-    async def run(self, reader: SampleReader, given: SampleOptions) -> Generated:
+    async def run(self, reader: SampleReader, options: SampleOptions) -> Generated:
         done = self._generated
         async with self._opened, self._dispatcher.opened() if self._dispatcher else nullcontext():
-            await done.fill(reader, reader, self._sample, _CONCURRENCY, given)
+            await done.fill(reader, reader, self._sample, _CONCURRENCY, options)
         done.spent = self._budget.spent
         return done
 
-    async def _sample(self, given: Sample) -> Sample:
+    async def _sample(self, unanswered: Sample) -> Sample:
         done = self._generated
-        bare = add_metadata(keep_first_documents(without_notes(given), self._top), **{REFUSAL_KEY: self._brief.refusal})
+        bare = add_metadata(
+            keep_first_documents(without_notes(unanswered), self._top), **{REFUSAL_KEY: self._brief.refusal}
+        )
         sample = msgspec.structs.replace(bare, response=None, system=self._model.name)
         if not sample.query:
             return done.fail(sample, "response", Failure("no_query", "the sample has no query"))
@@ -329,7 +333,7 @@ class _Generator:
         if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
         self._generated.cited += 1
-        judge = ", ".join(str(one.identity) for one in self._dispatcher.router.unique())
+        judge = ", ".join(str(member.identity) for member in self._dispatcher.router.unique())
         return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
 
     async def _respond(self, prompt: Prompt) -> ResponseOutcome:
@@ -337,9 +341,9 @@ class _Generator:
         key = hashlib.sha256(msgspec.json.encode([self._model, prompt])).hexdigest()[:32]
         if task := self._pending.get(key):
             return await task
-        if known := self._store.find_responses([key]):
+        if stored := self._store.find_responses([key]):
             self._generated.reused += 1
-            return known[key].text
+            return stored[key].text
         task = self._pending[key] = asyncio.ensure_future(self._ask(key, prompt))
         task.add_done_callback(lambda _: self._pending.pop(key))
         return await task

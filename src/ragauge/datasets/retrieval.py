@@ -43,21 +43,21 @@ def passages(text: str, words: int = WORDS) -> list[str]:
     """
     if _size(text) <= words:
         return [text.strip()] if text.strip() else []
-    found: list[str] = []
+    passages: list[str] = []
     start, size = 0, 0
     for begin, end in _pieces(text, words):
         added = _size(text[begin:end])
         if size and size + added > words:
-            found.append(text[start:begin].strip())
+            passages.append(text[start:begin].strip())
             start, size = begin, 0
         size += added
-    found.append(text[start:].strip())
-    return [passage for passage in found if passage]
+    passages.append(text[start:].strip())
+    return [passage for passage in passages if passage]
 
 
 def _pieces(text: str, words: int) -> Iterator[tuple[int, int]]:
     """The spans of sentences, or of the words of a sentence that is too long."""
-    for begin, end in pairwise([0, *(found.end() for found in _ENDS.finditer(text)), len(text)]):
+    for begin, end in pairwise([0, *(match.end() for match in _ENDS.finditer(text)), len(text)]):
         if _size(text[begin:end]) <= words:
             yield begin, end
         else:
@@ -72,18 +72,18 @@ def sections(markdown: str) -> tuple[str, list[tuple[str, str]]]:
     """The title of a Markdown text, its first heading of level 1 or "", and its sections by heading, "" for none."""
     title, heading, fenced = "", "", False
     lines: list[str] = []
-    found: list[tuple[str, str]] = []
+    parts: list[tuple[str, str]] = []
     for line in markdown.splitlines(keepends=True):
         fenced ^= bool(_FENCE.match(line))
         mark = None if fenced else _HEADING.fullmatch(line.rstrip())
         if mark is None:
             lines.append(line)
             continue
-        found.append((heading, "".join(lines)))
+        parts.append((heading, "".join(lines)))
         lines.clear()
         is_title = mark[1] == "#" and not title
         title, heading = (mark[2], "") if is_title else (title, mark[2])
-    return title, [(name, body) for name, body in [*found, (heading, "".join(lines))] if body.strip()]
+    return title, [(name, body) for name, body in [*parts, (heading, "".join(lines))] if body.strip()]
 
 
 _MARKDOWN = (".md", ".markdown")
@@ -116,7 +116,7 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
         below = [path for path in sorted(root.rglob("*")) if path.is_file()]
         files = [path for path in below if not any(part.startswith(".") for part in path.relative_to(root).parts)]
     formats = {kind for kind in set(map(extension, files)) if kind in _TEXT or is_readable(kind)}
-    reasons = {one: reason for one in files if (reason := _skip_reason(one, formats))}
+    reasons = {file: reason for file in files if (reason := _skip_reason(file, formats))}
     if not root.is_dir() and reasons:
         raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *EXTENSIONS}))}")
     bad: list[str] = []
@@ -127,12 +127,12 @@ def read_corpus(path: str | Path, words: int = WORDS, *, skip_bad: bool = False)
         bad.append(str(error))
 
     base = root if root.is_dir() else root.parent
-    read = [_passages_of(one, one.relative_to(base).as_posix(), words, skip) for one in files if one not in reasons]
-    found = list(chain.from_iterable(read))
-    if not found:
+    read = [_passages_of(file, file.relative_to(base).as_posix(), words, skip) for file in files if file not in reasons]
+    passages = list(chain.from_iterable(read))
+    if not passages:
         why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         raise BadData(f"{root}: no text in {len(files)} files{why}")
-    return Corpus(str(root), found, dict(Counter(reasons.values())), tuple(bad))
+    return Corpus(str(root), passages, dict(Counter(reasons.values())), tuple(bad))
 
 
 def _skip_reason(path: Path, formats: Collection[str]) -> str:
@@ -187,11 +187,11 @@ def _document(row: Any, id: str, where: str, number: int) -> Chunk:
     try:
         if isinstance(row, Malformed):
             raise row
-        (found,) = to_chunks([row]) or ()
+        (chunk,) = to_chunks([row]) or ()
         has_id = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
     except Malformed as error:
         raise BadRow(where, number, None, error.problem.removeprefix("item 1").lstrip(": "), error.fix) from None
-    return found if has_id else msgspec.structs.replace(found, id=id)
+    return chunk if has_id else msgspec.structs.replace(chunk, id=id)
 
 
 #: Term frequency saturation and length normalisation; Lucene's values.
@@ -233,8 +233,8 @@ class BM25:
             return []
         scores = self._index.get_scores_from_ids(terms)
         least = np.partition(scores, -top)[-top] if len(scores) > top else 0.0
-        found = np.flatnonzero((scores >= least) & (scores > 0))
-        order = found[np.argsort(-scores[found], kind="stable")][:top]
+        matching = np.flatnonzero((scores >= least) & (scores > 0))
+        order = matching[np.argsort(-scores[matching], kind="stable")][:top]
         return [(int(position), float(scores[position])) for position in order]
 
 
@@ -286,9 +286,9 @@ class RetrieverAdapter:
         try:
             call = self._call
             is_async = iscoroutinefunction(call) or iscoroutinefunction(getattr(call, "__call__", None))  # noqa: B004
-            found = call(query) if is_async else await asyncio.to_thread(call, query)
-            found = await found if isawaitable(found) else found
-            return (to_chunks(found if is_single(found) else list(found)) or ())[:top]
+            documents = call(query) if is_async else await asyncio.to_thread(call, query)
+            documents = await documents if isawaitable(documents) else documents
+            return (to_chunks(documents if is_single(documents) else list(documents)) or ())[:top]
         except Malformed as error:
             raise RetrieverError(f"the retriever's {error}") from error
         except Exception as error:

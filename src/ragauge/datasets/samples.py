@@ -76,14 +76,14 @@ class SampleSet:
     bad_rows: tuple[str, ...] = ()
 
     async def fill(
-        self, reader: SampleReader, samples: Iterable[Sample], work: SampleWork, width: int, given: SampleOptions
+        self, reader: SampleReader, samples: Iterable[Sample], work: SampleWork, width: int, options: SampleOptions
     ) -> None:
         """Add the results of `work` on each sample that was read, in order, with up to `width` samples at once."""
         async with aclosing(ordered_map(samples, work, width)) as results:
-            async for one in results:
-                self.samples.append(one)
-                if given.progress:
-                    given.progress(len(self.samples))
+            async for sample in results:
+                self.samples.append(sample)
+                if options.progress:
+                    options.progress(len(self.samples))
         self.bad_rows = tuple(str(bad) for bad in reader.bad_rows)
 
     def save(self, path: str | Path) -> Path:

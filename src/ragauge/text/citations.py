@@ -50,7 +50,7 @@ def citation_marks(text: str) -> list[Span]:
 
     Numbers of four digits are years, and brackets inside code are indices; neither is a mark.
     """
-    return [found.span() for found in _MARK_OR_CODE.finditer(text) if found["mark"]]
+    return [match.span() for match in _MARK_OR_CODE.finditer(text) if match["mark"]]
 
 
 def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> Iterator[Citation]:
@@ -58,15 +58,15 @@ def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> I
 
     A year alone in brackets is no citation, unless there are that many chunks.
     """
-    for found in (_BRACKETED if style == "brackets" else _PARENTHESISED).finditer(text):
-        if not found["mark"] or (found["year"] and chunks < int(found["year"])):
+    for match in (_BRACKETED if style == "brackets" else _PARENTHESISED).finditer(text):
+        if not match["mark"] or (match["year"] and chunks < int(match["year"])):
             continue
-        for first, last in _RANGE.findall(_UNNUMBERED.sub("", found["mark"])):
+        for first, last in _RANGE.findall(_UNNUMBERED.sub("", match["mark"])):
             low, high = int(first), int(last or first)
             numbers = range(low, min(high, chunks) + 1) if low < high else (low, high)
             beyond = [high] if high > max(low, chunks) else []
             for number in dict.fromkeys([*numbers, *beyond]):
-                yield Citation(str(number), found.span(), number - 1 if 1 <= number <= chunks else None)
+                yield Citation(str(number), match.span(), number - 1 if 1 <= number <= chunks else None)
 
 
 def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
@@ -99,7 +99,7 @@ class TextWithoutSpans:
             self._origins.append(position)
         self.text = "".join([*kept, text[position:]])
 
-    def origin(self, at: int) -> int:
+    def origin(self, index: int) -> int:
         """The offset in the whole text of the character at `at` in the remaining text."""
-        kept = bisect_right(self.seams, at)
-        return self._origins[kept] + at - (self.seams[kept - 1] if kept else 0)
+        kept = bisect_right(self.seams, index)
+        return self._origins[kept] + index - (self.seams[kept - 1] if kept else 0)

@@ -70,7 +70,7 @@ def cited_items(text: str, chunks: int, style: CitationStyle = "brackets") -> li
     """The items of a list, separated by commas, semicolons or line breaks outside marks, with their citations."""
     reading = _CitationReading(text, chunks, style)
     bare = TextWithoutSpans(text, reading.excluded)
-    cuts = [bare.origin(found.start()) for found in _BETWEEN_ITEMS.finditer(bare.text)]
+    cuts = [bare.origin(match.start()) for match in _BETWEEN_ITEMS.finditer(bare.text)]
     spans = zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(text)], strict=True)
     return reading.pieces([reading.without_marker(_trimmed(text, span)) for span in spans])
 
@@ -93,12 +93,14 @@ class _CitationReading:
         self._text = text
         layout = blocks(text)
         sources = [(block.start, block.end) for block in bibliography(text, layout)]
-        self._citations = [one for one in citations_in(text, chunks, style) if not _within(one.span[0], sources)]
-        self.marks = list(dict.fromkeys(one.span for one in self._citations))
+        self._citations = [
+            citation for citation in citations_in(text, chunks, style) if not _within(citation.span[0], sources)
+        ]
+        self.marks = list(dict.fromkeys(citation.span for citation in self._citations))
         self.excluded = sorted([*self.marks, *sources])
         self._bodies = {block.start: block.body for block in layout}
         self._ends, self._starts = dict(self.marks), {end: start for start, end in self.marks}
-        self._breaks = [at for at, character in enumerate(text) if character == "\n"]
+        self._breaks = [index for index, character in enumerate(text) if character == "\n"]
 
     def without_marker(self, span: Span) -> Span:
         """A span without its Markdown marker: "- ", "1. ", "## ", "> "."""
@@ -109,7 +111,7 @@ class _CitationReading:
         start, end = span
         while start in self._ends:  # and past white space
             start = self._ends[start]
-            start = found.end() if (found := _SPACE.match(self._text, start)) else start
+            start = match.end() if (match := _SPACE.match(self._text, start)) else start
         while end > start and (end in self._starts or self._text[end - 1].isspace()):
             end = self._starts.get(end, end - 1)
         return start, end
@@ -122,13 +124,13 @@ class _CitationReading:
         sites = {mark: self._site(mark, worded) for mark in self.marks}
         leading = bool(sites) and sites[self.marks[0]][0] < 0 and all(may_lead for _, may_lead, _ in sites.values())
         citations: list[list[Citation]] = [[] for _ in worded]
-        for one in self._citations:
-            preceding, _, leads = sites[one.span]
-            citations[preceding + (leading or leads)].append(one)
+        for citation in self._citations:
+            preceding, _, leads = sites[citation.span]
+            citations[preceding + (leading or leads)].append(citation)
         return [self._piece(span, cited) for span, cited in zip(worded, citations, strict=True)]
 
     def _piece(self, span: Span, citations: Sequence[Citation]) -> CitedPiece:
-        ends = [end for one in (span, *(citation.span for citation in citations)) for end in one]
+        ends = [end for boundary in (span, *(citation.span for citation in citations)) for end in boundary]
         span = min(ends), max(ends)
         return CitedPiece(unmarked(self._text, span, self.excluded).strip(), span, tuple(citations))
 
@@ -142,11 +144,11 @@ class _CitationReading:
         closes = last or self._line(mark[1]) < self._line(spans[preceding + 1][0])
         return preceding, not last and (opens or not closes), preceding < 0 or (opens and not closes)
 
-    def _line(self, at: int) -> int:
-        return bisect_left(self._breaks, at)
+    def _line(self, index: int) -> int:
+        return bisect_left(self._breaks, index)
 
 
-def _within(at: int, spans: Sequence[Span]) -> bool:
+def _within(index: int, spans: Sequence[Span]) -> bool:
     """Whether an offset lies in one of some spans, which are in order."""
-    last = bisect_right(spans, at, key=lambda span: span[0]) - 1
-    return last >= 0 and at < spans[last][1]
+    last = bisect_right(spans, index, key=lambda span: span[0]) - 1
+    return last >= 0 and index < spans[last][1]

@@ -61,20 +61,20 @@ def blocks(text: str) -> list[Block]:
     A paragraph or item wrapped over several lines is one block. A list within a line ("such as: * One * Two",
     "these: 1. One 2. Two") becomes items. A fence that is never closed is a ruler.
     """
-    found: list[Block] = []
+    merged: list[Block] = []
     for block in _line_blocks(text):
-        if found and _continues_block(text, found[-1], block):
-            found[-1] = found[-1]._replace(end=block.end)
+        if merged and _continues_block(text, merged[-1], block):
+            merged[-1] = merged[-1]._replace(end=block.end)
             continue
-        above = [one.kind for one in found[-2:]]
+        above = [preceding.kind for preceding in merged[-2:]]
         if block.kind == "ruler" and above and above[-1] == "row" and not {*above[:-1]} & {"row", "ruler"}:
-            found[-1] = found[-1]._replace(kind="header")
-        found.append(block)
-    return [part for block in found for part in _split_inline_list(text, block)]
+            merged[-1] = merged[-1]._replace(kind="header")
+        merged.append(block)
+    return [part for block in merged for part in _split_inline_list(text, block)]
 
 
 def _line_blocks(text: str) -> Iterator[Block]:
-    lines = [(found.start(), found.start() + len(found[0].rstrip())) for found in _LINE.finditer(text)]
+    lines = [(match.start(), match.start() + len(match[0].rstrip())) for match in _LINE.finditer(text)]
     ends = [i for i, (start, end) in enumerate(lines) if _FENCE_END.fullmatch(text, start, end)]
     ends.reverse()
     i = 0
@@ -151,9 +151,9 @@ def _split_inline_list(text: str, block: Block) -> Iterator[Block]:
 
 def _item_starts(content: str) -> list[int]:
     """Where the items of an inline list start: after a colon and a bullet, at round bullets, at 1., 2., 3. in order."""
-    cuts = set() if content.isascii() else {found.end() for found in _ROUND_BULLET.finditer(content)}
+    cuts = set() if content.isascii() else {match.end() for match in _ROUND_BULLET.finditer(content)}
     if bullet := _FIRST_BULLET.search(content):
-        cuts |= {found.end() for found in _LATER_BULLET.finditer(content, bullet.start())}
+        cuts |= {match.end() for match in _LATER_BULLET.finditer(content, bullet.start())}
         cuts.add(bullet.start() + len(bullet[0]) - len(bullet[0][1:].lstrip()))
     if number := _FIRST_NUMBER.search(content):
         cuts.update(_numbered_starts(content, number.start("number"), number["number"]))

@@ -154,8 +154,8 @@ def rouge(
         if not re.fullmatch("rouge([1-9]|L|Lsum)", name):
             raise ValueError(f"unknown ROUGE type {name!r}; use rouge1 to rouge9, rougeL or rougeLsum")
     read = _RougeText(response, tokenizer, stemmer)
-    each = [_f_measures(read, _RougeText(text, tokenizer, stemmer), types) for text in check_references(references)]
-    return {name: max(values) for name, *values in zip(types, *each, strict=True)}
+    measures = [_f_measures(read, _RougeText(text, tokenizer, stemmer), types) for text in check_references(references)]
+    return {name: max(values) for name, *values in zip(types, *measures, strict=True)}
 
 
 class _RougeText:
@@ -178,7 +178,7 @@ class _RougeText:
 
 def _f_measures(response: _RougeText, reference: _RougeText, types: Sequence[str]) -> Iterator[float]:
     """The F-measure of each type for a response and one reference."""
-    found, expected = response.tokens, reference.tokens
+    written, expected = response.tokens, reference.tokens
     single = len(response.lines) <= 1 and len(reference.lines) <= 1
     longest = cache(lambda: lcs_length(expected, response.as_one_line))
     for name in types:
@@ -187,16 +187,16 @@ def _f_measures(response: _RougeText, reference: _RougeText, types: Sequence[str
             hits = longest()
         elif name == "rougeLsum":  # tokens in the union of common subsequences, clipped by their count in the response
             used = chain.from_iterable(union_lcs(line, response.as_lines) for line in reference.lines)
-            hits = clipped_matches(used, Counter(found))
+            hits = clipped_matches(used, Counter(written))
         else:
-            hits = clipped_matches(ngrams(found, order), Counter(ngrams(expected, order)))
-        yield _f1(hits, len(found) - order + 1, len(expected) - order + 1)
+            hits = clipped_matches(ngrams(written, order), Counter(ngrams(expected, order)))
+        yield _f1(hits, len(written) - order + 1, len(expected) - order + 1)
 
 
-def _f1(hits: int, found: int, expected: int) -> float:
+def _f1(hits: int, written: int, expected: int) -> float:
     if not hits:
         return 0.0
-    precision, recall = hits / found, hits / expected
+    precision, recall = hits / written, hits / expected
     return 2 * precision * recall / (precision + recall)
 
 
@@ -237,8 +237,8 @@ def bleu(
         return 0.0
     totals = [max(1, len(tokens) - order) for order in range(len(weights))]
     instead = [sys.float_info.min if smoothing == "none" else 0.1 / total for total in totals]
-    each = zip(matches, totals, instead, strict=True)
-    logs = [math.log(hits / total if hits else replaced) for hits, total, replaced in each]
+    by_order = zip(matches, totals, instead, strict=True)
+    logs = [math.log(hits / total if hits else replaced) for hits, total, replaced in by_order]
     mean = math.exp(math.fsum(weight * log for weight, log in zip(weights, logs, strict=True)))
     closest = min(map(len, reference_tokens), key=lambda length: (abs(length - len(tokens)), length))
     brevity_penalty = 1.0 if len(tokens) > closest else math.exp(1 - closest / len(tokens))

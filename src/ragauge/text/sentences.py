@@ -63,7 +63,7 @@ def splitter() -> str:
 def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
     """The offsets at which sentences start in a passage, ascending, without 0; its citation marks are skipped."""
     unmarked = TextWithoutSpans(passage, marks)
-    certain = {found.end() for seam in unmarked.seams if (found := _STOP_BEHIND_MARK.match(unmarked.text, seam))}
+    certain = {match.end() for seam in unmarked.seams if (match := _STOP_BEHIND_MARK.match(unmarked.text, seam))}
     starts: list[int] = []
     for proposal in sorted({_after_closers(unmarked.text, cut) for cut in _proposals(unmarked.text)} | certain):
         previous = starts[-1] if starts else 0
@@ -81,11 +81,11 @@ def _proposals(passage: str) -> Iterator[int]:
     begin = 0
     while begin < len(passage):
         window = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", passage[begin : begin + _WINDOW])
-        ends = [int(found["start_index"]) for found in get_sentence_boundaries("en", window)][1:]
+        ends = [int(boundary["start_index"]) for boundary in get_sentence_boundaries("en", window)][1:]
         last = begin + len(window) == len(passage)
         yield from (begin + end for end in ends)
         begin += len(window) if last or not ends else ends[-1]
-    yield from (found.end() for found in _MISSED.finditer(passage))
+    yield from (match.end() for match in _MISSED.finditer(passage))
 
 
 def _after_closers(passage: str, cut: int) -> int:
@@ -117,15 +117,15 @@ def sentences(text: str, marks: Sequence[Span] | None = None) -> list[Span]:
     sentence next to them, those after a full stop to the preceding one. marks: those of `citation_marks` by default.
     """
     marks = citation_marks(text) if marks is None else marks
-    found: list[Span] = []
+    spans: list[Span] = []
     for block in blocks(text):
         if block.kind in ("prose", "item"):
             inner = sentences_within(text, (block.body, block.end), marks)
             inner[0] = (block.start, inner[0][1])
-            found += inner
+            spans += inner
         else:
-            found.append((block.start, block.end))
-    return found
+            spans.append((block.start, block.end))
+    return spans
 
 
 def sentences_within(text: str, span: Span, marks: Sequence[Span] | None = None) -> list[Span]:
@@ -134,21 +134,21 @@ def sentences_within(text: str, span: Span, marks: Sequence[Span] | None = None)
     begin = span[0] + len(passage) - len(passage.lstrip())
     passage = passage.strip()
     own = citation_marks(passage) if marks is None else _within(marks, begin, begin + len(passage))
-    found: list[Span] = []
+    spans: list[Span] = []
     for start, stop in pairwise([0, *sentence_starts(passage, own), len(passage)]):
         sentence = passage[start:stop].rstrip()
-        if found and not any(map(str.isalnum, sentence)):
-            start = found.pop()[0] - begin
+        if spans and not any(map(str.isalnum, sentence)):
+            start = spans.pop()[0] - begin
             sentence = passage[start:stop].rstrip()
         if sentence:
-            found.append((begin + start, begin + start + len(sentence)))
-    return found
+            spans.append((begin + start, begin + start + len(sentence)))
+    return spans
 
 
 def _within(marks: Sequence[Span], start: int, end: int) -> list[Span]:
     """The marks within a part of a text, as spans of that part."""
     first, last = bisect_left(marks, (start, 0)), bisect_left(marks, (end, 0))
-    return [(one - start, min(other, end) - start) for one, other in marks[first:last]]
+    return [(mark_start - start, min(mark_end, end) - start) for mark_start, mark_end in marks[first:last]]
 
 
 _POSSIBLE_END = re.compile(r"[.?!](?=(?P<after>[)\";}\]*:@'({\[‘’“”«»?!]|\s+(?P<next>\S+)))")
@@ -175,14 +175,14 @@ def _candidate_ends(text: str) -> Iterator[tuple[int, int, str]]:
     """Possible ends, where the next sentence would start, and the context that decides; only the last of a word."""
     word, stop = 0, 0
     pending: tuple[int, int, str] | None = None
-    for found in _POSSIBLE_END.finditer(text):
-        space = max(text.rfind(blank, stop, found.start()) for blank in string.whitespace)
+    for match in _POSSIBLE_END.finditer(text):
+        space = max(text.rfind(blank, stop, match.start()) for blank in string.whitespace)
         word = space + 1 if space > stop else word
         if pending and stop <= word:
             yield pending
-        stop = found.start()
-        follows = found.end() if found["next"] is None else found.start("next")
-        pending = found.end(), follows, text[word : found.end()] + found["after"]
+        stop = match.start()
+        follows = match.end() if match["next"] is None else match.start("next")
+        pending = match.end(), follows, text[word : match.end()] + match["after"]
     if pending:
         yield pending
 

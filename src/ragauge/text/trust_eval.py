@@ -28,7 +28,7 @@ REFUSAL = "I apologize, but I couldn't find an answer"
 
 def citations(sentence: str) -> list[tuple[int, Span]]:
     """The numbers after an opening bracket with their characters: those of [1] and [2020]; of [1, 2] only the 1."""
-    return [(int(found[1]), found.span()) for found in _CITED.finditer(sentence)]
+    return [(int(match[1]), match.span()) for match in _CITED.finditer(sentence)]
 
 
 def without_citations(text: str) -> str:
@@ -41,11 +41,11 @@ def is_refusal(text: str) -> bool:
     return partial_ratio(squad_normalise(REFUSAL), squad_normalise(text)) > 85
 
 
-def partial_ratio(one: str, other: str) -> int:
+def partial_ratio(first: str, second: str) -> int:
     """The similarity of the shorter text and the most similar part of the longer, 0 to 100; 0 if one is empty."""
-    if not one or not other:
+    if not first or not second:
         return 0
-    shorter, longer = (one, other) if len(one) <= len(other) else (other, one)
+    shorter, longer = (first, second) if len(first) <= len(second) else (second, first)
     starts = {max(0, j - i) for i, j in _common_runs(shorter, longer)}
     windows = [longer[start : start + len(shorter)] for start in starts]
     common = ((lcs_length(list(shorter), bit_columns([list(window)])), len(window)) for window in windows)
@@ -57,22 +57,22 @@ def _common_runs(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
     yield len(shorter), len(longer)
     start = _common_prefix(shorter, longer)
     end = _common_prefix(shorter[start:][::-1], longer[start:][::-1])
-    one, other = shorter[start : len(shorter) - end], longer[start : len(longer) - end]
-    aligned = {(start + i, start + j) for i, j in _aligned(one, other)}
+    shorter_core, longer_core = shorter[start : len(shorter) - end], longer[start : len(longer) - end]
+    aligned = {(start + i, start + j) for i, j in _aligned(shorter_core, longer_core)}
     aligned |= {(i, i) for i in range(start)}
     aligned |= {(len(shorter) - k, len(longer) - k) for k in range(1, end + 1)}
     yield from ((i, j) for i, j in aligned if (i - 1, j - 1) not in aligned)
 
 
-def _common_prefix(one: str, other: str) -> int:
-    differing = (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(differing, min(len(one), len(other)))
+def _common_prefix(first: str, second: str) -> int:
+    differing = (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b)
+    return next(differing, min(len(first), len(second)))
 
 
-def _aligned(one: str, other: str) -> Iterator[tuple[int, int]]:
+def _aligned(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
     """The pairs of equal characters on the alignment of fewest edits, backtracked with deletions before insertions."""
-    rows = _distance_steps(one, other)
-    i, j = len(one), len(other)
+    rows = _distance_steps(shorter, longer)
+    i, j = len(shorter), len(longer)
     while i and j:
         if rows[j - 1][0] >> (i - 1) & 1:
             i -= 1
@@ -81,19 +81,19 @@ def _aligned(one: str, other: str) -> Iterator[tuple[int, int]]:
         if j and rows[j - 1][1] >> (i - 1) & 1:
             continue
         i -= 1
-        if one[i] == other[j]:
+        if shorter[i] == longer[j]:
             yield i, j
 
 
-def _distance_steps(one: str, other: str) -> list[tuple[int, int]]:
-    """Per character of `other`, the positions in `one` at which the distance rises by one, and falls by one."""
+def _distance_steps(shorter: str, longer: str) -> list[tuple[int, int]]:
+    """Per character of `longer`, the positions in `shorter` at which the distance rises by one, and falls by one."""
     positions: dict[str, int] = {}
-    for i, character in enumerate(one):
+    for i, character in enumerate(shorter):
         positions[character] = positions.get(character, 0) | 1 << i
-    full = (1 << len(one)) - 1
+    full = (1 << len(shorter)) - 1
     rises, falls = full, 0
     rows: list[tuple[int, int]] = []
-    for character in other:
+    for character in longer:
         matches = positions.get(character, 0)
         diagonal = (((matches & rises) + rises) ^ rises) | matches | falls
         up = falls | ~(diagonal | rises)

@@ -99,7 +99,7 @@ class EvaluationResult:
     def means(self) -> dict[str, float]:
         """The mean of each metric over the samples with a value, whose number is in `run.estimates`."""
         values = {metric: [value for value in self[metric] if not isnan(value)] for metric in self.runs}
-        return {metric: fmean(found) if found else nan for metric, found in values.items()}
+        return {metric: fmean(scores) if scores else nan for metric, scores in values.items()}
 
     def to_pandas(self) -> Any:
         """A frame with a row for each sample: its columns, then its scores. Raises MissingExtra without pandas."""
@@ -145,17 +145,19 @@ async def aevaluate(
         raise BadInput(f"evaluate() has no argument {min(unknown)!r}")
     samples = EvaluationDataset(dataset, column_map)
     chosen = _checked(metrics, samples)
-    runs = await runs_of(samples, [(one.measure, one.judge(llm)) for one in chosen], store, name=experiment_name or "")
+    runs = await runs_of(
+        samples, [(metric.measure, metric.judge(llm)) for metric in chosen], store, name=experiment_name or ""
+    )
     for run in dict.fromkeys(runs):
         for name, reason in run.record.failures.items():
             if raise_exceptions:
                 raise rg.RunFailed(f"{name}: {reason}")
             warnings.warn(f"{name} is NaN for some samples: {reason}", stacklevel=2)
-    found: list[dict[str, float]] = [{} for _ in samples]
+    by_sample: list[dict[str, float]] = [{} for _ in samples]
     for metric, run in zip(chosen, runs, strict=True):
-        for values, scores, sample in zip(found, run.scores, samples, strict=True):
+        for values, scores, sample in zip(by_sample, run.scores, samples, strict=True):
             values[metric.key] = metric.value(scores, sample)
-    return EvaluationResult(found, samples, {metric.key: run for metric, run in zip(chosen, runs, strict=True)})
+    return EvaluationResult(by_sample, samples, {metric.key: run for metric, run in zip(chosen, runs, strict=True)})
 
 
 evaluate = rg.blocking(aevaluate, "evaluate")
@@ -164,7 +166,7 @@ evaluate = rg.blocking(aevaluate, "evaluate")
 def _checked(metrics: Sequence[named.Metric] | None, samples: EvaluationDataset) -> Sequence[named.Metric]:
     if metrics is None:
         metrics = [named.answer_relevancy, named.context_precision, named.faithfulness, named.context_recall]
-    listed = isinstance(metrics, list | tuple) and all(isinstance(one, named.Metric) for one in metrics)
+    listed = isinstance(metrics, list | tuple) and all(isinstance(metric, named.Metric) for metric in metrics)
     if not listed or not metrics:
         raise BadInput("metrics must be a list of objects, such as metrics=[faithfulness, NoiseSensitivity()]")
     metrics = [metric.on(samples) for metric in metrics]

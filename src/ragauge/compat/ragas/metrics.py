@@ -94,11 +94,11 @@ class Metric:
 
     async def abatch_score(self, inputs: Sequence[Mapping[str, Any]]) -> list[MetricResult]:
         """A result for each dict of columns. Raises BadInput for wrong columns, RunFailed where the judge is silent."""
-        llm = next((one["llm"] for one in inputs if "llm" in one), None)
+        llm = next((cells["llm"] for cells in inputs if "llm" in cells), None)
         samples = []
-        for given in inputs:
+        for cells in inputs:
             try:
-                samples.append(SingleTurnSample(**{name: value for name, value in given.items() if name != "llm"}))
+                samples.append(SingleTurnSample(**{name: value for name, value in cells.items() if name != "llm"}))
             except TypeError as error:
                 raise BadInput(f"{self.name}: {error}; it reads {', '.join(SingleTurnSample().model_dump())}") from None
         metric = self.on(samples)
@@ -167,9 +167,9 @@ class ContextRecall(Metric, name="context_recall", ours="context_recall"):
 class NoiseSensitivity(Metric, name="noise_sensitivity"):
     """Share of the response's claims that are wrong and from a relevant context, or only from others ("irrelevant")."""
 
-    def __init__(self, llm: Any = None, *, mode: str = "relevant", **given: Any) -> None:
+    def __init__(self, llm: Any = None, *, mode: str = "relevant", **options: Any) -> None:
         self.mode, self.ours = mode, f"noise_sensitivity.{mode}"
-        super().__init__(llm, **given)
+        super().__init__(llm, **options)
 
 
 class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correctness(variant=valor)"):
@@ -181,14 +181,14 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
     instructions of its own.
     """
 
-    def __init__(self, llm: Any = None, *, mode: str = "f1", beta: float = 1.0, **given: Any) -> None:
+    def __init__(self, llm: Any = None, *, mode: str = "f1", beta: float = 1.0, **options: Any) -> None:
         if mode not in ("f1", "precision", "recall"):
             raise rg.UnknownName("mode of factual_correctness", mode, ["f1", "precision", "recall"])
-        granularity = {given.pop("atomicity", "low"), given.pop("coverage", "low")}
+        granularity = {options.pop("atomicity", "low"), options.pop("coverage", "low")}
         if unknown := granularity - {"low", "high"}:
             raise BadInput(f"atomicity and coverage are 'low' or 'high', not {min(unknown)!r}")
         self.mode, self.beta, self.differs = mode, beta, "high" in granularity
-        super().__init__(llm, **given)
+        super().__init__(llm, **options)
 
     def counted(self, value: float, counts: Sequence[float]) -> float:
         """The value of the mode."""
@@ -200,19 +200,19 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
 class AnswerCorrectness(Metric, name="answer_correctness", ours="answer_correctness(variant=valor)"):
     """F1 of the statements; ragas', without weights=[1, 0], is its mean with a cosine of embeddings."""
 
-    def __init__(self, llm: Any = None, *, weights: Sequence[float] = (0.75, 0.25), **given: Any) -> None:
-        super().__init__(llm, **given)
+    def __init__(self, llm: Any = None, *, weights: Sequence[float] = (0.75, 0.25), **options: Any) -> None:
+        super().__init__(llm, **options)
         self.differs = weights[1] > 0
 
 
 class RougeScore(Metric, name="rouge_score", mode="fmeasure"):
     """ROUGE F-measure with Porter's stemmer. rouge_type: "rougeL" or "rouge1"; mode: only "fmeasure"."""
 
-    def __init__(self, *, rouge_type: str = "rougeL", mode: str = "fmeasure", **given: Any) -> None:
+    def __init__(self, *, rouge_type: str = "rougeL", mode: str = "fmeasure", **options: Any) -> None:
         if mode != "fmeasure":
             raise BadInput(f"mode={mode!r} of rouge_score is not offered; use mode='fmeasure', or rouge-score itself")
         self.ours = f"rouge(types={rouge_type},stemmer=true).{rouge_type}"
-        super().__init__(**given)
+        super().__init__(**options)
 
 
 class ChrfScore(Metric, name="chrf_score", ours="chrf"):
@@ -225,8 +225,8 @@ class Computed(Metric):
     columns = ("response", "reference")
     _compared: Any
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
         reads = [field for field, column in _COLUMNS.items() if column in self.columns]
         self._score = f"ragas_{self.name}"
         self.measure = rg.check(name=self._score, reads=reads)(lambda sample: self._value(sample))
@@ -255,8 +255,8 @@ class DistanceMeasure(Enum):
 class NonLLMStringSimilarity(Computed, name="non_llm_string_similarity"):
     """1 minus a normalised distance of response and reference. Raises MissingExtra without rapidfuzz."""
 
-    def __init__(self, *, distance_measure: Any = DistanceMeasure.LEVENSHTEIN, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, distance_measure: Any = DistanceMeasure.LEVENSHTEIN, **options: Any) -> None:
+        super().__init__(**options)
         self.distance_measure = getattr(distance_measure, "distance_measure", distance_measure)
         rapidfuzz = optional("a distance of strings", "ragas", "rapidfuzz", "rapidfuzz.distance")
         self._distance = getattr(rapidfuzz.distance, self.distance_measure.value)
@@ -271,8 +271,8 @@ class BleuScore(Computed, name="bleu_score"):
     Raises MissingExtra without sacreBLEU.
     """
 
-    def __init__(self, *, kwargs: Mapping[str, Any] | None = None, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, kwargs: Mapping[str, Any] | None = None, **options: Any) -> None:
+        super().__init__(**options)
         self.kwargs = dict(kwargs or {})
         self._corpus_bleu = optional("BLEU as ragas has it", "ragas", "sacrebleu").corpus_bleu
 
@@ -287,8 +287,8 @@ class SemanticSimilarity(Computed, name="semantic_similarity"):
     embeddings: anything with LangChain's `embed_documents`. Raises BadInput for other embeddings, or none.
     """
 
-    def __init__(self, *, embeddings: Any = None, threshold: float | None = None, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, embeddings: Any = None, threshold: float | None = None, **options: Any) -> None:
+        super().__init__(**options)
         self.threshold = threshold
         wrapped = getattr(embeddings, "embeddings", embeddings)  # by ragas
         self._embed: Any = getattr(wrapped, "embed_documents", None)
@@ -297,8 +297,8 @@ class SemanticSimilarity(Computed, name="semantic_similarity"):
             raise BadInput(f"{self.name} {fix}")
 
     def _compared(self, response: str, reference: str) -> float:
-        one, other = self._embed([response, reference])
-        cosine = sum(map(operator.mul, one, other)) / (hypot(*one) * hypot(*other))
+        first, second = self._embed([response, reference])
+        cosine = sum(map(operator.mul, first, second)) / (hypot(*first) * hypot(*second))
         return cosine if self.threshold is None else float(cosine >= self.threshold)
 
 
@@ -308,7 +308,7 @@ class IDBasedContextPrecision(Computed, name="id_based_context_precision"):
     columns = ("retrieved_context_ids", "reference_context_ids")
 
     def _value(self, sample: rg.Sample) -> float:
-        counted, others = ({str(one) for one in sample.metadata[column]} for column in self.columns)
+        counted, others = ({str(text) for text in sample.metadata[column]} for column in self.columns)
         if not counted:
             raise rg.NothingToCount(f"there are no {self.columns[0]}")
         return len(counted & others) / len(counted)
@@ -325,8 +325,8 @@ class NonLLMContextRecall(NonLLMStringSimilarity, name="non_llm_context_recall")
 
     columns = ("reference_contexts", "retrieved_contexts")
 
-    def __init__(self, *, threshold: float = 0.5, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, *, threshold: float = 0.5, **options: Any) -> None:
+        super().__init__(**options)
         self.threshold = threshold
 
     def _value(self, sample: rg.Sample) -> float:
@@ -334,10 +334,10 @@ class NonLLMContextRecall(NonLLMStringSimilarity, name="non_llm_context_recall")
         counted, others = ([chunk.text for chunk in sides[column] or ()] for column in self.columns)
         if not counted:
             raise rg.NothingToCount(f"there are no {self.columns[0]}")
-        return self._share([max((self._compared(one, other) for other in others), default=0.0) for one in counted])
+        return self._share([max((self._compared(text, other) for other in others), default=0.0) for text in counted])
 
     def _share(self, nearest: list[float]) -> float:
-        return sum(one > self.threshold for one in nearest) / len(nearest)
+        return sum(similarity > self.threshold for similarity in nearest) / len(nearest)
 
 
 class NonLLMContextPrecisionWithReference(NonLLMContextRecall, name="non_llm_context_precision_with_reference"):
@@ -346,8 +346,8 @@ class NonLLMContextPrecisionWithReference(NonLLMContextRecall, name="non_llm_con
     columns = ("retrieved_contexts", "reference_contexts")
 
     def _share(self, nearest: list[float]) -> float:
-        similar = [one >= self.threshold for one in nearest]
-        ranks = [sum(similar[:k]) / k for k, one in enumerate(similar, 1) if one]
+        similar = [similarity >= self.threshold for similarity in nearest]
+        ranks = [sum(similar[:k]) / k for k, hit in enumerate(similar, 1) if hit]
         return sum(ranks) / len(ranks) if ranks else 0.0
 
 
@@ -360,15 +360,15 @@ class Graded(Metric):
 
     whole = True
 
-    def __init__(self, name: str, llm: Any, wording: str, reads: Any = (), scale: Any = (0, 1), **given: Any) -> None:
-        super().__init__(llm, name=name, **given)
+    def __init__(self, name: str, llm: Any, wording: str, reads: Any = (), scale: Any = (0, 1), **options: Any) -> None:
+        super().__init__(llm, name=name, **options)
         self.wording, self.columns = wording, list(reads)
         self.scale: tuple[float, float] = scale
 
     def on(self, samples: Collection[SingleTurnSample]) -> Self:
         """The metric with a rubric that reads the columns that all samples have."""
         made = copy.copy(self)
-        had = [name for name in _COLUMNS.values() if all(getattr(one, name) is not None for one in samples)]
+        had = [name for name in _COLUMNS.values() if all(getattr(sample, name) is not None for sample in samples)]
         made.columns = self.columns or had
         fields = tuple(field for field, column in _COLUMNS.items() if column in made.columns)
         made._score = re.sub(r"\W+", "_", self.name)
@@ -389,9 +389,9 @@ class Graded(Metric):
 class AspectCritic(Graded):
     """1 if the definition, a question of yes or no, applies to a sample, else 0."""
 
-    def __init__(self, name: str, definition: str, llm: Any = None, **given: Any) -> None:
+    def __init__(self, name: str, definition: str, llm: Any = None, **options: Any) -> None:
         self.definition = definition
-        super().__init__(name, llm, f"Does this apply? {definition} 1: yes. 0: no.", **given)
+        super().__init__(name, llm, f"Does this apply? {definition} 1: yes. 0: no.", **options)
 
 
 _STEPS = (
@@ -407,20 +407,20 @@ class RubricsScore(Graded):
     """The grade on a scale whose steps are described: {"score1_description": "...", "score2_description": "..."}."""
 
     def __init__(
-        self, name: str = "domain_specific_rubrics", rubrics: Any = None, llm: Any = None, **given: Any
+        self, name: str = "domain_specific_rubrics", rubrics: Any = None, llm: Any = None, **options: Any
     ) -> None:
         self.rubrics = rubrics or {f"score{step}_description": text for step, text in enumerate(_STEPS, 1)}
         steps = {int("".join(re.findall(r"\d", key))): text for key, text in self.rubrics.items()}
         wording = "\n".join(["How good is the response?", *(f"{step}: {text}" for step, text in steps.items())])
-        super().__init__(name, llm, wording, scale=(min(steps), max(steps)), **given)
+        super().__init__(name, llm, wording, scale=(min(steps), max(steps)), **options)
 
 
 class SimpleCriteriaScore(Graded):
     """A grade from 0 to 5 by a definition, such as "How polite is the response?"."""
 
-    def __init__(self, name: str, definition: str, llm: Any = None, **given: Any) -> None:
+    def __init__(self, name: str, definition: str, llm: Any = None, **options: Any) -> None:
         self.definition = definition
-        super().__init__(name, llm, f"{definition} 0: not at all. 5: wholly.", scale=(0, 5), **given)
+        super().__init__(name, llm, f"{definition} 0: not at all. 5: wholly.", scale=(0, 5), **options)
 
 
 class AnswerAccuracy(Graded, name="nv_accuracy", differs=True, columns=("user_input", "response", "reference")):
@@ -428,8 +428,8 @@ class AnswerAccuracy(Graded, name="nv_accuracy", differs=True, columns=("user_in
 
     asked = "Is the response the answer that the reference gives to the query? 0: no. 1: in part. 2: it is."
 
-    def __init__(self, llm: Any = None, **given: Any) -> None:
-        super().__init__(self.name, llm, self.asked, self.columns, (0, 2), **given)
+    def __init__(self, llm: Any = None, **options: Any) -> None:
+        super().__init__(self.name, llm, self.asked, self.columns, (0, 2), **options)
 
     def counted(self, value: float, counts: Sequence[float]) -> float:
         """The grade as a share."""

@@ -90,7 +90,9 @@ class MultiTurnSample:
 
     def pretty_repr(self) -> str:
         """The conversation in lines."""
-        return "\n".join(f"{type(one).__name__.removesuffix('Message')}: {one.content}" for one in self.user_input)
+        return "\n".join(
+            f"{type(message).__name__.removesuffix('Message')}: {message.content}" for message in self.user_input
+        )
 
     def turn(self) -> SingleTurnSample:
         """The last turn: its answer, what tools returned for it as contexts, and as question all that went before."""
@@ -101,7 +103,8 @@ class MultiTurnSample:
         question = MultiTurnSample(user_input=before[:asked])
         return SingleTurnSample(
             user_input=before[0].content if asked == 1 else question.pretty_repr(),
-            retrieved_contexts=[one.content for one in before[asked:] if isinstance(one, ToolMessage)] or None,
+            retrieved_contexts=[message.content for message in before[asked:] if isinstance(message, ToolMessage)]
+            or None,
             response=last.content,
             reference=self.reference,
         )
@@ -124,7 +127,7 @@ class EvaluationDataset(list[SingleTurnSample]):
     ) -> None:
         mapped = {_FIELDS.get(name, name): column for name, column in (column_map or {}).items()}
         if isinstance(samples, list):
-            samples = [one.turn() if isinstance(one, MultiTurnSample) else one for one in samples]
+            samples = [sample.turn() if isinstance(sample, MultiTurnSample) else sample for sample in samples]
         super().__init__(map(_sample, rg.read(samples, map={**dict.fromkeys(_UNKNOWN, ""), **NO_IDS, **mapped})))
 
     @classmethod
@@ -136,12 +139,12 @@ class EvaluationDataset(list[SingleTurnSample]):
     samples = property(list, doc="The samples as a plain list.")
 
     def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
+        item = super().__getitem__(place)
         if isinstance(place, slice):
             part = EvaluationDataset.__new__(EvaluationDataset)
-            part.extend(found)
+            part.extend(item)
             return part
-        return found
+        return item
 
     def features(self) -> set[str]:
         """The names of the columns of the first sample."""
