@@ -64,17 +64,18 @@ STATUSES = (
 )
 BODIES = (
     *("garbled", "blank", "halved", "gzip", "gzip-broken", "gzip-bomb", "bad-utf8", "nul", "bom", "deep"),
-    *("drop", "severed", "reset", "stalled", "stall", "drip", "trickle", "endless"),
+    *("member-twice", "drop", "severed", "reset", "stalled", "stall", "drip", "trickle", "endless"),
     *("chunk-garbage", "chunk-unended", "no-http", "followed", "long-header"),
 )
 COMPLETIONS = (
-    *("choices-empty", "choices-null", "choices-missing", "content-null", "content-parts", "tool-call", "error-200"),
+    *("choices-empty", "choices-null", "choices-missing", "choices-disagree"),
+    *("content-null", "content-parts", "tool-call", "error-200"),
     *("usage-missing", "usage-null", "usage-small", "usage-cached", "usage-negative", "usage-huge", "usage-text"),
 )
 TEXTS = (
     *("cut", "length", "malformed", "invalid", "fenced", "empty", "prose-before", "prose-after", "thought"),
     *("wrapped", "declined", "twice-equal", "twice-wrong-last", "twice-wrong-first", "missing-item", "extra-item"),
-    *("unknown-id", "duplicate-id", "wrong-word", "capital", "nul-text"),
+    *("unknown-id", "duplicate-id", "field-twice", "wrong-word", "capital", "nul-text"),
 )
 
 #: Faults that end a run on purpose, and what it must then say.

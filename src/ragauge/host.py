@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import sys
@@ -141,11 +142,34 @@ class LazyModule:
 T = TypeVar("T")
 
 
-def decoded(json: bytes | str | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
+def decoded(text: bytes | str | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
     """The value of a JSON text. Raises ValueError for invalid syntax, type, encoding or depth."""
     try:
-        return decoder.decode(json)
+        return decoder.decode(text)
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8: {error.reason}") from error
     except RecursionError as error:
-        raise ValueError("its arrays and objects are nested too deeply") from error
+        raise ValueError(_TOO_DEEP) from error
+
+
+_TOO_DEEP = "its arrays and objects are nested too deeply"
+
+
+def refuse_repeated_keys(text: bytes) -> None:
+    """Raise ValueError where an object of a JSON text has a key twice, at any depth, or where it is no JSON text."""
+    try:
+        _UNIQUE_KEYS.decode(text.decode())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"it is not UTF-8: {error.reason}") from error
+    except RecursionError as error:
+        raise ValueError(_TOO_DEEP) from error
+
+
+def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key is given more than once in one object")
+    return members
+
+
+_UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=_with_unique_keys)

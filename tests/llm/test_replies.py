@@ -291,6 +291,24 @@ def test_a_reply_without_an_answer_faults_every_question(text: str) -> None:
     assert set(reading.faults.values()) == {"the answer is missing: there is no JSON object that holds any of the keys"}
 
 
+DENSE = {
+    "deep": lambda n: '{"a":' * n + "1" + "}" * n,
+    "open": lambda n: '{"a":' * n,
+    "lists": lambda n: '{"a":' + "[" * n + "]" * n + "}",
+    "objects": lambda n: '{"a":[' + "{}," * n + "{}]}",
+    "cut": lambda n: '{"a":' * 50 + "[" + "1," * n,
+    "many": lambda n: '{"a":1}x' * n,
+}
+
+
+@pytest.mark.parametrize("dense", DENSE.values(), ids=list(DENSE))
+def test_a_text_beyond_any_answer_is_not_read(dense: Callable[[int], str]) -> None:
+    """A reply of a megabyte, in any form, answers nothing, even where an answer stands in it."""
+    reading = parse_reply(FOUR, dense(300_000) + json.dumps(GOOD), PromptStyle())
+    assert reading.answers == {}
+    assert not reading.well_formed
+
+
 def test_half_a_surrogate_pair_is_no_answer() -> None:
     """What cannot be written as text cannot be kept, so it is asked again."""
     assert set(parse_reply(FOUR, json.dumps(GOOD).replace("unsaid", "\\ud800"), PromptStyle()).faults) == {0, 1, 2, 3}

@@ -22,6 +22,10 @@ RATED: list[Question] = [Rate(COHERENCE, (("source", "Cats purr."), ("response",
 TEXT: list[Question] = [Decompose("Hello! Cats purr.", "Who purrs?")]
 TEXTS: list[Question] = [Decompose("Cats purr.", "Who?"), Decompose("Dogs bark at Rex.", "Who?")]
 
+BOXES: list[Question] = [Decompose("Box 67.0 is red.", None), Decompose("Box 67.0.3396 is blue.", None)]
+RED = '[{"s": 1, "text": "The red one is 67.0.", "kind": "claim"}]'
+BLUE = '[{"s": 1, "text": "Box 67.0.3396 is blue.", "kind": "claim"}]'
+
 HELLO = '{"s": 1, "text": "Hello!", "kind": "neither"}'
 PURR = '{"s": 2, "text": "Cats purr.", "kind": "claim"}'
 CATS = '[{"s": 1, "text": "Cats purr.", "kind": "claim"}]'
@@ -58,6 +62,7 @@ READ: list[tuple[list[Question], str, list[Any]]] = [
     (TWO, '{"1": "yes", "2": {"label": "No"}}', [Y, NO]),
     (TWO, '{"1": {"label": "yes"}, "2": {"label": "no"}, "3": {"label": "no"}}', [Y, NO]),
     (TWO, '{"1": {"label": "yes"}, "2": {"label": "no"}', [Y, NO]),
+    (TWO, '{"1": {"label": "yes"}}\n{"2": {"label": "no"}}', [Y, NO]),
     (RATED, '{"1": {"grade": "4"}}', [4.0]),
     (RATED, '{"1": {"grade": 4.0}}', [4.0]),
     (RATED, '{"1": 4}', [4.0]),
@@ -68,6 +73,7 @@ READ: list[tuple[list[Question], str, list[Any]]] = [
     (TEXT, f"[{HELLO}, {PURR}]", [["Hello!", "Cats purr."]]),
     (TEXT, f'{{"T1": [{HELLO}, {PURR.replace("claim", "Claim.")}]}}', [["Hello!", "Cats purr."]]),
     (TEXT, f'{{"T1": [{HELLO}, {PURR.replace("2", chr(34) + "2" + chr(34))}]}}', [["Hello!", "Cats purr."]]),
+    (BOXES, f'{{"T1": {RED}, "T2": {BLUE}}}', [["The red one is 67.0."], ["Box 67.0.3396 is blue."]]),
     (TEXTS, f"[{CATS}, {DOGS}]", [["Cats purr."], ["Dogs bark at Rex."]]),
 ]
 
@@ -86,12 +92,16 @@ AGAIN: list[tuple[list[Question], str, str]] = [
     (ONE, '{"1": {"label": "entailed"}, "1": {"label": "neutral"}}', "is given more than once"),
     (ONE, '{"1": {"label": "entailed"}} or rather {"1": {"label": "neutral"}}', "is given more than once"),
     (ONE, '{"1": {"label": "entailed", "label": "neutral"}}', 'has as its "label"'),
+    (ONE, '{"1": {"label": "entailed", "l\\u0061bel": "neutral"}}', 'has as its "label"'),
+    (ONE, '{"1": {"why": "a", "label": "entailed", "why": "b"}}', "a field that is given more than once"),
+    (ONE, '{"1": {"label": "entailed", "of": [{"a": 1, "a": 2}]}}', "a field that is given more than once"),
     (ONE, '{"1": {"why": "It is', NO_OBJECT),
     (JOINT, '{"1": {"label": "entailed"}}', 'has no list "supports"; it has no list "contradicts"'),
     (JOINT, '{"1": "entailed"}', 'has no list "supports"'),
     (JOINT, '{"1": {"label": "entailed", "supports": ["S3"], "contradicts": []}}', "not one of its sources S1, S2"),
     (JOINT, '{"1": {"label": "entailed", "supports": [1], "contradicts": []}}', "not one of its sources S1, S2"),
     (JOINT, '{"1": {"label": "entailed", "supports": {"S1": 1}, "contradicts": []}}', "an object, not a list"),
+    (JOINT, '{"1": {"label": "neutral", "supports": ["S1"], "supports": []}}', 'has as "supports" some text'),
     (JOINT, '{"1": {"label": "neutral", "supports": ["S1"], "contradicts": []}}', "neutral, and yet lists sources"),
     (JOINT, '{"1": {"label": "neutral", "supports": [], "contradicts": ["S1"]}}', "neutral, and yet lists sources"),
     (JOINT, '{"1": {"label": "entailed", "supports": [], "contradicts": ["S1"]}}', "entailed, and yet lists only"),
@@ -107,6 +117,7 @@ AGAIN: list[tuple[list[Question], str, str]] = [
     (RATED, '{"1": {"grade": "NaN"}}', "not a whole number from 1 to 5"),
     (RATED, '{"1": {"label": "good"}}', "null, not a whole number from 1 to 5"),
     (TEXT, '{"T1": []}', 'no statement whose "s" is 1, 2; enter a sentence that states nothing as it is'),
+    (TEXT, f'{{"T1": [{HELLO}, {PURR[:-1]}, "kind": "neither"}}]}}', 'whose "kind" is some text'),
     (TEXT, '{"T1": null}', "is null, not a list of statements"),
     (TEXT, f'{{"T1": [{PURR}]}}', 'no statement whose "s" is 1'),
     (TEXT, '{"T1": ["Cats purr."]}', "has as a statement some text, not an object"),

@@ -83,6 +83,18 @@ def _doubled(text: str) -> str:
     return "{" + ",".join(f'"{key}":{_encode(answered).decode()}' for key, answered in pairs) + "}"
 
 
+def _field_twice(text: str) -> str:
+    """The first label or kind has an opposite one behind it, whose key is written with an escape."""
+    reply = msgspec.json.decode(text)
+    item = next(iter(reply.values()))
+    piece = (item or [_CLAIM])[0] if isinstance(item, list) else item
+    name = next(field for field in ("label", "kind", "grade", "why") if field in piece)
+    value = {"label": _FLIPPED.get(piece.get("label"), ""), "kind": "neither"}.get(name, 0)
+    written = f'"{name}":{_encode(piece[name]).decode()}'
+    second = f'"\\u{ord(name[0]):04x}{name[1:]}":{_encode(value).decode()}'
+    return text.replace(written, f"{written},{second}", 1)
+
+
 #: Faults of the model's text, which stays a good chat completion.
 TEXTS = {
     "cut": Fault("the reply ends in the middle and says that it is complete", lambda text: text[: len(text) // 2]),
@@ -121,6 +133,7 @@ TEXTS = {
     ),
     "unknown-id": Fault("answers name a sentence or a source that there is not", _each(_unknown_id)),
     "duplicate-id": Fault("each key is given twice, with opposite answers", _doubled),
+    "field-twice": Fault("a label or kind is given twice, the second under an escaped key", _field_twice),
     "wrong-word": Fault("labels are a word that is none of those allowed", _each(_wrong_word)),
     "capital": Fault("labels are in capitals", _each(_capital)),
     "opposite": Fault("every answer is well formed and wrong", _opposites),
@@ -153,6 +166,12 @@ def _without(name: str) -> Callable[[Body], Body]:
     return lambda body: {key: value for key, value in body.items() if key != name}
 
 
+def _disagreeing(body: Body) -> Body:
+    first = body["choices"][0]
+    message = {**first["message"], "content": _opposites(first["message"]["content"])}
+    return {**body, "choices": [{**first, "message": message}, first]}
+
+
 def _called(text: str) -> Body:
     function = {"name": "reply", "arguments": text}
     return {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
@@ -163,6 +182,7 @@ COMPLETIONS = {
     "choices-empty": Fault("the list of choices is empty", lambda body: {**body, "choices": []}),
     "choices-null": Fault("the choices are null", lambda body: {**body, "choices": None}),
     "choices-missing": Fault("there are no choices", _without("choices")),
+    "choices-disagree": Fault("two choices, the first of them wrong", _disagreeing),
     "content-null": Fault("the content is null", _message(lambda text: {"content": None})),
     "content-parts": Fault(
         "the content is a list of parts",

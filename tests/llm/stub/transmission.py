@@ -59,6 +59,10 @@ def _deep(body: bytes) -> bytes:
     return body[:-1] + b',"error":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 
 
+def _choices_twice(body: bytes) -> bytes:
+    return body[:-1] + b',"choices":[{"message":{"content":"{}"}}]}'
+
+
 def _elsewhere(host: str) -> dict[str, str]:
     return {"Location": f"http://localhost:{host.rpartition(':')[2]}/elsewhere/chat/completions"}
 
@@ -97,6 +101,7 @@ DRESSES = {
     "bad-utf8": Dress("the body is not UTF-8", body=lambda body: body.replace(b'"content":"', b'"content":"\xff\xfe')),
     "nul": Dress("NUL bytes stand between the parts of the body", body=lambda body: body.replace(b",", b",\0")),
     "bom": Dress("a byte order mark stands before the body", body=lambda body: b"\xef\xbb\xbf" + body),
+    "member-twice": Dress("the body has its choices twice, the second time without a word", body=_choices_twice),
     "deep": Dress("JSON 100,000 levels deep", body=_deep),
 }
 

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.host import decoded
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import example_item, examples_of
 from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem
@@ -19,13 +18,16 @@ from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES
 from ragauge.types import Answer
 
+#: Characters of a reply after which nothing is read: several times as many as the longest answer has.
+MAX_CHARS = 100_000
+
 _STRING = r'"(?:[^"\\]|\\.)*+(?:"|\Z)'
 _OPENING = re.compile(r'\{\s*"')
 _MARK = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
-#: How many objects without any of the keys are parsed.
-_MAX_OTHER_OBJECTS = 50
+#: How often a text is scanned at most, so that its length alone bounds the time.
+_MAX_SCANS = 4
 
 
 def extract_object(text: str, keys: Collection[str]) -> dict[str, Any]:
@@ -33,61 +35,84 @@ def extract_object(text: str, keys: Collection[str]) -> dict[str, Any]:
 
     Fences, prose, wrapping objects and trailing commas do not hide it, and reasoning before the answer is skipped. Of
     an object that the end of the text cuts off, the complete values are kept, and of a list the complete objects,
-    followed by CUT_OFF. Where several objects have as many of
-    the keys, a value in which they differ is REPEATED: which one is meant cannot be known.
+    followed by CUT_OFF. Objects that have as many of the keys are read as one; a value in which they differ is
+    REPEATED, as is that of a key that an object has twice: which one is meant cannot be known. A text of more than
+    MAX_CHARS, reasoning aside, has no object.
     """
     answer = text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
-    objects = _objects(answer, set(keys))
-    most = max((len(found.keys() & keys) for found in objects), default=0)
-    first, *others = [found for found in objects if len(found.keys() & keys) == most] or [{}]
-    ambiguous = [key for other in others for key in keys if other.get(key) != first.get(key)]
-    return {**first, **dict.fromkeys(ambiguous, REPEATED)}
+    if len(answer) > MAX_CHARS:
+        return {}
+    wanted = set(keys)
+    objects = _holding(_decoded(answer), wanted) or _objects(answer, wanted)
+    most = max((len(found.keys() & wanted) for found in objects), default=0)
+    merged: dict[str, Any] = {}
+    for found in objects:
+        if len(found.keys() & wanted) == most:
+            ambiguous = [key for key in found.keys() & merged if found[key] != merged[key]]
+            merged = {**found, **merged, **dict.fromkeys(ambiguous, REPEATED)}
+    return merged
 
 
 def _objects(text: str, keys: Set[str]) -> list[dict[str, Any]]:
-    """The outermost objects of a text that have any of these keys; none where there are too many others."""
+    """The outermost objects of a text that have any of these keys; none where too much else has to be scanned."""
     objects: list[dict[str, Any]] = []
-    start = others = 0
+    start, budget = 0, _MAX_SCANS * len(text)
     while opening := _OPENING.search(text, start):
         written, end = _complete_part(text, opening.start())
-        found = _decoded(written)
-        start = opening.end()
-        if found.keys() & keys:
-            objects.append(found)
-            start = end
-        elif (others := others + 1) == _MAX_OTHER_OBJECTS:
+        budget -= end - opening.start()
+        if budget < 0:
             return []
+        value = _decoded(_TRAILING_COMMA.sub(_kept_string, written))
+        objects += _holding(value, keys)
+        start = end if value else opening.end()
     return objects
 
 
 def _complete_part(text: str, start: int) -> tuple[str, int]:
     """The object that starts here, up to its last complete value where it is cut off, and where it ends."""
-    open_brackets, complete, closing = "", start + 1, "}"
+    depth, complete, closing, in_list = 0, start + 1, "}", False
     for found in _MARK.finditer(text, start):
         mark = found[0]
         if mark in "{[":
-            open_brackets += mark
+            depth += 1
+            in_list = mark == "[" if depth == 2 else in_list
         elif mark in "}]":
-            open_brackets = open_brackets[:-1]
-            if not open_brackets:
+            depth -= 1
+            if not depth:
                 return text[start : found.end()], found.end()
-            if open_brackets == "{":
+            if depth == 1:
                 complete, closing = found.end(), "}"
-            elif open_brackets == "{[":
+            elif depth == 2 and in_list:
                 complete, closing = found.end(), f', "{CUT_OFF}"]}}'
-        elif mark == "," and open_brackets == "{":
+        elif mark == "," and depth == 1:
             complete, closing = found.start(), "}"
     return text[start:complete] + closing, len(text)
 
 
-def _decoded(written: str) -> dict[str, Any]:
-    plain = _TRAILING_COMMA.sub(lambda found: found[1] or "", written)
+def _kept_string(found: re.Match[str]) -> str:
+    return found[1] or ""
+
+
+def _holding(value: object, keys: Set[str]) -> list[dict[str, Any]]:
+    """The outermost objects of a value that have any of these keys, in their order."""
+    objects, rest = [], [value]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict) and value.keys() & keys:
+            objects.append(value)
+        elif isinstance(value, dict | list):
+            rest += reversed(list(value.values()) if isinstance(value, dict) else value)
+    return objects
+
+
+def _decoded(text: str) -> Any:
+    """The value of a JSON text, in which the value of a key that its object has twice is REPEATED; None for others."""
     try:
-        found: dict[str, Any] = _decoder.decode(plain)
-        msgspec.json.encode(found)  # half of a surrogate pair is no text
+        value = _DECODER.decode(text)
+        msgspec.json.encode(value)  # half of a surrogate pair is no text
     except (ValueError, RecursionError):
-        return {}
-    return found
+        return None
+    return value
 
 
 def _marking_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -97,14 +122,11 @@ def _marking_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_marking_repeats, strict=False)
+_DECODER = json.JSONDecoder(object_pairs_hook=_marking_repeats, strict=False)
 
-
-_DECODER = msgspec.json.Decoder()
 _FENCE = re.compile(r"^\s*```\w*|```\s*$")
 
-#: The fields of items that hold an answer; all fields of items.
-_ANSWER_FIELDS = {kind.answer_field for kind in KIND_TYPES.values()} - {""}
+#: All fields of items.
 _ITEM_FIELDS = {"why", "quote"}.union(*(kind.item_fields for kind in KIND_TYPES.values()))
 
 
@@ -131,12 +153,27 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
         try:
             if key not in items:
                 raise InvalidItem(missing)
-            reply.answers[position] = question.parse(items[key], pack, style)
+            answer = question.parse(items[key], pack, style)
+            if _repeats(items[key]):
+                raise InvalidItem("has a field that is given more than once")
+            reply.answers[position] = answer
         except InvalidItem as invalid:
             reply.faults[position] = f"the answer {'; it '.join(dict.fromkeys(invalid.args))}"
             if isinstance(invalid, CutOff):
                 reply.partial[position] = invalid.answer, invalid.split
     return reply
+
+
+def _repeats(item: object) -> bool:
+    """Whether a key of an item, or of an object within it, is given more than once."""
+    rest = [item]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, dict | list):
+            rest += value.values() if isinstance(value, dict) else value
+        elif value == REPEATED:
+            return True
+    return False
 
 
 def check_examples(text: str, where: str) -> None:
@@ -151,22 +188,16 @@ def check_examples(text: str, where: str) -> None:
 
 def _items(pack: Pack, text: str) -> ReplyItem:
     """The object of a text that answers the pack; empty where there is none."""
-    try:
-        found: Any = decoded(text, _DECODER)
-    except ValueError:
-        found = None
-    if isinstance(found, dict) and pack.keys[0] in found and not _may_repeat(pack, text):
-        return found
     return extract_object(text, pack.keys) or _in_order(pack, text)
 
 
 def _in_order(pack: Pack, text: str) -> ReplyItem:
     """The answers of a list in the order of the questions, or of a single answer without its key; else empty."""
     body = _FENCE.sub("", text.rpartition("</think>")[2]).strip()
-    try:
-        found: Any = _decoder.decode(body)
-    except (ValueError, RecursionError):
-        found = body
+    if len(body) > MAX_CHARS:
+        return {}
+    found = _decoded(body)
+    found = body if found is None else found
     if isinstance(found, dict) and len(found) == 1 and found.keys().isdisjoint(_ITEM_FIELDS):
         found = next(iter(found.values()))
     if len(pack.keys) == 1 and not (isinstance(found, list) and len(found) == 1 and pack.questions[0].answer_field):
@@ -179,10 +210,3 @@ def _in_order(pack: Pack, text: str) -> ReplyItem:
 def _is_item(value: object) -> bool:
     """Whether a value without a key can be an answer."""
     return any(kind.looks_like_item(value) for kind in KIND_TYPES.values())
-
-
-def _may_repeat(pack: Pack, text: str) -> bool:
-    """Whether a key may occur twice, of which a plain decoder keeps only the last value."""
-    if not pack.questions[0].answer_field:
-        return any(text.count(f'"{key}"') > 1 for key in pack.keys)
-    return sum(text.count(f'"{field}"') for field in _ANSWER_FIELDS) > len(pack.questions)

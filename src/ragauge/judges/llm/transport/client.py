@@ -25,6 +25,7 @@ from ragauge.judges.llm.transport.scheduler import (
     retry_after,
 )
 from ragauge.judges.llm.transport.session import (
+    LARGE,
     THROTTLED,
     Fault,
     Reply,
@@ -236,7 +237,8 @@ class HttpTransport(Transport):
             SECRETS.add((signed or {}).get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
             self._scheduler.rate.update(reply.headers)
-            result = self._read(reply)
+            large = len(reply.body) > LARGE
+            result = await asyncio.to_thread(self._read, reply) if large else self._read(reply)
             if not isinstance(result, Fault):
                 return result
             fewer = downgraded(features, result)

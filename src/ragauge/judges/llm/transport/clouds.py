@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import (
     ServerFeatures,
     given,
+    only,
     parsed,
     supported_schema,
     system_with_schema,
@@ -180,7 +182,8 @@ def read_vertex(body: bytes) -> Completion | Fault:
     reply = parsed(body, _VERTEX_REPLY, "none of Vertex AI")
     written = "candidatesTokenCount thoughtsTokenCount"
     usage = usage_of(reply.usage_metadata, "promptTokenCount", written, "cachedContentTokenCount")
-    for candidate in reply.candidates:
+    if reply.candidates:
+        candidate = only(reply.candidates, attrgetter("content"))
         text = "".join(part.text for part in candidate.content.parts if not part.thought)
         return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version)
     if reply.error:

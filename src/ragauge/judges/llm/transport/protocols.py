@@ -8,11 +8,13 @@ Source: Anthropic's API reference, "Messages", "Structured outputs", "Prompt cac
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
 
-from ragauge.host import decoded
+from ragauge.host import decoded, refuse_repeated_keys
 from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
@@ -161,7 +163,7 @@ def read_chat(body: bytes) -> Completion | Fault:
         if reply.error:
             return fault_of(200, {"error": reply.error})
         raise ReplyError("server_error", "the reply has no choices")
-    choice = reply.choices[0]
+    choice = only(reply.choices, attrgetter("message"))
     if choice.finish_reason in _ERROR_FINISH:
         raise ReplyError("server_error", f"the reply ended with {choice.finish_reason!r}")
     cached = "prompt_tokens_details.cached_tokens prompt_cache_hit_tokens"  # the latter is DeepSeek's
@@ -175,11 +177,21 @@ def read_chat(body: bytes) -> Completion | Fault:
 
 
 def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
-    """The reply of a server. fault: what it is otherwise. Raises ReplyError."""
+    """The reply of a server. fault: what it is otherwise. Raises ReplyError, also where an object repeats a key."""
     try:
-        return decoded(body, decoder)
+        reply = decoded(body, decoder)
+        refuse_repeated_keys(body)
+        return reply
     except ValueError as error:
         raise ReplyError("server_error", f"the reply is {fault}: {error}") from error
+
+
+def only(alternatives: Sequence[T], text_of: Callable[[T], object]) -> T:
+    """The first of several alternatives. Raises ReplyError where their texts differ, since one cannot be chosen."""
+    first, *others = alternatives
+    if any(text_of(other) != text_of(first) for other in others):
+        raise ReplyError("server_error", f"the reply has {len(alternatives)} alternatives that differ")
+    return first
 
 
 #: The protocol demands a limit; all models in use allow this one.
