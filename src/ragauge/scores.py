@@ -239,8 +239,10 @@ class Gate(msgspec.Struct, frozen=True):
         """The estimate that the gate is about; None if the run has none."""
         if not self.column:
             return run.estimates.get(self.metric)
-        found = (one.estimates.get(self.metric) for one in run.slices.get(self.column, ()) if one.value == self.value)
-        return next(found, None)
+        estimates = (
+            part.estimates.get(self.metric) for part in run.slices.get(self.column, ()) if part.value == self.value
+        )
+        return next(estimates, None)
 
     def covers(self, sample: Sample) -> bool:
         """Whether the gate is about this sample."""
@@ -250,9 +252,9 @@ class Gate(msgspec.Struct, frozen=True):
         """Why the gate fails, or None. A metric without a value fails."""
         estimate = self.estimate(run)
         if estimate is None or estimate.value is None:
-            values = [one.value for one in run.slices.get(self.column, ())]
-            known = f": {self.column} is one of {', '.join(values)}" if values and self.value not in values else ""
-            return f"{self.key} has no value{known}"
+            values = [part.value for part in run.slices.get(self.column, ())]
+            choices = f": {self.column} is one of {', '.join(values)}" if values and self.value not in values else ""
+            return f"{self.key} has no value{choices}"
         passes = estimate.value >= self.bound if self.fails == "below" else estimate.value <= self.bound
         return None if passes else f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
 
@@ -280,19 +282,19 @@ def slice_value(sample: Sample, column: str) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def gate_on(key: str, bound: float, fails: Literal["below", "above"] | None, known: Mapping[str, Better]) -> Gate:
+def gate_on(key: str, bound: float, fails: Literal["below", "above"] | None, directions: Mapping[str, Better]) -> Gate:
     """The gate on a metric, or on a metric in a slice as in "faithfulness@domain=finance".
 
-    fails: None for the side on which the metric is worse. known: metric -> whether higher or lower is better. Raises
-    UnknownName for another metric.
+    fails: None for the side on which the metric is worse. directions: metric -> whether higher or lower is better.
+    Raises UnknownName for another metric.
     """
-    for metric in sorted(known, key=len, reverse=True):  # claim_recall@contexts before claim_recall
+    for metric in sorted(directions, key=len, reverse=True):  # claim_recall@contexts before claim_recall
         column, equals, value = key.removeprefix(f"{metric}@").partition("=")
         if key == metric:
-            return Gate(metric, bound, fails or _WORSE[known[metric]])
+            return Gate(metric, bound, fails or _WORSE[directions[metric]])
         if key.startswith(f"{metric}@") and column and equals:
-            return Gate(metric, bound, fails or _WORSE[known[metric]], column, value)
-    raise UnknownName("metric of this run", key.rpartition("@")[0] if "=" in key and "@" in key else key, known)
+            return Gate(metric, bound, fails or _WORSE[directions[metric]], column, value)
+    raise UnknownName("metric of this run", key.rpartition("@")[0] if "=" in key and "@" in key else key, directions)
 
 
 def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
@@ -303,8 +305,8 @@ def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[st
     """
     if isinstance(bounds, Mapping):
         better = {metric: estimate.better for metric, estimate in estimates.items()}
-        given, bounds = bounds, [gate_on(key, bound, None, better) for key, bound in bounds.items()]
-        for key, bound in given.items():
+        mapping, bounds = bounds, [gate_on(key, bound, None, better) for key, bound in bounds.items()]
+        for key, bound in mapping.items():
             if isinstance(bound, bool) or not isinstance(bound, int | float) or isnan(bound):
                 raise BadParameter(f"the bound of {key} is {bound!r}; give a number")
     gates = tuple(bounds)
@@ -316,15 +318,17 @@ def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[st
     return gates
 
 
-def check_gate(gate: Gate, better: Better, scale: Scale | None, given: str, other: str) -> None:
+def check_gate(gate: Gate, better: Better, scale: Scale | None, written: str, other: str) -> None:
     """Raise BadParameter for a gate that good values fail, or whose bound is off the scale.
 
-    given: the gate as the caller wrote it, for the message. other: how to write the one that fails on the other side.
+    written: the gate as the caller wrote it, for the message. other: how to write the one that fails on the other side.
     """
     if gate.fails != _WORSE[better]:
-        raise BadParameter(f"{given}: {better} is better for {gate.metric}, so good runs would fail; {other}")
+        raise BadParameter(f"{written}: {better} is better for {gate.metric}, so good runs would fail; {other}")
     if scale is not None and not scale[0] <= gate.bound <= scale[1]:
-        raise BadParameter(f"{given}: off the scale of {gate.metric}; give a number from {scale[0]:g} to {scale[1]:g}")
+        raise BadParameter(
+            f"{written}: off the scale of {gate.metric}; give a number from {scale[0]:g} to {scale[1]:g}"
+        )
 
 
 class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -82,7 +82,7 @@ class App:
             case ["api", "runs", run, "labels"]:
                 return _json(self._summaries(self._run(run), query.get("metric")))
             case ["api", "runs", run, "next"]:
-                passed = {_whole(each) for each in query.get("passed", "").split(",") if each}
+                passed = {_whole(position) for position in query.get("passed", "").split(",") if position}
                 return _json(self._next(self._run(run), query.get("metric"), passed))
             case ["api", "runs", run, "samples", position]:
                 return _json(self._sample(self._run(run), _whole(position), query.get("metric", "")))
@@ -95,18 +95,18 @@ class App:
         match path:
             case ["api", "runs", wanted, "labels"]:
                 try:
-                    given = decoded(body, _GIVEN)
+                    label = decoded(body, _GIVEN)
                 except ValueError as error:
                     raise UsageError(f"not a label: {error}") from error
                 run = self._run(wanted)
                 labelling = self._labelling(run)
-                pieces = labelling.pieces(given.position, labelling.metric(given.metric))
-                piece = next((one for one in pieces if one.evidence.judgment == given.judgment), None)
+                pieces = labelling.pieces(label.position, labelling.metric(label.metric))
+                piece = next((piece for piece in pieces if piece.evidence.judgment == label.judgment), None)
                 if piece is None:
-                    judgment = f"judgment {given.judgment!r} behind {given.metric}"
-                    raise UsageError(f"sample {given.position} has no {judgment}")
-                labelling.keep(piece.question, parse_answer(piece.question, given.answer), self._by, given.draw)
-                return _json(self._sample(run, given.position, given.metric))
+                    judgment = f"judgment {label.judgment!r} behind {label.metric}"
+                    raise UsageError(f"sample {label.position} has no {judgment}")
+                labelling.keep(piece.question, parse_answer(piece.question, label.answer), self._by, label.draw)
+                return _json(self._sample(run, label.position, label.metric))
         raise UnknownName("address to post to", "/".join(path), ["api/runs/RUN/labels"])
 
     def _run(self, wanted: str) -> Run:
@@ -145,8 +145,8 @@ class App:
         """The metrics that can be labelled, and the label summaries of those with labels, or of one."""
         labelling = self._labelling(run)
         wanted = [labelling.metric(metric)] if metric else labelling.labelled()
-        found = labelling.summaries(wanted) if wanted else {}
-        return {"metrics": labelling.metrics, "summaries": found, "by": self._by}
+        summaries = labelling.summaries(wanted) if wanted else {}
+        return {"metrics": labelling.metrics, "summaries": summaries, "by": self._by}
 
     def _next(self, run: Run, metric: str | None, skipped: Collection[int]) -> dict[str, Any]:
         """The next sample to label with its unlabelled pieces; {"draw": None} if nothing is left."""
@@ -195,10 +195,10 @@ def _json(content: Any) -> PageResponse:
     return PageResponse(msgspec.json.encode(content))
 
 
-def _whole(given: str) -> int:
-    if not given.isdecimal() or len(given) > 9:
-        raise UsageError(f"{given!r} is not the position of a sample; give a whole number from 0")
-    return int(given)
+def _whole(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise UsageError(f"{text!r} is not the position of a sample; give a whole number from 0")
+    return int(text)
 
 
 #: The accepted names of this machine.
@@ -245,16 +245,16 @@ class Server(ThreadingHTTPServer):
 
         A link elsewhere may be opened as a top-level page, which the linking page cannot read.
         """
-        found = {name.lower(): ", ".join(headers.get_all(name, ())) for name in headers}
-        given = path.removeprefix("/").partition("/")[0]
-        host, origin = found.get("host", ""), found.get("origin")
-        known = hmac.compare_digest(given.encode(), self.token.encode()) and host in self._hosts
+        fields = {name.lower(): ", ".join(headers.get_all(name, ())) for name in headers}
+        token = path.removeprefix("/").partition("/")[0]
+        host, origin = fields.get("host", ""), fields.get("origin")
+        trusted = hmac.compare_digest(token.encode(), self.token.encode()) and host in self._hosts
         own = origin in {f"http://{host}" for host in self._hosts}
-        foreign = found.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
+        foreign = fields.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")
         if method == "GET":
-            opened = (found.get("sec-fetch-mode"), found.get("sec-fetch-dest")) == ("navigate", "document")
-            return known and (own or origin is None) and (opened or not foreign)
-        return known and own and not foreign and found.get("content-type") == "application/json"
+            opened = (fields.get("sec-fetch-mode"), fields.get("sec-fetch-dest")) == ("navigate", "document")
+            return trusted and (own or origin is None) and (opened or not foreign)
+        return trusted and own and not foreign and fields.get("content-type") == "application/json"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Ignore a browser that disconnects during a response; print any other error."""

@@ -45,20 +45,20 @@ def command() -> None:
     metavar="FOLDER",
     help="Folder for the files and the state of the batch.",
 )
-def export_command(data: str, store: Place, folder: Path, **given: Any) -> None:
+def export_command(data: str, store: Place, folder: Path, **options: Any) -> None:
     """Write the unanswered questions about DATA as files of requests. Nothing is sent, and no key is needed.
 
     The same command again continues where it stopped.
     """
     if data == "-":
         raise BadParameter("a batch reads its data again in every round; give a file, not standard input")
-    labels, metrics = given.pop("labels"), given.pop("metrics")
+    labels, metrics = options.pop("labels"), options.pop("metrics")
     settings = BatchSettings(
         data=str(Path(data).resolve()),
         store=str(store.resolve() if isinstance(store, Path) else store),
         labels=str(labels.resolve()) if labels else None,
         metrics=None if metrics == "all" else metrics,
-        **given,
+        **options,
     )
     with Folder.make(folder, settings) as opened:
         _export_round(opened)

@@ -52,7 +52,7 @@ def dataset_command() -> None:
 )
 @opts.judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
 @opts.work_options
-def build_command(questions: str, corpus: Path | None, output: Path, **given: Any) -> None:
+def build_command(questions: str, corpus: Path | None, output: Path, **options: Any) -> None:
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
 
@@ -60,14 +60,14 @@ def build_command(questions: str, corpus: Path | None, output: Path, **given: An
     the judgments.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
-    with exit_on_interrupt(given["store"]), progress_bar("building", given["limit"]) as progress:
-        built = build(questions, corpus, progress=progress, **given)
+    with exit_on_interrupt(options["store"]), progress_bar("building", options["limit"]) as progress:
+        built = build(questions, corpus, progress=progress, **options)
     built.save(output)
     say(*_dataset_lines(built))
     whole = len(built.samples) - max(built.failures.values(), default=0)
     follows = f"; next: ragauge generate {output} -j PROVIDER/MODEL -o answers.jsonl"
     say(f"wrote {output}{follows if whole else ''}")
-    _end_of_work(built, whole, given["store"])
+    _end_of_work(built, whole, options["store"])
 
 
 def _dataset_lines(built: Built) -> Iterator[str]:
@@ -124,7 +124,7 @@ def mini_command(folder: Path) -> None:
 @click.option("--cite", metavar="JUDGE", help="Adds citations to answers that have none.")
 @opts.work_options
 def generate_command(
-    samples: str, output: Path, refusal: str | None, no_refusal: bool, shots: str | None, **given: Any
+    samples: str, output: Path, refusal: str | None, no_refusal: bool, shots: str | None, **options: Any
 ) -> None:
     """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
 
@@ -133,14 +133,14 @@ def generate_command(
     if refusal is not None and (no_refusal or not refusal.strip()):
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
     check_samples_output(output, [samples, *([shots] if shots else [])])
-    given |= {"refusal": "" if no_refusal else refusal or REFUSAL_SENTENCE, "shots": shots}
-    with exit_on_interrupt(given["store"], "answer"), progress_bar("answering", given["limit"]) as progress:
-        generated = generate(samples, progress=progress, **given)
+    options |= {"refusal": "" if no_refusal else refusal or REFUSAL_SENTENCE, "shots": shots}
+    with exit_on_interrupt(options["store"], "answer"), progress_bar("answering", options["limit"]) as progress:
+        generated = generate(samples, progress=progress, **options)
     generated.save(output)
     say(*_generate_lines(generated))
     follows = f"; measure it with: ragauge run {quote(str(output))} -m trust"
     say(f"wrote {output}{follows if generated.answered else ''}")
-    _end_of_work(generated, generated.answered, given["store"])
+    _end_of_work(generated, generated.answered, options["store"])
 
 
 def _generate_lines(generated: Generated) -> Iterator[str]:

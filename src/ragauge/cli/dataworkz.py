@@ -41,7 +41,7 @@ def command() -> None:
 @opts.gate_option("--fail-under", "Exit with 3 if it is lower: claim_f1, bleu, rouge.rouge1, rouge.rougeL; repeatable.")
 @opts.work_options
 def evaluate_command(
-    benchmark: str, responses: str, evaluation_file: str, no_extras: bool, under: Sequence[str], **given: Any
+    benchmark: str, responses: str, evaluation_file: str, no_extras: bool, under: Sequence[str], **options: Any
 ) -> None:
     """Compare each response with the golden response to the same question, and write a row for each.
 
@@ -49,10 +49,10 @@ def evaluate_command(
     """
     conditions = opts.gates(under, (), METRICS)
     check_place(Path(evaluation_file), (benchmark, responses))
-    store, reading = given["store"], {name: given.pop(name) for name in ("map", "skip_bad_rows")}
-    with exit_on_interrupt(store), progress_bar("judging", given["limit"]) as progress:
-        given |= {"extras": not no_extras, "name": benchmark, "progress": progress}
-        done = evaluate(read(benchmark, **reading), responses, **given)
+    store, reading = options["store"], {name: options.pop(name) for name in ("map", "skip_bad_rows")}
+    with exit_on_interrupt(store), progress_bar("judging", options["limit"]) as progress:
+        options |= {"extras": not no_extras, "name": benchmark, "progress": progress}
+        done = evaluate(read(benchmark, **reading), responses, **options)
     done.save(evaluation_file)
     say(*_summary_lines(done), f"wrote {evaluation_file}")
     if store:
@@ -68,10 +68,10 @@ def evaluate_command(
 @_extras
 @opts.store_options
 @opts.max_cost_option
-def question_command(store: Place | None, no_extras: bool, **given: Any) -> None:
+def question_command(store: Place | None, no_extras: bool, **options: Any) -> None:
     """Compare one response with one golden response."""
     with exit_on_interrupt(store):
-        done = evaluate_question(**given, store=store, extras=not no_extras)
+        done = evaluate_question(**options, store=store, extras=not no_extras)
     (row,) = done.rows
     shown = COLUMNS[COLUMNS.index("Bleu Score") :]
     say(*(f"{column}: {row[column]}" for column in shown if row[column] is not None), *done.missing)

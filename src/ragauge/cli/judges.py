@@ -104,13 +104,15 @@ def measure_command(
     except RunFailed as error:
         failed = error
     identity = cached.baseline.identity if cached.baseline else None
-    found = Measurement(judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results)))
-    show_parts(*measurement_view(found))
-    say(*(f"wrote {found.save(path)}" for path in output))
+    measurement = Measurement(
+        judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results))
+    )
+    show_parts(*measurement_view(measurement))
+    say(*(f"wrote {measurement.save(path)}" for path in output))
     cached.end()
     if failed:
         raise failed
-    if not any(one.rows for one in results):
+    if not any(result.rows for result in results):
         raise BadData(
             f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
             "embedded-judge`"
@@ -262,12 +264,12 @@ class _CachedJudge:
 
         try:
             with exit_on_interrupt(self._store, "answer"):
-                found = blocking(opened, done)()
+                result = blocking(opened, done)()
         except RunFailed:
             self.end()
             raise
         self.end()
-        return found
+        return result
 
     def end(self) -> None:
         """Print the usage and the judges' notes; exit with 4 if the limit was reached."""
@@ -284,6 +286,6 @@ async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results
     asker = cached.asker
     async with asker.opened():
         with progress_bar("measuring") as progress:
-            async for one in measure(cached.judge, data, limit, asker.ask_member, cached.baseline):
-                results.append(one)
+            async for result in measure(cached.judge, data, limit, asker.ask_member, cached.baseline):
+                results.append(result)
                 progress(len(results))

@@ -73,9 +73,9 @@ def interruptible() -> Iterator[None]:
     signal.signal(signal.SIGTERM, _terminate)
     shown = sys.unraisablehook
 
-    def show(found: sys.UnraisableHookArgs) -> None:
-        if not issubclass(found.exc_type, KeyboardInterrupt):
-            shown(found)
+    def show(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            shown(unraisable)
 
     sys.unraisablehook = show
     try:

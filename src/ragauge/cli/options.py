@@ -31,12 +31,12 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: Sequence[str | Mea
     form, failing on the better side of its metric, or with a bound off the metric's scale.
     """
     measured = CATALOGUE if metrics is None else select_metrics(metrics)
-    known = {key: metric for metric in measured for key in metric.values}
-    better = {key: metric.better for key, metric in known.items()}
-    found = []
+    metric_of = {key: metric for metric in measured for key in metric.values}
+    better = {key: metric.better for key, metric in metric_of.items()}
+    gates = []
     for option, other, condition in [
-        *(("--fail-under", "--fail-over", one) for one in under),
-        *(("--fail-over", "--fail-under", one) for one in over),
+        *(("--fail-under", "--fail-over", bound) for bound in under),
+        *(("--fail-over", "--fail-under", bound) for bound in over),
     ]:
         # a metric's own parameters may contain a "=", and a slice does, as in faithfulness@domain=finance:0.8
         key, sign, bound = condition.rpartition(":" if re.search(r"@[^@=]+=.*:", condition) else "=")
@@ -49,10 +49,10 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: Sequence[str | Mea
             form = "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
             raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {form}")
         gate = gate_on(key, number, "below" if option == "--fail-under" else "above", better)
-        metric, written = known[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
+        metric, written = metric_of[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
         check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
-        found.append(gate)
-    return found
+        gates.append(gate)
+    return gates
 
 
 Option = Callable[[Any], Any]
@@ -255,12 +255,12 @@ def _own(spec: str) -> Measure:
     place, _, inside = spec.partition("(")
     from ragauge.run.specs import python_object
 
-    found = python_object(place.removeprefix("python:").strip())
-    if isinstance(found, Measure) and not isinstance(found, Metric):
-        return found
-    if not callable(found):
-        raise BadParameter(f"{place} is {type(found).__name__}; name a function of a sample, or a metric")
-    metric = found if isinstance(found, Metric) else check(found)
+    named = python_object(place.removeprefix("python:").strip())
+    if isinstance(named, Measure) and not isinstance(named, Metric):
+        return named
+    if not callable(named):
+        raise BadParameter(f"{place} is {type(named).__name__}; name a function of a sample, or a metric")
+    metric = named if isinstance(named, Metric) else check(named)
     return with_arguments(metric, inside.strip().removesuffix(")"), spec)
 
 
@@ -298,8 +298,8 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option:
     return store_option(help, callback=opened)
 
 
-def _no_store(context: click.Context, _: click.Parameter, given: bool) -> None:
-    context.meta["ragauge.no_store"] = given
+def _no_store(context: click.Context, _: click.Parameter, chosen: bool) -> None:
+    context.meta["ragauge.no_store"] = chosen
 
 
 def _only_own(_: click.Context, __: click.Parameter, given: bool) -> None:
@@ -332,22 +332,22 @@ stream_options = combined(judging_options, _LABELS, store_options, max_cost_opti
 work_options = combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)
 
 
-def pairs(given: Sequence[str], option: str) -> dict[str, str]:
+def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """Options of the form NAME=VALUE as a mapping; the value may be empty. Raises BadParameter for another form."""
-    split = [pair.partition("=") for pair in given]
+    split = [pair.partition("=") for pair in texts]
     for key, equals, _ in split:
         if not (key and equals):
             raise BadParameter(f"{option} {key!r}: write {option} NAME=VALUE")
     return {key: value for key, _, value in split}
 
 
-def judge_option(given: Sequence[str]) -> str | dict[str, str]:
+def judge_option(specs: Sequence[str]) -> str | dict[str, str]:
     """--judge: one spec, or KIND=SPEC or LANGUAGE=SPEC often; a bare one in addition, or *=SPEC, is for the rest.
 
     An "=" within a spec, as in openai/gpt-4o-mini?temperature=0 or cascade(a,b,threshold=0.9), names no kind.
     """
-    of_kind = [spec for spec in given if re.match(r"(\w+|(classify|rate):[^=/?(]+)=", spec)]
-    bare = [spec.removeprefix("*=") for spec in given if spec not in of_kind]
+    of_kind = [spec for spec in specs if re.match(r"(\w+|(classify|rate):[^=/?(]+)=", spec)]
+    bare = [spec.removeprefix("*=") for spec in specs if spec not in of_kind]
     named = pairs(of_kind, "--judge")
     if len(bare) > 1:
         given_twice = f"--judge was given {' and '.join(bare)}"

@@ -37,13 +37,13 @@ def metrics_command(name: str | None) -> None:
         say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
         return
     rows, faults = [], []
-    for known in [*(metric.name for metric in CATALOGUE), *installed_names()]:
+    for listed in [*(metric.name for metric in CATALOGUE), *installed_names()]:
         try:
-            metric = metric_named(known)
+            metric = metric_named(listed)
         except BadParameter as error:
             faults.append(str(error))
         else:
-            rows.append((known, arrow(metric.better), _reads(metric), metric.caption or metric.summary))
+            rows.append((listed, arrow(metric.better), _reads(metric), metric.caption or metric.summary))
     columns = ("metric", "", "reads", "what it counts")
     show_parts(rich_table(columns, rows, left=columns))
     say(

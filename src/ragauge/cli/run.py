@@ -120,7 +120,7 @@ GATE_FILES = (".xml", ".sarif", ".json")
     "--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable."
 )
 def run_command(
-    data: str, output: Texts, raw_csv: bool, show: int | None, by: Texts, under: Texts, over: Texts, **given: Any
+    data: str, output: Texts, raw_csv: bool, show: int | None, by: Texts, under: Texts, over: Texts, **arguments: Any
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv .xlsx or .parquet file with queries, responses, contexts, references.
 
@@ -128,11 +128,12 @@ def run_command(
     pattern in quotes such as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval,
     RAGChecker, Trust-Eval and others use.
     """
-    spread = {name: given.pop(name) for name in ("engine", "workers", "gpus")}
-    asked, store = opts.evaluation_arguments(**given), given["store"]
-    folders = [one for one in output if one.endswith("/") or "://" in one]
+    spread = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
+    asked, store = opts.evaluation_arguments(**arguments), arguments["store"]
+    folders = [place for place in output if place.endswith("/") or "://" in place]
     engine = _engine(folders, **spread) if folders or any(spread.values()) else None
-    paths = sorted((Path(one) for one in output if one not in folders), key=lambda path: path.suffix not in GATE_FILES)
+    files = [Path(place) for place in output if place not in folders]
+    paths = sorted(files, key=lambda path: path.suffix not in GATE_FILES)
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = opts.gates(under, over, asked["metrics"])
@@ -148,10 +149,10 @@ def run_command(
     if conditions:
         run.hold_to(conditions)
     written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
-    written += [f"{one.rstrip('/')}/run={run.id}" for one in folders]
+    written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
-        show_run(run, show, every=given["metrics"] is not None)
-        say(*(f"wrote {one}" for one in written))
+        show_run(run, show, every=arguments["metrics"] is not None)
+        say(*(f"wrote {path}" for path in written))
         if store:
             say(*_next_steps(run, store))
     except BrokenPipeError:
@@ -173,7 +174,9 @@ def _next_steps(run: Run, store: Place) -> Iterator[str]:
     kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
     yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
     yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
-    earlier = next((one for one in run.store.runs() if one.id != run.id and one.data == run.record.data), None)
+    earlier = next(
+        (stored for stored in run.store.runs() if stored.id != run.id and stored.data == run.record.data), None
+    )
     old, new = (earlier.id, run.id) if earlier else (run.id, "latest")
     yield f"compare it with {'the run before' if earlier else 'a later run'}: ragauge compare {old} {new}{kept}"
 
@@ -205,7 +208,9 @@ def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
 
 def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
     """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed."""
-    if all(one.value is None for one in run.estimates.values()) and (run.record.failures or not run.record.stopped):
+    if all(estimate.value is None for estimate in run.estimates.values()) and (
+        run.record.failures or not run.record.stopped
+    ):
         reasons = [*run.record.failures.values(), *run.record.undefined.values()]
         because = f", the first because: {reasons[0]}" if reasons else ""
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""
@@ -221,9 +226,9 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
 @click.command("plan")
 @opts.data_options
 @opts.store_options
-def plan_command(data: str, store: Place | None, **given: Any) -> None:
+def plan_command(data: str, store: Place | None, **options: Any) -> None:
     """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
-    asked = opts.evaluation_arguments(**given)
+    asked = opts.evaluation_arguments(**options)
     with progress_bar("planning", asked["limit"]) as progress:
         planned = plan(data, store=store, progress=progress, **asked)
     say(*str(planned).splitlines())
@@ -238,7 +243,7 @@ def plan_command(data: str, store: Place | None, **given: Any) -> None:
     help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
 )
 @opts.stream_options
-def score_command(data: str, watch: Path | None, store: Place | None, **given: Any) -> None:
+def score_command(data: str, watch: Path | None, store: Place | None, **options: Any) -> None:
     """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
 
     One line of JSON is written for each, in order: its number, and its scores with evidence as in the .jsonl of `run`,
@@ -249,7 +254,7 @@ def score_command(data: str, watch: Path | None, store: Place | None, **given: A
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
     kept = None if store is None else Store.open(store)
-    stream = Stream(RunRequest(store=kept, **opts.evaluation_arguments(**given)))
+    stream = Stream(RunRequest(store=kept, **opts.evaluation_arguments(**options)))
     tail = FolderTail(watch, kept) if watch else None
     counts: Counter[bool] = Counter()
     with exit_on_interrupt(store):
@@ -265,14 +270,14 @@ async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter
     """Write a line for each row at once. counts: how many have scores, and how many have not."""
     rows = folder_lines(tail) if tail else standard_input_lines()
     try:
-        async with aclosing(stream.scored(rows)) as found:
-            async for one in found:
-                line = one.row.line
-                place = {"file": one.row.where, "line_id": line.id} if line else {}
-                document = {**place, "line": one.row.number, **one.document()}
+        async with aclosing(stream.scored(rows)) as results:
+            async for result in results:
+                line = result.row.line
+                place = {"file": result.row.where, "line_id": line.id} if line else {}
+                document = {**place, "line": result.row.number, **result.document()}
                 click.echo(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
-                counts[one.error is None] += 1
-                if tail and line and not one.ended:
+                counts[result.error is None] += 1
+                if tail and line and not result.ended:
                     tail.delivered(line)
     finally:
         if tail:

@@ -47,12 +47,12 @@ def report_command(
         for record in store.runs():
             say(f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}")
         return
-    found = Run.open(store, run)
+    opened = Run.open(store, run)
     for column in by:
-        found.by(column)
-    say(*(f"wrote {found.save(path, raw_csv=raw_csv)}" for path in output))
+        opened.by(column)
+    say(*(f"wrote {opened.save(path, raw_csv=raw_csv)}" for path in output))
     if not output:
-        show_run(found, show, every=metrics == "all")
+        show_run(opened, show, every=metrics == "all")
 
 
 @click.command("view")
@@ -123,11 +123,11 @@ def compare_command(
     A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again.
     """
     opts.check_outputs(output, COMPARISON_WRITERS)
-    found = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
-    worse = found.worse(gated)
-    written = [f"wrote {found.save(path)}" for path in output]
+    comparison = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
+    worse = comparison.worse(gated)
+    written = [f"wrote {comparison.save(path)}" for path in output]
     try:
-        show_parts(*comparison_view(found, screen().width), *changes_view(found))
+        show_parts(*comparison_view(comparison, screen().width), *changes_view(comparison))
         say(*written)
     except BrokenPipeError:
         discard_output()
@@ -164,7 +164,7 @@ def parity_command(
     columns: Texts,
     show: int,
     output: Paths,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Compare another system's SCORES with ours on the same rows, and find out why they differ.
 
@@ -174,7 +174,7 @@ def parity_command(
     opts.check_outputs(output, PARITY_WRITERS, [scores, data])
     if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
-    store, map = given["store"], given["map"]
+    store, map = options["store"], options["map"]
     if run_name and store is None:
         raise BadParameter("--run names a run in the store; leave out --no-store")
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
@@ -185,19 +185,19 @@ def parity_command(
     if run_name:
         run = Run.open(store, run_name)
     else:
-        with judging(store, given["limit"]) as progress:
-            run = evaluate(data or scores, measuring(kept), progress=progress, **given)
-    found = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
-    say(*str(found).splitlines(), *(f"wrote {found.save(path)}" for path in output))
+        with judging(store, options["limit"]) as progress:
+            run = evaluate(data or scores, measuring(kept), progress=progress, **options)
+    checked = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
+    say(*str(checked).splitlines(), *(f"wrote {checked.save(path)}" for path in output))
     exit_by_outcome(run, (), store)
 
 
-def _columns(given: Sequence[str]) -> dict[str, str]:
+def _columns(texts: Sequence[str]) -> dict[str, str]:
     """The --column options, theirs to ours; both names may contain "=" in brackets."""
     columns = {}
-    for one in given:
-        if not (match := re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", one)):
-            raise BadParameter(f"--column {one!r}: write --column THEIRS=OURS")
+    for pair in texts:
+        if not (match := re.fullmatch(r"(.+)=([^=()]+(?:\(.*\))?[.\w]*)", pair)):
+            raise BadParameter(f"--column {pair!r}: write --column THEIRS=OURS")
         columns[match[1]] = match[2]
     return columns
 

@@ -92,8 +92,8 @@ def rank(field: str, column: str) -> int | None:
     wrapper, _, leaf = column.rpartition(".")
     if field in _WRAPPERS.get(folded(wrapper), ()) and (inner := ranks.get(folded(leaf))) is not None:
         return inner + len(ranks)
-    found = ranks.get(folded(column))
-    return found if found is None or "." not in column else found + 2 * len(ranks)
+    place = ranks.get(folded(column))
+    return place if place is None or "." not in column else place + 2 * len(ranks)
 
 
 def flatten_wrappers(
@@ -158,12 +158,12 @@ class ColumnMapping:
         delimiters: what separates the chunks in columns that hold several as one text.
     """
 
-    def __init__(self, name: str, given: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
-        self._opened = _above(given.values())
+    def __init__(self, name: str, chosen: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
+        self._opened = _above(chosen.values())
         self._outputs_are_references = any(map(_is_example, first_rows))
         rows = [self.unfold(row) for row in first_rows]
         seen = list(dict.fromkeys(column for row in rows for column in row))
-        self._given = {field: _resolve(field, column, seen) for field, column in given.items()}
+        self._given = {field: _resolve(field, column, seen) for field, column in chosen.items()}
         self._bound = {column: field for field, column in self._given.items() if column}
         self._seen = dict.fromkeys(seen)
         self.chats = {column: fields for column in seen if (fields := _chat_fields(rows, column))}
@@ -199,26 +199,26 @@ class ColumnMapping:
 
     def _assign(self, present: tuple[str, ...]) -> dict[str, str]:
         """Field -> column for a row with these columns. Binds columns that were not seen before."""
-        found = self._match(present)
+        column_of = self._match(present)
         self._seen |= dict.fromkeys(present)
-        self._bound |= {column: field for field, column in found.items()}
-        self.by_field = found | self.by_field
-        return found
+        self._bound |= {column: field for field, column in column_of.items()}
+        self.by_field = column_of | self.by_field
+        return column_of
 
     def _match(self, present: Sequence[str]) -> dict[str, str]:
-        found: dict[str, str] = {}
+        column_of: dict[str, str] = {}
         withheld: set[str] = set()
         for field in ALIASES:
-            column = self._given.get(field) or self._best(field, [c for c in present if c not in found.values()])
+            column = self._given.get(field) or self._best(field, [c for c in present if c not in column_of.values()])
             if self._given.get(field) == "":
                 withheld.add(column)
             elif column in present and column not in withheld:
-                found[field] = column
+                column_of[field] = column
         for column, fields in self.chats.items():
             ranks = [rank(field, self._known_as(column)) for field in ("query", "response")]
             if column in present and (column in self._given.values() or ranks != [None, None]):
-                found = {field: column for field in fields if field not in self._given} | found
-        return found
+                column_of = {field: column for field in fields if field not in self._given} | column_of
+        return column_of
 
     def _best(self, field: str, columns: Iterable[str]) -> str:
         """The column that held the field before, else the best by name, else by exact spelling; "" for none."""
@@ -236,7 +236,7 @@ def _resolve(field: str, column: str, seen: Sequence[str]) -> str:
     """The column of the data that the caller names; "" keeps the field empty."""
     if field not in ALIASES:
         similar = get_close_matches(field, [name for names in ALIASES.values() for name in names], n=1)
-        raise UnknownName("field", field, ALIASES, [known for known in ALIASES if {*similar} & {*ALIASES[known]}])
+        raise UnknownName("field", field, ALIASES, [key for key in ALIASES if {*similar} & {*ALIASES[key]}])
     if not column or column in seen or not seen:
         return column
     same = [name for name in seen if folded(name) == folded(column)]
@@ -280,8 +280,8 @@ def _holds_claims(row: Mapping[str, Any]) -> bool:
 
 def _holds_annotations(row: Mapping[str, Any]) -> bool:
     cells = (value for column, value in row.items() if folded(column) == "annotations")
-    found = [native(item) for value in cells for item in _listed(value)]
-    return bool(found) and all(isinstance(item, Mapping) and "long_answer" in item for item in found)
+    annotations = [native(item) for value in cells for item in _listed(value)]
+    return bool(annotations) and all(isinstance(item, Mapping) and "long_answer" in item for item in annotations)
 
 
 def _is_example(row: Mapping[str, Any]) -> bool:
@@ -293,14 +293,14 @@ def _is_example(row: Mapping[str, Any]) -> bool:
 
 def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     """The fields that the conversations in a column hold; in those of a trace, tools give results and no contexts."""
-    found = [chat for row in rows if (chat := messages(native(row.get(column))))]
+    chats = [chat for row in rows if (chat := messages(native(row.get(column))))]
     fields = ("query", "response") if column.startswith("attributes.") else ("query", "response", "contexts")
-    return [field for field in fields if any(content_of(chat, field) is not None for chat in found)]
+    return [field for field in fields if any(content_of(chat, field) is not None for chat in chats)]
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:
     cells = [cell for row in rows if isinstance(cell := row.get(column), str)]
-    return next((one for one in _DELIMITERS if any(map(one.search, cells))), None)
+    return next((delimiter for delimiter in _DELIMITERS if any(map(delimiter.search, cells))), None)
 
 
 def _listed(value: Any) -> Sequence[Any]:

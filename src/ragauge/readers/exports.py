@@ -42,14 +42,14 @@ def messages(value: Any) -> list[Message]:
         value = value[0]
     if not isinstance(value, list | tuple) or any(isinstance(item, str) for item in value):
         return []
-    found = [_message(item) for item in value]
-    return [message for message in found if message] if all(found) else []
+    read = [_message(item) for item in value]
+    return [message for message in read if message] if all(read) else []
 
 
 def _message(item: Any) -> Message | None:
     fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     inner = next((fields[key] for key in ("message", "kwargs", "data") if isinstance(fields.get(key), Mapping)), fields)
-    role = next((found for key in ("role", "type", "from") if isinstance(found := inner.get(key), str)), "").casefold()
+    role = next((name for key in ("role", "type", "from") if isinstance(name := inner.get(key), str)), "").casefold()
     content = next((inner[key] for key in _CONTENT if key in inner), None)
     parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list | tuple) else []
     calls = _calls(inner.get("tool_calls")) or _calls(parts) or _calls([inner])
@@ -63,7 +63,7 @@ def _message(item: Any) -> Message | None:
 
 def _calls(items: Any) -> tuple[dict[str, Any], ...]:
     """The calls of tools among the items of a list."""
-    found = []
+    calls = []
     for item in items if isinstance(items, list | tuple) else ():
         if not isinstance(item, Mapping):
             continue
@@ -73,8 +73,8 @@ def _calls(items: Any) -> tuple[dict[str, Any], ...]:
         if is_call and isinstance(function.get("name"), str):
             arguments = next((function[key] for key in ("arguments", "input", "args") if key in function), None)
             id = call.get("id") or call.get("call_id")
-            found.append({"id": id, "name": function["name"], "arguments": arguments})
-    return tuple(found)
+            calls.append({"id": id, "name": function["name"], "arguments": arguments})
+    return tuple(calls)
 
 
 def _result(part: Mapping[str, Any]) -> str | None:
@@ -82,8 +82,9 @@ def _result(part: Mapping[str, Any]) -> str | None:
     inner = next((part[key] for key in _RESULT_TYPES if isinstance(part.get(key), Mapping)), part)
     if inner is part and part.get("type") not in _RESULT_TYPES:
         return None
-    given = next((inner[key] for key in ("response", "content", "result", "output") if key in inner), "")
-    return (given if isinstance(given, str) else text_of(given)) or json.dumps(given, ensure_ascii=False, default=str)
+    output = next((inner[key] for key in ("response", "content", "result", "output") if key in inner), "")
+    text = output if isinstance(output, str) else text_of(output)
+    return text or json.dumps(output, ensure_ascii=False, default=str)
 
 
 def content_of(conversation: Sequence[Message], field: str) -> Any:

@@ -160,25 +160,25 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
     return document
 
 
-def mapping_rows(found: Mapping[str, Any], name: str) -> Sequence[Any]:
+def mapping_rows(document: Mapping[str, Any], name: str) -> Sequence[Any]:
     """The rows of an object that holds a list of rows, or columns of equal length, or that is one row itself."""
-    if not REQUEST.keys().isdisjoint(found):
-        return [found]
+    if not REQUEST.keys().isdisjoint(document):
+        return [document]
     for key in ROW_KEYS:
-        rows = found.get(key)
+        rows = document.get(key)
         if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):
-            is_log = key == "samples" and isinstance(found.get("eval"), Mapping)
-            return list(inspect_rows(found, rows)) if is_log else rows
+            is_log = key == "samples" and isinstance(document.get("eval"), Mapping)
+            return list(inspect_rows(document, rows)) if is_log else rows
         if isinstance(rows, Mapping) and isinstance(rows.get(key), list):  # promptfoo
             return mapping_rows(rows, name)
-    names, cells = found.get("columns"), found.get("data")
+    names, cells = document.get("columns"), document.get("data")
     if isinstance(names, list) and isinstance(cells, list) and all(isinstance(row, list) for row in cells):
         return [dict(zip(map(str, names), row, strict=False)) for row in cells]  # MLflow, pandas' orient="split"
-    columns = {column: native(values) for column, values in found.items()}
+    columns = {column: native(values) for column, values in document.items()}
     if _is_indexed(columns):  # what pandas writes by default
         columns = {column: list(values.values()) for column, values in columns.items()}
     if not columns or not all(isinstance(values, list | tuple) for values in columns.values()):
-        return [found]
+        return [document]
     lengths = {column: len(values) for column, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{column} {length}" for column, length in lengths.items())
@@ -406,7 +406,7 @@ def _text_rows(path: Path | None, suffix: str, limits: ReadingLimits | None = No
 _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
     ".jsonl": json_lines_rows,
     ".ndjson": json_lines_rows,
-    ".json": lambda found, name: json_rows("".join(found), name),
+    ".json": lambda lines, name: json_rows("".join(lines), name),
     ".csv": csv_rows,
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".txt": block_rows,
@@ -438,9 +438,9 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     if piped := _is_piped(path):
         suffix = suffix or ".jsonl"
     if not is_readable(suffix):
-        found = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
-        known = f"known: {', '.join(EXTENSIONS)}, and .gz after those of text"
-        raise BadData(f"{path}: {found}; {known}; save it as one of these")
+        problem = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
+        readable = f"known: {', '.join(EXTENSIONS)}, and .gz after those of text"
+        raise BadData(f"{path}: {problem}; {readable}; save it as one of these")
     if not piped:
         _check_is_there(path)
     if suffix in _TEXT:
@@ -502,8 +502,8 @@ def _check_is_there(path: Path) -> None:
             entries = sorted(path.parent.iterdir(), key=lambda entry: entry.suffix.lower() == path.suffix.lower())
             stems = {entry.stem.casefold(): entry for entry in entries}  # a common ending makes no name similar
             near = [repr(str(stems[stem])) for stem in get_close_matches(path.stem.casefold(), stems, n=3)]
-            known = f"check the name; the folder looked in is {path.parent.absolute()}"
-            fix = f"did you mean {' or '.join(near)}?" if near else known
+            check = f"check the name; the folder looked in is {path.parent.absolute()}"
+            fix = f"did you mean {' or '.join(near)}?" if near else check
         raise BadData(f"{path}: no such file; {fix}") from None
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None

@@ -28,23 +28,23 @@ def frame(data: Any) -> Source | None:
 
     name = type(data).__name__
     try:
-        found = nw.from_native(data, pass_through=True)
+        native = nw.from_native(data, pass_through=True)
     except (TypeError, ValueError, nw.exceptions.NarwhalsError) as error:
         problem = " ".join(str(error).split())
         raise BadData(f"{name}: not a frame of rows ({problem}); give each column its own name") from None
-    if isinstance(found, nw.DataFrame):
-        return Source(_sized(name, len(found)), partial(found.iter_rows, named=True, buffer_size=BATCH))
-    if isinstance(found, nw.LazyFrame):
-        return Source(name, partial(_lazy, found))
+    if isinstance(native, nw.DataFrame):
+        return Source(_sized(name, len(native)), partial(native.iter_rows, named=True, buffer_size=BATCH))
+    if isinstance(native, nw.LazyFrame):
+        return Source(name, partial(_lazy, native))
     if hasattr(data, "__arrow_c_stream__"):
         return Source(name, partial(_stream, data), once=hasattr(data, "read_next_batch"))
     return None
 
 
-def _lazy(found: Any) -> Iterator[dict[str, Any]]:
-    lazy = found.to_native()
+def _lazy(frame: Any) -> Iterator[dict[str, Any]]:
+    lazy = frame.to_native()
     if not hasattr(lazy, "collect_batches"):
-        yield from found.collect().iter_rows(named=True, buffer_size=BATCH)
+        yield from frame.collect().iter_rows(named=True, buffer_size=BATCH)
         return
     for batch in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
         yield from batch.iter_rows(named=True)
@@ -76,8 +76,8 @@ def in_memory(data: Any) -> Source:
     elif isinstance(data, Mapping):
         name, listed = "dict", mapping_rows(data, "dict")
     else:  # an evaluation data set of ragas or DeepEval
-        found = (getattr(data, attribute, None) for attribute in ("samples", "test_cases"))
-        listed = next((rows for rows in found if isinstance(rows, list | tuple)), None)
+        attributes = (getattr(data, attribute, None) for attribute in ("samples", "test_cases"))
+        listed = next((rows for rows in attributes if isinstance(rows, list | tuple)), None)
     if listed is not None:
         return Source(_sized(name, len(listed)), partial(iter, listed))
     if (source := frame(data)) is not None:
@@ -97,11 +97,13 @@ def _hugging_face_source(data: Any) -> Source:
     return Source(name, partial(iter, data if formatted.get("type") == "custom" else data.with_format(None)))
 
 
-def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: int, unmeasured: Counter[str]) -> Sample:
+def sample(
+    cells: Mapping[str, Any], mapping: ColumnMapping, where: str, number: int, unmeasured: Counter[str]
+) -> Sample:
     """The sample in a row. Raises BadRow, which names the column and the fix. unmeasured: see `SampleReader`."""
-    cells = known.unfold(cells)
-    columns = known.assign(tuple(cells))
-    if known.chats or any(folded(column) in _CALLS for column in cells):
+    cells = mapping.unfold(cells)
+    columns = mapping.assign(tuple(cells))
+    if mapping.chats or any(folded(column) in _CALLS for column in cells):
         unmeasured.update(_unmeasured(cells, columns))
     if not columns.keys() & {*FIELDS, *IDS_OF}:
         problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
@@ -119,9 +121,9 @@ def sample(cells: Mapping[str, Any], known: ColumnMapping, where: str, number: i
             raise BadRow(where, number, column, error.problem, error.fix + hint) from None
 
     def chunks(field: str, ids: str) -> Any:
-        delimiter = known.delimiters.get(columns.get(field, ""))
-        found = value(field, partial(_retrieved, delimiter=delimiter))
-        return found and (value(ids, partial(values.with_ids, found)) or found)
+        delimiter = mapping.delimiters.get(columns.get(field, ""))
+        retrieved = value(field, partial(_retrieved, delimiter=delimiter))
+        return retrieved and (value(ids, partial(values.with_ids, retrieved)) or retrieved)
 
     plural = folded(columns.get("references", "")).endswith("s")
     used = set(columns.values())
@@ -154,11 +156,11 @@ def _unmeasured(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Counter
     """What a row holds beside the last answer of its conversation; see `SampleReader`."""
     is_trace = "trace_id" in cells  # whose earlier answers are traces of their own
     chats = {columns[field] for field in ("query", "response") if field in columns and not is_trace}
-    found = [chat for column in chats if (chat := messages(values.native(cells[column])))]
-    earlier = sum(map(earlier_answers, found))
+    conversations = [chat for column in chats if (chat := messages(values.native(cells[column])))]
+    earlier = sum(map(earlier_answers, conversations))
     listed = [values.native(cell) for column, cell in cells.items() if folded(column) in _CALLS]
     calls = sum(len(cell) for cell in listed if isinstance(cell, list | tuple))
-    calls += sum(len(message.calls) for chat in found for message in chat if not listed)
+    calls += sum(len(message.calls) for chat in conversations for message in chat if not listed)
     return Counter({"earlier_answers": earlier, "conversations": earlier > 0, "calls": calls, "callers": calls > 0})
 
 
@@ -177,9 +179,9 @@ def _text_of(value: Any, field: str) -> str | None:
 def _retrieved(value: Any, delimiter: re.Pattern[str] | None) -> tuple[Chunk, ...] | None:
     """The chunks of a cell, or what tools gave in a conversation."""
     value = values.native(value)
-    if (found := _content_in(value, "contexts")) is value:
+    if (results := _content_in(value, "contexts")) is value:
         return values.to_chunks(value, delimiter)
-    return found and values.to_chunks([item for given in found for item in values.items(given)])
+    return results and values.to_chunks([item for result in results for item in values.items(result)])
 
 
 #: Rows that are inspected before the first sample is made, to find out what the columns mean.
@@ -274,19 +276,19 @@ class SampleReader:
         numbered = 0
         for number, row in enumerate(self._rows(), start=1):
             try:
-                found = self._checked(row, number)
-                if not isinstance(found, Sample):
-                    found = sample(found, self._columns, self.name, number, self.unmeasured)
+                checked = self._checked(row, number)
+                if not isinstance(checked, Sample):
+                    checked = sample(checked, self._columns, self.name, number, self.unmeasured)
                 if isinstance(row, Sample) or "id" in self.columns:
                     rows_of = rows_of or {hash(str(earlier)): earlier for earlier in range(1, numbered + 1)}
-                    if (first := rows_of.setdefault(hash(found.id), number)) != number:
-                        problem = f"id {found.id!r} was given to row {first} already"
+                    if (first := rows_of.setdefault(hash(checked.id), number)) != number:
+                        problem = f"id {checked.id!r} was given to row {first} already"
                         fix = "make ids unique, name another column with map={'id': COLUMN} (--map id=COLUMN), or "
                         fix += "number the rows with map={'id': ''} (--map id=)"
                         raise BadRow(self.name, number, self.columns.get("id"), problem, fix)
                 else:
                     numbered = number
-                yield found
+                yield checked
             except BadRow as error:
                 if not self._skip_bad_rows:
                     raise
@@ -359,27 +361,29 @@ def join(benchmark: Any, responses: Any) -> Joined:
         BadData: no question has a response; and what `read` raises.
     """
     questions, reader = list(read(benchmark)), read(responses)
-    responded = [one for one in reader if one.query and one.response is not None]
+    responded = [sample for sample in reader if sample.query and sample.response is not None]
     if not responded:
         raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
     asked, answered = (Counter(map(_question, side)) for side in (questions, responded))
-    first = {_question(one): one for one in reversed(responded)}
+    first = {_question(sample): sample for sample in reversed(responded)}
     samples = []
-    for one in questions:
-        if (response := first.get(_question(one))) is not None:
+    for question in questions:
+        if (response := first.get(_question(question))) is not None:
             brought = {"response": response.response, "contexts": response.contexts, "system": response.system}
-            known = {field: value for field, value in brought.items() if value is not None}
-            samples.append(msgspec.structs.replace(one, **known))
+            filled = {field: value for field, value in brought.items() if value is not None}
+            samples.append(msgspec.structs.replace(question, **filled))
     remarks = {
-        "without a response, left out": [one for one in questions if _question(one) not in first],
-        "not in the benchmark, left out": [one for one in responded if not asked[_question(one)]],
-        "in the benchmark more than once": [one for one in questions if asked[_question(one)] > 1],
-        "answered more than once, the first counts": [one for one in responded if answered[_question(one)] > 1],
+        "without a response, left out": [question for question in questions if _question(question) not in first],
+        "not in the benchmark, left out": [sample for sample in responded if not asked[_question(sample)]],
+        "in the benchmark more than once": [question for question in questions if asked[_question(question)] > 1],
+        "answered more than once, the first counts": [
+            sample for sample in responded if answered[_question(sample)] > 1
+        ],
         "with a reference that is a bare number or date, as spreadsheets make of $411 or May 24": [
-            one for one in samples if any(map(_SPREADSHEET_VALUE.fullmatch, one.references or ()))
+            sample for sample in samples if any(map(_SPREADSHEET_VALUE.fullmatch, sample.references or ()))
         ],
     }
-    report = {remark: [one.query or "(none)" for one in rows] for remark, rows in remarks.items() if rows}
+    report = {remark: [sample.query or "(none)" for sample in rows] for remark, rows in remarks.items() if rows}
     return Joined(samples, report)
 
 

@@ -83,9 +83,11 @@ def samples_of(rows: Iterable[Any], name: str, counts: Counter[str]) -> Iterator
     """
     rows = iter(rows)
     first = next(rows, None)
-    found = [first, *_children(first)] if isinstance(first, Mapping) else []
-    of_trace = (_at(row, "id") and _at(row, "trace") and (_kind(row) in _KINDS or _is_gen_ai(row)) for row in found)
-    if not any(not REQUEST.keys().isdisjoint(row) for row in found) and not any(of_trace):
+    candidates = [first, *_children(first)] if isinstance(first, Mapping) else []
+    of_trace = (
+        _at(row, "id") and _at(row, "trace") and (_kind(row) in _KINDS or _is_gen_ai(row)) for row in candidates
+    )
+    if not any(not REQUEST.keys().isdisjoint(row) for row in candidates) and not any(of_trace):
         yield from rows if first is None else chain([first], rows)
         return
     spans: list[dict[str, Any]] = []
@@ -107,7 +109,7 @@ def _is_gen_ai(row: Mapping[str, Any]) -> bool:
 
 
 def _children(row: Mapping[str, Any]) -> list[Any]:
-    lists = [found for key in _CHILDREN if isinstance(found := native(row.get(key)), list)]
+    lists = [children for key in _CHILDREN if isinstance(children := native(row.get(key)), list)]
     return [span for spans in lists for span in spans if isinstance(span, Mapping)]
 
 
@@ -187,8 +189,8 @@ def _add_messages(span: dict[str, Any], events: Sequence[Mapping[str, Any]]) -> 
             inner = body.get("message")
             said[side].append({"role": role, **(inner if isinstance(inner, Mapping) else body)})
         for side, part in (("input", "asked"), ("output", "answered")):
-            found = _at(details, part)
-            said[side] += found if isinstance(found, list) else []
+            listed = _at(details, part)
+            said[side] += listed if isinstance(listed, list) else []
     for side, part in (("input", "asked"), ("output", "answered")):
         if messages(said[side]) and _at(span, part) is None:
             attributes = span.get("attributes") or {}
@@ -197,9 +199,9 @@ def _add_messages(span: dict[str, Any], events: Sequence[Mapping[str, Any]]) -> 
 
 def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
     """{"documents": [{"content": "a"}]} for {"documents.0.content": "a"}; JSON texts become objects, None goes."""
-    found: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
     for key, value in row.items():
-        place, (*path, leaf), value = found, str(key).split("."), _parsed(value)
+        place, (*path, leaf), value = nested, str(key).split("."), _parsed(value)
         for name in path:
             inner = place.get(name)
             place[name] = place = inner if isinstance(inner, dict) else {}
@@ -207,13 +209,13 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
             place[leaf] |= value
         elif value is not None:
             place[leaf] = value
-    return {name: _listed(value) for name, value in found.items()}
+    return {name: _listed(value) for name, value in nested.items()}
 
 
 def _parsed(value: Any) -> Any:
     value = native(value)
     if isinstance(value, str):
-        return parse_object(value) or (found if messages(found := _list_in(value)) else value)
+        return parse_object(value) or (items if messages(items := _list_in(value)) else value)
     if isinstance(value, Mapping):
         return _nested(value)
     return [_parsed(item) for item in value] if isinstance(value, list | tuple) else value
@@ -263,10 +265,10 @@ def _traces(spans: Sequence[dict[str, Any]], name: str, counts: Counter[str]) ->
 
 def _ancestors(key: str, by_id: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """The ids of the spans above a span, the nearest first."""
-    found: list[str] = []
-    while (key := str(_at(by_id[key], "parent"))) in by_id and key not in found:
-        found.append(key)
-    return found
+    ancestors: list[str] = []
+    while (key := str(_at(by_id[key], "parent"))) in by_id and key not in ancestors:
+        ancestors.append(key)
+    return ancestors
 
 
 def _has_text(span: Mapping[str, Any]) -> bool:
@@ -283,11 +285,11 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
     row |= {} if _at(root, "texts") is not None else _texts_of(spans, by_id)
     if calls := _calls_of(spans):
         row["tool_calls"] = calls
-    conversations = [found for span in spans if (found := _at(span, "conversation")) is not None]
-    models = [found for span in spans if (found := _at(span, "model")) is not None]
+    conversations = [conversation for span in spans if (conversation := _at(span, "conversation")) is not None]
+    models = [model for span in spans if (model := _at(span, "model")) is not None]
     row |= {"group": conversations[0]} if conversations else {}
     row |= {"system": models[-1]} if models else {}
-    answered = [found for span in spans if (found := _conversation(span, "answered"))]
+    answered = [turns for span in spans if (turns := _conversation(span, "answered"))]
     counts["with_history"] += any(earlier_answers(_conversation(span, "asked")) for span in spans)
     counts["without_an_answer"] += bool(answered) and all(content_of(said, "response") is None for said in answered)
     return {column: value for column, value in row.items() if value is not None}
@@ -310,7 +312,7 @@ def _texts_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict
         elif said:
             row[field if isinstance(said[place], str) else column] = said[place]
     searched = [
-        found for span in spans if _does(span) == "retrieve" and isinstance(found := _at(span, "searched"), str)
+        query for span in spans if _does(span) == "retrieve" and isinstance(query := _at(span, "searched"), str)
     ]
     if inner := [text for text in searched if text in str(row.get("query"))]:  # of a prompt that holds the passages too
         row["query"] = inner[0]
@@ -320,15 +322,15 @@ def _texts_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict
 def _documents_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
     """The documents of the outermost retrievers, or of the last reranker, as a column; their ids if they lack texts."""
     own = {str(_at(span, "id")): _retrieved_by(span) for span in spans if _does(span) == "retrieve"}
-    found = [doc for key, docs in own.items() if not any(map(own.get, _ancestors(key, by_id))) for doc in docs]
+    documents = [doc for key, docs in own.items() if not any(map(own.get, _ancestors(key, by_id))) for doc in docs]
     reranked = [docs for span in spans if _does(span) == "rerank" and (docs := _documents(_at(span, "reranked")))]
     if not (own or reranked):
         return {}
-    found = reranked[-1] if reranked else found
-    if all(not isinstance(doc, Mapping) or any(doc.get(key) is not None for key in TEXT_KEYS) for doc in found):
-        return {"retrieved_documents": found}
+    documents = reranked[-1] if reranked else documents
+    if all(not isinstance(doc, Mapping) or any(doc.get(key) is not None for key in TEXT_KEYS) for doc in documents):
+        return {"retrieved_documents": documents}
     counts["documents_without_texts"] += 1
-    ids = [next((doc[key] for key in ID_KEYS if doc.get(key) is not None), None) for doc in found]
+    ids = [next((doc[key] for key in ID_KEYS if doc.get(key) is not None), None) for doc in documents]
     return {} if None in ids else {"retrieved_context_ids": ids}
 
 

@@ -77,8 +77,8 @@ def boolean(value: Any) -> bool | None:
         return value
     if (word := text_or_none(value)) is None:
         return None
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if (answer := known.get(word.strip().casefold())) is None:
+    booleans = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if (answer := booleans.get(word.strip().casefold())) is None:
         raise Malformed(f"{word!r} is neither yes nor no", "write true or false")
     return answer
 
@@ -117,22 +117,22 @@ def parse_list(text: str) -> list[Any] | None:
     """The list that is written in a text as JSON, Python or NumPy print it; None where it is another text."""
     if not _LIST.match(text):
         return None
-    found = _parsed(text.strip())
-    if isinstance(found, list):
-        return found
+    parsed = _parsed(text.strip())
+    if isinstance(parsed, list):
+        return parsed
     raise Malformed("a broken list", 'write it as JSON: ["first", "second"]')
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
     """The object that is written in a text; None where it is another text."""
-    found = _parsed(text.strip()) if _OBJECT.match(text) else None
-    return found if isinstance(found, dict) else None
+    parsed = _parsed(text.strip()) if _OBJECT.match(text) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 def list_items(value: Any, written: bool = True) -> Sequence[Any] | None:
     """The items of a list, or with `written` of a list that is written in a text; None for other values."""
-    found = parse_list(value) if written and isinstance(value, str) else value
-    return found if isinstance(found, list | tuple) else None
+    listed = parse_list(value) if written and isinstance(value, str) else value
+    return listed if isinstance(listed, list | tuple) else None
 
 
 def _parsed(text: str) -> Any:
@@ -174,31 +174,31 @@ def is_single(value: Any) -> bool:
     return isinstance(value, str | bytes) or bool(_fields(value))
 
 
-def with_ids(given: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
+def with_ids(chunks: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
     """The chunks with the ids of a separate column, matched by position."""
     ids = native(ids)
     if ids is None:
-        return given
+        return chunks
     names = items(ids)
-    if len(names) != len(given):
-        raise Malformed(f"{len(names)} ids for {len(given)} contexts", "give one id for each, in the same order")
-    named = zip(given, names, strict=True)
+    if len(names) != len(chunks):
+        raise Malformed(f"{len(names)} ids for {len(chunks)} contexts", "give one id for each, in the same order")
+    named = zip(chunks, names, strict=True)
     return tuple(msgspec.structs.replace(chunk, id=text(native(name))) for chunk, name in named)
 
 
-def merge_metadata(given: Any, other: dict[str, Any]) -> dict[str, Any]:
+def merge_metadata(cell: Any, other: dict[str, Any]) -> dict[str, Any]:
     """The metadata of a column (an object, or one written as text) together with the values of unused columns.
 
     Where the two share a name, or the column's value is not an object, it is kept whole under "metadata".
     """
-    given = native(given)
-    if given is None or given == "":
+    cell = native(cell)
+    if cell is None or cell == "":
         return other
-    parsed = parse_object(given) if isinstance(given, str) else None
-    given = given if parsed is None else parsed
-    if isinstance(given, Mapping) and other.keys().isdisjoint(given):
-        return {**jsonable(given), **other}
-    return {**other, "metadata": jsonable(given)}
+    parsed = parse_object(cell) if isinstance(cell, str) else None
+    cell = cell if parsed is None else parsed
+    if isinstance(cell, Mapping) and other.keys().isdisjoint(cell):
+        return {**jsonable(cell), **other}
+    return {**other, "metadata": jsonable(cell)}
 
 
 def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]:
@@ -208,11 +208,12 @@ def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]
     if isinstance(value, str) and delimiter:
         return [piece for piece in delimiter.split(value) if piece.strip()]
     if isinstance(value, str):  # an object without a text may be what was retrieved
-        found = parse_object(value)
-        return [found if found and any(key in found for key in TEXT_KEYS) else value]
+        document = parse_object(value)
+        return [document if document and any(key in document for key in TEXT_KEYS) else value]
     if isinstance(value, Mapping):  # {"text": [...], "title": [...]}, as `datasets` stores a sequence of objects
         columns = [native(column) for column in value.values()]
-        if all(isinstance(one, list | tuple) for one in columns) and len({len(one) for one in columns}) == 1:
+        is_listed = all(isinstance(column, list | tuple) for column in columns)
+        if is_listed and len(set(map(len, columns))) == 1:
             return [dict(zip(value, row, strict=True)) for row in zip(*columns, strict=True)]
     return [value]
 
@@ -230,8 +231,8 @@ def _chunk(item: Any, position: int) -> Chunk:
     if text_key is None:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
-    known = (text_key, id_key, metadata_key, "title")
-    rest = {key: jsonable(cell) for key, cell in fields.items() if key not in known and native(cell) is not None}
+    taken = (text_key, id_key, metadata_key, "title")
+    rest = {key: jsonable(cell) for key, cell in fields.items() if key not in taken and native(cell) is not None}
     metadata = merge_metadata(fields.get(metadata_key), rest)
     inner = metadata.get("title")  # where LangChain's loaders put it
     return Chunk(
@@ -255,8 +256,8 @@ def _fields(item: Any) -> Mapping[str, Any]:
 
 def _attributes(document: Any) -> dict[str, Any]:
     names = (*TEXT_KEYS, *ID_KEYS, *METADATA_KEYS, "title", "score")
-    found = {key: getattr(document, key, None) for key in names}
-    return {key: value for key, value in found.items() if value is not None and not callable(value)}
+    attributes = {key: getattr(document, key, None) for key in names}
+    return {key: value for key, value in attributes.items() if value is not None and not callable(value)}
 
 
 def _item_text(item: Any, position: int) -> str:

@@ -60,11 +60,11 @@ MIGRATIONS = (
 )
 
 
-def check_version(version: int, known: int) -> None:
-    """Raise StoreError for the schema of a newer version than the one that is known."""
-    if version > known:
+def check_version(version: int, newest: int) -> None:
+    """Raise StoreError for the schema of a newer version than `newest`."""
+    if version > newest:
         raise StoreError(
-            f"it was written by a newer ragauge (schema {version}, this version knows {known}); "
+            f"it was written by a newer ragauge (schema {version}, this version knows {newest}); "
             "upgrade with: pip install --upgrade ragauge"
         )
 
@@ -111,11 +111,11 @@ class _Connection(sqlite3.Connection):
     pack = staticmethod(pack)
 
     def select_in(self, sql: str, values: Iterable[Any]) -> list[Row]:
-        listed, found = list(values), list[Row]()
+        listed, rows = list(values), list[Row]()
         for start in range(0, len(listed), QUERY_SIZE):
             batch = listed[start : start + QUERY_SIZE]
-            found += self.execute(sql.replace("IN ?", f"IN ({_placeholders(batch)})"), batch)
-        return found
+            rows += self.execute(sql.replace("IN ?", f"IN ({_placeholders(batch)})"), batch)
+        return rows
 
     def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
         into = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({_placeholders(columns)})"
@@ -138,7 +138,9 @@ class Database:
         self._lock = threading.RLock()
         with store_errors(path, "open it"):
             # SQLite creates its log in the folder.
-            read_only = to_read and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+            read_only = (
+                to_read and path.exists() and not all(os.access(place, os.W_OK) for place in (path, path.parent))
+            )
             self._db = _connected(path, read_only)
             try:
                 self._prepare(durable, read_only)
@@ -224,10 +226,10 @@ def store_errors(path: Path, what: str, damage: tuple[type[Exception], ...] = _D
 
     damage: exceptions that mean that the file is damaged, besides those of SQLite.
     """
-    known: tuple[type[Exception], ...] = (sqlite3.Error, OSError, StoreError, *damage)
+    failures: tuple[type[Exception], ...] = (sqlite3.Error, OSError, StoreError, *damage)
     try:
         yield
-    except known as error:
+    except failures as error:
         raise StoreError(f"store {path}: cannot {what}: {_message(error)}") from error
 
 

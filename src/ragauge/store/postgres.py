@@ -115,8 +115,8 @@ class _Connection:
         return self.db.execute(sql.replace("?", "%s").encode(), parameters)
 
     def row(self, sql: str, parameters: Sequence[Any] = ()) -> Row:
-        found: Row = self.execute(sql, parameters).fetchall()[0]
-        return found
+        row: Row = self.execute(sql, parameters).fetchall()[0]
+        return row
 
     def executemany(self, sql: str, rows: Iterable[Row], /) -> None:
         with self.db.cursor() as cursor:

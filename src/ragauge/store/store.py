@@ -63,8 +63,10 @@ def _in_database(
             run = self._database.read if kind == "read" else self._database.write
             return run(what, lambda db: function(self, db, *args, **named))
 
-        given = inspect.signature(function)
-        shown = given.replace(parameters=[one for name, one in given.parameters.items() if name != "db"])
+        signature = inspect.signature(function)
+        shown = signature.replace(
+            parameters=[parameter for name, parameter in signature.parameters.items() if name != "db"]
+        )
         method.__signature__ = shown  # type: ignore[attr-defined]
         return method
 
@@ -282,10 +284,10 @@ class Store:
             yield from batch
 
     def _batches(self) -> Iterator[list[Judgment]]:
-        last, found = self._judgments_after(0)
-        while found:
-            yield found
-            last, found = self._judgments_after(last)
+        last, judgments = self._judgments_after(0)
+        while judgments:
+            yield judgments
+            last, judgments = self._judgments_after(last)
 
     @_in_database("read", "read judgments")
     def _judgments_after(self, db: Connection, after: int) -> tuple[int, list[Judgment]]:
@@ -299,13 +301,13 @@ class Store:
         progress: called with the number of judgments read. Returns how many were read, and how many of them were new.
         """
         read = new = 0
-        for found in self._batches():
-            known = other.find([judgment.key for judgment in found])
-            fresh = [judgment for judgment in found if judgment.key not in known]
+        for judgments in self._batches():
+            present = other.find([judgment.key for judgment in judgments])
+            fresh = [judgment for judgment in judgments if judgment.key not in present]
             own = self._own_keys([judgment.key for judgment in fresh])
             other.keep([judgment for judgment in fresh if judgment.key in own])
             other.keep([judgment for judgment in fresh if judgment.key not in own], own=False)
-            read, new = read + len(found), new + len(found) - len(known)
+            read, new = read + len(judgments), new + len(judgments) - len(present)
             if progress:
                 progress(read)
         return read, new
@@ -323,13 +325,13 @@ class Store:
     def find_responses(self, db: Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
         """The stored responses with these keys, by key."""
         rows = db.select_in("SELECT record FROM responses WHERE key IN ?", dict.fromkeys(map(bytes.fromhex, keys)))
-        found = [_decode_response(unpack(record)) for (record,) in rows]
-        return {response.key: response for response in found}
+        responses = [_decode_response(unpack(record)) for (record,) in rows]
+        return {response.key: response for response in responses}
 
     @_in_database("write", "keep responses")
-    def keep_responses(self, db: Connection, given: Sequence[ModelResponse], made: Sequence[Call] = ()) -> None:
+    def keep_responses(self, db: Connection, responses: Sequence[ModelResponse], made: Sequence[Call] = ()) -> None:
         """Add responses and the calls that were made for them; a stored response is not replaced."""
-        rows = [(bytes.fromhex(response.key), db.pack(_encode(response))) for response in given]
+        rows = [(bytes.fromhex(response.key), db.pack(_encode(response))) for response in responses]
         db.insert_new("responses", ("key", "record"), rows)
         _keep_calls(db, made)
 
@@ -421,9 +423,9 @@ class Store:
 
     def samples(self, run_id: str, start: int = 0, stop: int | None = None) -> Iterator[SampleRecord]:
         """The samples at positions `start` to before `stop`, in order, read in batches."""
-        while found := self._samples_from(run_id, start, stop):
-            yield from found.values()
-            start = max(found) + 1
+        while samples := self._samples_from(run_id, start, stop):
+            yield from samples.values()
+            start = max(samples) + 1
 
     @_in_database("read", "read samples")
     def _samples_from(self, db: Connection, run_id: str, start: int, stop: int | None) -> dict[int, SampleRecord]:
@@ -443,31 +445,39 @@ class Store:
         sql = "SELECT first, numbers FROM columns WHERE run = ? AND metric = ? ORDER BY id"
         columns = db.execute(sql, (run, metric)).fetchall()
         if values and not columns:
-            known = db.execute("SELECT DISTINCT metric FROM columns WHERE run = ?", (run,))
-            raise UnknownName("metric", metric, [name for (name,) in known])
+            measured = db.execute("SELECT DISTINCT metric FROM columns WHERE run = ?", (run,))
+            raise UnknownName("metric", metric, [name for (name,) in measured])
         for first, numbers in columns:
             column = struct.unpack(f"<{len(numbers) // 8}d", numbers)
             values[first : first + len(column)] = [None if value != value else value for value in column]
         return values
 
     @_in_database("write", "keep labels")
-    def keep_labels(self, db: Connection, given: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
+    def keep_labels(self, db: Connection, labels: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
         """Add people's labels. Earlier ones are not overwritten; the latest of a question counts.
 
         Args:
-            given: labels, as made by `ragauge.store.label`.
+            labels: as made by `ragauge.store.label`.
             blind: for labels given without sight of a judge's verdict, the hash of the data that their sample is from
                 (`RunRecord.data_hash`); "" for others.
             chance: whether their sample was drawn at random.
         """
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         rows = []
-        for one in answered(given):
-            if one.judge.name != PEOPLE:
-                raise ValueError(f"judge {one.judge} is not a person; make labels with ragauge.store.label")
-            question, by = _encode(one.question), dict(one.judge.settings)["by"]
+        for judgment in answered(labels):
+            if judgment.judge.name != PEOPLE:
+                raise ValueError(f"judge {judgment.judge} is not a person; make labels with ragauge.store.label")
+            question, by = _encode(judgment.question), dict(judgment.judge.settings)["by"]
             rows.append(
-                (texts.digest(question), question.decode(), _encode(one.answer).decode(), by, now, blind, int(chance))
+                (
+                    texts.digest(question),
+                    question.decode(),
+                    _encode(judgment.answer).decode(),
+                    by,
+                    now,
+                    blind,
+                    int(chance),
+                )
             )
         sql = "INSERT INTO labels (digest, question, answer, person, at, blind, chance) VALUES (?, ?, ?, ?, ?, ?, ?)"
         db.executemany(sql, rows)

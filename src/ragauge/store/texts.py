@@ -108,14 +108,14 @@ def keep_texts(db: Connection, texts: Iterable[str]) -> dict[str, int]:
     addressed = {digest(data): (text, data) for text in texts for data in (text.encode(),)}
     rows = [(address, db.pack(addressed[address][1])) for address in sorted(addressed)]
     db.insert_new("texts", ("digest", "text"), rows)
-    found = db.select_in("SELECT digest, id FROM texts WHERE digest IN ?", addressed)
-    return {addressed[address][0]: number for address, number in found}
+    stored = db.select_in("SELECT digest, id FROM texts WHERE digest IN ?", addressed)
+    return {addressed[address][0]: number for address, number in stored}
 
 
 def read_texts(db: Connection, numbers: Collection[int]) -> dict[int, str]:
     """The texts with these numbers."""
-    found = db.select_in("SELECT id, text FROM texts WHERE id IN ?", numbers)
-    return {number: unpack(cell).decode() for number, cell in found}
+    rows = db.select_in("SELECT id, text FROM texts WHERE id IN ?", numbers)
+    return {number: unpack(cell).decode() for number, cell in rows}
 
 
 def refer(tree: Any, references: dict[str, dict[str, int]]) -> Any:

@@ -101,10 +101,10 @@ class MultiTurnSample:
             before, last = list(self.user_input), AIMessage("")
         asked = max((i for i, message in enumerate(before) if isinstance(message, HumanMessage)), default=-1) + 1
         question = MultiTurnSample(user_input=before[:asked])
+        returned = [message.content for message in before[asked:] if isinstance(message, ToolMessage)]
         return SingleTurnSample(
             user_input=before[0].content if asked == 1 else question.pretty_repr(),
-            retrieved_contexts=[message.content for message in before[asked:] if isinstance(message, ToolMessage)]
-            or None,
+            retrieved_contexts=returned or None,
             response=last.content,
             reference=self.reference,
         )
