@@ -8,7 +8,7 @@ from hashlib import blake2b
 from zlib import crc32
 
 from tests.llm.stub.texts import COMPLETIONS, TEXTS
-from tests.llm.stub.transmission import CONNECTIONS, DRESSES
+from tests.llm.stub.transmission import CONNECTIONS, COPIES, DRESSES
 
 #: Faults in addition to plain HTTP statuses such as "429" or "500", with what each means.
 NAMES = {
@@ -18,7 +18,7 @@ NAMES = {
     "expired": "in a batch: the call is not made in time; elsewhere: nothing",
     **{name: fault.meaning for name, fault in {**TEXTS, **COMPLETIONS}.items()},
     **{name: dress.meaning for name, dress in DRESSES.items()},
-    **{name: meaning for name, (meaning, _) in CONNECTIONS.items()},
+    **{name: meaning for name, (meaning, _) in {**CONNECTIONS, **COPIES}.items()},
 }
 NONE = "ok"
 

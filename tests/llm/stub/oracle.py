@@ -50,7 +50,8 @@ def reply(ask: Ask, answers: str) -> str:
         return msgspec.json.encode(_foreign(ask)).decode()
     full = _decomposed(document, answers) if "texts" in document else dict(_verdicts(document))
     form = _Form(ask)
-    return msgspec.json.encode({key: form.shaped(key, full[key]) for key in form.wanted(full)}).decode()
+    number = {"call": document["call"]} if "call" in document else {}
+    return msgspec.json.encode(number | {key: form.shaped(key, full[key]) for key in form.wanted(full)}).decode()
 
 
 def _foreign(ask: Ask) -> Any:

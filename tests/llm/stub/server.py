@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from tests.llm.stub.batches import Batches
 from tests.llm.stub.mind import PROTOCOLS, Mind
 from tests.llm.stub.options import Options, parsed
-from tests.llm.stub.transmission import CONNECTIONS, broken
+from tests.llm.stub.transmission import CONNECTIONS, COPIES, broken, write_copy_later
 
 _JSON = {"Content-Type": "application/json"}
 _ROUTES = re.compile(r".*/(files|batches)(?:/([\w-]+))?(?:/(content|results|cancel))?$")
@@ -68,6 +68,8 @@ class Stub:
             await asyncio.sleep(max(0.0, arrived + late - time.monotonic()))
             if reply.fault in CONNECTIONS:
                 return await broken(request, reply)
+            if reply.fault in COPIES:
+                write_copy_later(request, reply)
             status = reply.status
             return web.Response(body=reply.body, status=status, headers={**_JSON, **reply.headers})
         finally:

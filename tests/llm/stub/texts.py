@@ -26,7 +26,10 @@ def _written(change: Callable[[Body], Body]) -> Callable[[str], str]:
 
     def changed(text: str) -> str:
         reply = msgspec.json.decode(text)
-        return _encode(change(reply) if isinstance(reply, dict) and reply else 7).decode()
+        if not isinstance(reply, dict) or not reply:
+            return "7"
+        number = {name: reply.pop(name) for name in ("call",) if name in reply}
+        return _encode(number | change(reply)).decode()
 
     return changed
 
@@ -79,6 +82,7 @@ def _unknown_id(item: Body) -> Body:
 def _doubled(text: str) -> str:
     """Each key is given twice, with opposite answers."""
     reply = msgspec.json.decode(text)
+    reply.pop("call", None)
     pairs = [(key, answered) for key, answer in reply.items() for answered in (answer, opposite(answer))]
     return "{" + ",".join(f'"{key}":{_encode(answered).decode()}' for key, answered in pairs) + "}"
 
@@ -86,7 +90,7 @@ def _doubled(text: str) -> str:
 def _field_twice(text: str) -> str:
     """The first label or kind has an opposite one behind it, whose key is written with an escape."""
     reply = msgspec.json.decode(text)
-    item = next(iter(reply.values()))
+    item = next(item for key, item in reply.items() if key != "call")
     piece = (item or [_CLAIM])[0] if isinstance(item, list) else item
     name = next(field for field in ("label", "kind", "grade", "why") if field in piece)
     value = {"label": _FLIPPED.get(piece.get("label"), ""), "kind": "neither"}.get(name, 0)

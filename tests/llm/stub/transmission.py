@@ -183,6 +183,21 @@ async def _followed(request: web.BaseRequest, body: bytes) -> None:
     await asyncio.sleep(0.3)
 
 
+#: Replies that are written twice on a connection that stays open, with the seconds between.
+COPIES = {
+    "doubled": ("the reply is written twice", 0.001),
+    "doubled-late": ("the reply is written once more while the next call is under way", 0.03),
+}
+
+
+def write_copy_later(request: web.BaseRequest, reply: Reply) -> None:
+    """Write the reply once more, after the seconds of its fault."""
+    transport = request.transport
+    copy = _head(len(reply.body)) + reply.body
+    if transport:
+        asyncio.get_running_loop().call_later(COPIES[reply.fault][1], transport.write, copy)
+
+
 #: Faults of the connection: what each does with it, after which it is closed.
 CONNECTIONS: dict[str, tuple[str, Callable[[web.BaseRequest, bytes], Awaitable[None]]]] = {
     "drop": ("the connection ends before anything is said", _dropped),

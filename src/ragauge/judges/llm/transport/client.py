@@ -14,6 +14,7 @@ from ragauge.errors import UsageError
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Transport
 from ragauge.judges.llm.providers import LLMOptions, Protocol, Provider
 from ragauge.judges.llm.transport import clouds, protocols
+from ragauge.judges.llm.transport.numbers import CallNumbers
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
 from ragauge.judges.llm.transport.scheduler import (
     FIRST_TIMEOUT,
@@ -89,6 +90,8 @@ class HttpTransport(Transport):
         self._base = options.base_url or provider.base_url_from(environment)
         self.settings = self._settings()
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
+        self._numbers = CallNumbers()
+        self._n_spoiled = 0
         self._scheduler = RetryScheduler(
             ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
             RateLimiter(options.rpm, options.tpm),
@@ -126,6 +129,9 @@ class HttpTransport(Transport):
             by_count = sorted(self.retries.items(), key=lambda item: (-item[1], item[0]))
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
             notes.append(f"{self.name}: calls were tried again {sum(self.retries.values())} times: {counts}")
+        n_spoiled = self._session.n_spoiled if self._session else self._n_spoiled
+        if n_spoiled:
+            notes.append(f"{self.name}: replies that nobody asked for were discarded on {n_spoiled} connections")
         return notes + self._scheduler.notes()
 
     @property
@@ -160,6 +166,7 @@ class HttpTransport(Transport):
         session, watcher, self._session, self._watcher = self._session, self._watcher, None, None
         watcher.cancel()
         await asyncio.gather(watcher, return_exceptions=True)
+        self._n_spoiled = session.n_spoiled
         await session.close()
 
     def _checked_base(self) -> str:
@@ -230,9 +237,10 @@ class HttpTransport(Transport):
     async def _exchanged(self, prompt: Prompt) -> Completion | Fault:
         """A prompt for a reply, with fewer features each time that the server refuses one. Raises ReplyError."""
         session = self.session
+        numbered, number = self._numbers.numbered(prompt)
         while True:
             features = self._features
-            body = self._protocol.body(prompt, self._model, self._options, features)
+            body = self._protocol.body(numbered, self._model, self._options, features)
             signed = await self._sign("POST", str(session.url(self._path)), body) if self._sign else None
             SECRETS.add((signed or {}).get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
@@ -240,6 +248,9 @@ class HttpTransport(Transport):
             large = len(reply.body) > LARGE
             result = await asyncio.to_thread(self._read, reply) if large else self._read(reply)
             if not isinstance(result, Fault):
+                if self._numbers.is_misplaced(result.text, number):
+                    session.distrust()
+                    raise ReplyError("misplaced", f"{self._server}: the reply is to another call")
                 return result
             fewer = downgraded(features, result)
             if fewer is None and is_transient(result):

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
+from functools import partial
 from ipaddress import ip_address
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -161,7 +162,8 @@ class Session:
     """Keeps connections to one server open; the caller decides how many requests are made, and when.
 
     server: its name in messages. base_url, query: what is before and after the path of each request. headers: sent with
-    each. max_bytes: of a reply, unless a request sets it.
+    each. max_bytes: of a reply, unless a request sets it. n_spoiled: connections that were closed since the server
+    wrote more than a reply.
     """
 
     def __init__(self, server: str, base_url: str, query: str, headers: Mapping[str, str], max_bytes: int) -> None:
@@ -171,18 +173,30 @@ class Session:
         self._urls: dict[str, URL] = {}
         self._large_reply = asyncio.Lock()
         self._errors = (aiohttp.ClientError, OSError)
-        self._session = aiohttp.ClientSession(
+        self._open = partial(
+            aiohttp.ClientSession,
             headers={**headers, "Accept-Encoding": "identity"},
-            connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
-            cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(),
             proxy=_proxy(base_url),
             auto_decompress=False,
         )
+        self.n_spoiled = 0
+        self._session = self._open(connector=_connector(self), cookie_jar=aiohttp.DummyCookieJar())
+        self._former: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._session.close()
+        for session in filter(None, (self._former, self._session)):
+            await session.close()
+
+    def distrust(self) -> None:
+        """Give each further request a connection of its own: the server writes replies that nobody asked for."""
+        import aiohttp
+
+        if self._former is None:
+            connector = aiohttp.TCPConnector(limit=0, ttl_dns_cache=300, force_close=True)
+            self._former = self._session
+            self._session = self._open(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
     def url(self, path: str) -> URL:
         """The address of a path below the base URL."""
@@ -288,6 +302,27 @@ class Session:
 
     def _too_large(self, max_bytes: int) -> ReplyError:
         return ReplyError(TOO_LARGE, f"{self._server}: the reply is larger than {max_bytes} bytes")
+
+
+#: How many idle connections may have bytes left over before one is used as it is.
+_MAX_SPOILED = 16
+
+
+def _connector(session: Session) -> aiohttp.TCPConnector:
+    """A pool of connections that closes those on which the server wrote more than a reply."""
+    import aiohttp
+
+    class Connector(aiohttp.TCPConnector):
+        async def connect(self, *args: Any, **options: Any) -> aiohttp.connector.Connection:
+            for _ in range(_MAX_SPOILED):
+                connection = await super().connect(*args, **options)
+                if connection.protocol is None or not connection.protocol.should_close:
+                    break
+                session.n_spoiled += 1
+                connection.close()
+            return connection
+
+    return Connector(limit=0, ttl_dns_cache=300)
 
 
 def _redirect_target(response: aiohttp.ClientResponse) -> URL | str:
