@@ -218,15 +218,18 @@ def _log_odds(one: float, two: float, three: float) -> float:
 
 
 def _finding(by_words: Finding, values: Mapping[str, float]) -> Finding:
-    """What words and encoder say together; what words say where the encoder read nothing."""
+    """What words and encoder say together; what words say where the encoder read nothing.
+
+    Only a text that has a word of the claim contradicts it.
+    """
     if not values:
         return by_words
     layers = coefficients("trained")
     probability = predict(layers["entailed"], values)
     if probability >= 0.5:
         return Finding(Label.ENTAILED, probability, by_words.best)
-    enough = layers["thresholds"]["contradicted"]
-    against = values["contradicted"] >= enough or by_words.label == Label.CONTRADICTED
+    surely = values["contradicted"] >= layers["thresholds"]["contradicted"]
+    against = (surely and by_words.best is not None) or by_words.label == Label.CONTRADICTED
     return Finding(Label.CONTRADICTED if against else Label.NEUTRAL, probability, by_words.best)
 
 
