@@ -22,7 +22,7 @@ from ragauge.analysis.measure import Measurement, measurement_markdown
 from ragauge.cli.main import COMMANDS, main
 from ragauge.cli.run import demo_run, demo_view
 from ragauge.metrics.base import Metric
-from ragauge.metrics.registry import ALIASES, CATALOGUE, METRICS, OVER_DATA
+from ragauge.metrics.registry import CATALOGUE
 from ragauge.report.wording import CARD
 from ragauge.run.results import Run
 
@@ -208,25 +208,26 @@ def metrics_page() -> str:
 
 
 def _metric_lines(metric: Metric) -> Iterator[str]:
-    aliases = [alias for alias, name in ALIASES.items() if name == metric.name]
     reads = dict.fromkeys(field for need in metric.needs for field in need.reads)
     asks = sorted({topic for need in metric.needs for topic in need.asks})
-    yield f"## `{metric.name}`" + "".join(f", also `{alias}`" for alias in aliases)
+    yield f"## `{metric.name}`" + "".join(f", also `{alias}`" for alias in metric.aliases)
     yield ""
     yield inspect.getdoc(metric.function) or ""
     yield ""
     yield f"- counts: {metric.caption}"
     yield f"- {metric.scale[0]:g} to {metric.scale[1]:g}, {metric.better} is better"
-    if metric in OVER_DATA:
+    if metric.over == "data":
         yield "- one value of the whole data set"
-    if metric not in METRICS:
+    if not metric.default:
         yield "- measured when asked for by name"
     yield f"- reads: {_listed(reads)}"
     yield f"- asks: {_listed(asks)}"
     if metric.parts:
         yield f"- values: {_listed(metric.values)}"
     if metric.usage:
-        yield f"- parameters: {_listed(metric.usage)}"
+        yield "- parameters:"
+    for usage, purpose in zip(metric.usage, metric.described.values(), strict=True):
+        yield f"    - `{usage}`: {purpose}"
     yield ""
 
 

@@ -40,6 +40,18 @@ def test_an_alias_is_the_same_metric() -> None:
     assert metric_named("chunk_precision").function is metric_named("context_relevance").function
 
 
+def test_every_parameter_is_described() -> None:
+    """Each parameter of each metric has a line that says what it is for."""
+    described = [text for metric in CATALOGUE for text in metric.described.values()]
+    assert len(described) > 50
+    assert all(described)
+
+
+def test_a_metric_says_that_it_is_measured_by_default() -> None:
+    """The places of the metrics measured by default are those from 1, each once."""
+    assert [metric.default for metric in METRICS] == list(range(1, len(METRICS) + 1))
+
+
 @pytest.mark.parametrize(
     ("spec", "canonical"),
     [

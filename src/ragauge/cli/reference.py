@@ -56,15 +56,18 @@ def metrics_command(name: str | None) -> None:
 
 def _about(metric: Metric) -> str:
     asks = sorted({topic for need in metric.needs for topic in need.asks})
-    return f"""{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better
-
-{inspect.getdoc(metric.function) or ""}
-
-counts: {metric.caption or "see above"}
+    purposes = "\n".join(f"  {name}: {text}" for name, text in metric.described.items() if text)
+    parts = (
+        f"{metric.key}  {metric.scale[0]:g}..{metric.scale[1]:g}, {metric.better} is better",
+        inspect.getdoc(metric.function) or "",
+        purposes,
+        f"""counts: {metric.caption or "see above"}
 reads: {_reads(metric)}
 asks: {", ".join(asks) or "nothing"}
 parameters: {", ".join(metric.usage) or "none"}
-values: {", ".join(metric.values)}"""
+values: {", ".join(metric.values)}""",
+    )
+    return "\n\n".join(filter(None, parts))
 
 
 def _reads(metric: Metric) -> str:

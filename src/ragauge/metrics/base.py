@@ -72,6 +72,7 @@ class Metric(_Named):
         parts_of: from parameters to the names of its values; none for a metric of one value.
         params: the parameters it was bound with.
         over: "data" if, by name, it is measured as one value of the whole data set.
+        default, aliases: see `listed`.
     """
 
     function: Callable[..., MetricResult] = field(repr=False)
@@ -81,6 +82,8 @@ class Metric(_Named):
     parts_of: Callable[..., Sequence[str]] = field(default=lambda: (), repr=False)
     params: Mapping[str, Any] = field(default_factory=dict)
     over: Over = "samples"
+    default: int = field(default=0, repr=False, compare=False, kw_only=True)
+    aliases: tuple[str, ...] = field(default=(), repr=False, compare=False, kw_only=True)
 
     @cached_property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
@@ -135,6 +138,17 @@ class Metric(_Named):
     def defaults(self) -> dict[str, Any]:
         """The defaults of its parameters; a required one has none."""
         return {name: p.default for name, p in self.parameters.items() if p.default is not p.empty}
+
+    @property
+    def described(self) -> dict[str, str]:
+        """What each parameter is for: the text among its annotations, as in `Annotated[int, "the most words"]`."""
+        texts: dict[str, str] = {}
+        for function in (*self._need_factories, self.function):
+            for name, hint in get_type_hints(function, include_extras=True).items():
+                for text in getattr(hint, "__metadata__", ()):
+                    if name in self.parameters and isinstance(text, str):
+                        texts.setdefault(name, text)
+        return {name: texts.get(name, "") for name in self.parameters}
 
     @property
     def usage(self) -> list[str]:
@@ -319,7 +333,8 @@ def metric(
     """Decorate a function from evidence tables to counts, a number, or `Undefined` to make it a metric.
 
     The metric's parameters are the keyword-only ones of the function and those of its needs, with their annotations;
-    one without a default must be given.
+    one without a default must be given. `ragauge metrics` describes them by a text among these, as in
+    `words: Annotated[int, "how many are allowed"] = 50`.
 
     Args:
         needs: what the metric must know; the function gets their evidence tables in this order. A need may also be a
@@ -342,6 +357,16 @@ def metric(
         return Metric(name or function.__name__, function, needs, better, scale, named, over=over, caption=caption)
 
     return declare
+
+
+def listed(*, default: int = 0, aliases: tuple[str, ...] = ()) -> Callable[[Metric], Metric]:
+    """Decorate a metric of ragauge's own that is measured by default, or that has other names.
+
+    Args:
+        default: its place among the metrics measured by default, from 1; 0 if it is measured when asked for by name.
+        aliases: other names under which it can be asked for.
+    """
+    return lambda metric: replace(metric, default=default, aliases=aliases)
 
 
 def share(flags: Iterable[bool], nothing: str) -> Share | Undefined:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, overload
 from msgspec import Meta
 
 from ragauge.host import optional
-from ragauge.metrics.base import Metric, metric
+from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
 from ragauge.needs.entailment import response_and_references
@@ -95,6 +95,10 @@ Wordings = Annotated[
     tuple[Text, ...], Meta(min_length=1, description="texts that are not empty, such as refund+exchange")
 ]
 
+Sought = Annotated[Wordings, "the texts to look for"]
+CaseSensitive = Annotated[bool, "whether capitals must match"]
+Column = Annotated[Text, "the column that holds the number"]
+
 
 def _response(sample: Sample) -> str:
     return sample.response or ""
@@ -168,7 +172,7 @@ def _check_references(resource: Any, resolver: Any) -> None:
 
 
 @_passing(valid=_validator)
-def json_schema(sample: Sample, *, schema: Text) -> CheckResult:
+def json_schema(sample: Sample, *, schema: Annotated[Text, "the JSON Schema, or the path of its file"]) -> CheckResult:
     """1 if the response is JSON that a JSON Schema allows, else 0.
 
     schema: the path of the schema, or the schema itself, without references to other documents. By the library
@@ -192,14 +196,14 @@ def _pattern(pattern: str) -> None:
 
 
 @_passing(valid=_pattern)
-def matches(sample: Sample, *, pattern: Text) -> CheckResult:
+def matches(sample: Sample, *, pattern: Annotated[Text, "the regular expression"]) -> CheckResult:
     """1 if a regular expression of Python matches somewhere in the response, else 0. (?i) ignores case."""
     match = re.search(pattern, _response(sample))
     return bool(match), f"found {match[0]!r}" if match else f"nothing matches {pattern!r}"
 
 
 @_passing
-def starts_with(sample: Sample, *, text: Text) -> CheckResult:
+def starts_with(sample: Sample, *, text: Annotated[Text, "how the response is to start"]) -> CheckResult:
     """1 if the response starts with a text, white space before it aside, else 0."""
     return _response(sample).lstrip().startswith(text)
 
@@ -211,7 +215,7 @@ def _contained(sample: Sample, texts: Sequence[str], case: bool) -> list[str]:
 
 
 @_passing
-def contains_all(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
+def contains_all(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
     """1 if the response contains all of the texts, such as contains_all(refund+"30 days"), else 0.
 
     case: whether upper and lower case differ.
@@ -222,14 +226,14 @@ def contains_all(sample: Sample, *, texts: Wordings, case: bool = False) -> Chec
 
 
 @_passing
-def contains_any(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
+def contains_any(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
     """1 if the response contains one of the texts at least, else 0. case: whether upper and lower case differ."""
     present = _contained(sample, texts, case)
     return bool(present), f"found: {', '.join(present)}" if present else "none is there"
 
 
 @_passing
-def contains_none(sample: Sample, *, texts: Wordings, case: bool = False) -> CheckResult:
+def contains_none(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
     """1 if the response contains none of the texts, such as forbidden words, else 0.
 
     case: whether upper and lower case differ.
@@ -239,21 +243,21 @@ def contains_none(sample: Sample, *, texts: Wordings, case: bool = False) -> Che
 
 
 @_passing
-def min_words(sample: Sample, *, n: Count) -> CheckResult:
+def min_words(sample: Sample, *, n: Annotated[Count, "the fewest words"]) -> CheckResult:
     """1 if the response has n words at least, separated by white space, else 0."""
     words = len(_response(sample).split())
     return words >= n, f"{words} words"
 
 
 @_passing
-def max_words(sample: Sample, *, n: Count) -> CheckResult:
+def max_words(sample: Sample, *, n: Annotated[Count, "the most words"]) -> CheckResult:
     """1 if the response has n words at most, separated by white space, else 0."""
     words = len(_response(sample).split())
     return words <= n, f"{words} words"
 
 
 @_passing
-def max_characters(sample: Sample, *, n: Count) -> CheckResult:
+def max_characters(sample: Sample, *, n: Annotated[Count, "the most characters"]) -> CheckResult:
     """1 if the response has n characters at most, else 0."""
     return len(_response(sample)) <= n, f"{len(_response(sample))} characters"
 
@@ -264,7 +268,7 @@ def _known_language(code: str) -> None:
 
 
 @_passing(valid=_known_language)
-def language(sample: Sample, *, code: Text) -> CheckResult:
+def language(sample: Sample, *, code: Annotated[Text, "the ISO 639-1 code, such as en"]) -> CheckResult:
     """1 if the response is in a language, such as language(en), else 0; undefined without letters.
 
     code: in ISO 639. By the library py3langid, which errs on texts of few words.
@@ -287,14 +291,18 @@ def _number(sample: Sample, column: str) -> float:
 
 
 @_passing(reads=_column)
-def latency_below(sample: Sample, *, seconds: Amount, column: Text = "latency") -> CheckResult:
+def latency_below(
+    sample: Sample, *, seconds: Annotated[Amount, "less than how many"], column: Column = "latency"
+) -> CheckResult:
     """1 if the sample took less than some seconds by the column "latency", or another that is named, else 0."""
     number = _number(sample, column)
     return number < seconds, f"{number:g} seconds"
 
 
 @_passing(reads=_column)
-def cost_below(sample: Sample, *, dollars: Amount, column: Text = "cost") -> CheckResult:
+def cost_below(
+    sample: Sample, *, dollars: Annotated[Amount, "less than how many"], column: Column = "cost"
+) -> CheckResult:
     """1 if the sample cost less than some dollars by the column "cost", or another that is named, else 0."""
     number = _number(sample, column)
     return number < dollars, f"{number:g} dollars"
@@ -309,13 +317,14 @@ Beta = Annotated[float, Meta(gt=0, le=100)]
 Weights = Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], Meta(min_length=1)]
 
 
+@listed(default=24)
 @metric(response_and_references, parts=lambda types: types, caption="word sequences shared")
 def rouge(
     texts: Texts,
     *,
-    types: RougeTypes = ("rouge1", "rouge2", "rougeL", "rougeLsum"),
-    stemmer: bool = False,
-    tokenizer: Literal["rouge", "unicode"] = "rouge",
+    types: Annotated[RougeTypes, "rouge1 to rouge9, rougeL, rougeLsum"] = ("rouge1", "rouge2", "rougeL", "rougeLsum"),
+    stemmer: Annotated[bool, "whether words are reduced to stems (Porter)"] = False,
+    tokenizer: Annotated[Literal["rouge", "unicode"], "a-z and 0-9 alone, or every script"] = "rouge",
 ) -> Mapping[str, float]:
     """ROUGE F-measures (Lin, 2004), equal to the rouge-score library; per type the maximum over the references.
 
@@ -332,13 +341,14 @@ def _texts_for_bleu(weights: tuple[float, ...]) -> Need[Texts]:
     return response_and_references
 
 
+@listed(default=25)
 @metric(_texts_for_bleu, caption="word sequences shared")
 def bleu(
     texts: Texts,
     *,
-    weights: Weights = (0.25, 0.25, 0.25, 0.25),
-    tokenizer: Literal["valor", "whitespace", "unicode"] = "valor",
-    smoothing: Literal["none", "method1"] = "none",
+    weights: Annotated[Weights, "of the n-gram orders from 1"] = (0.25, 0.25, 0.25, 0.25),
+    tokenizer: Annotated[Literal["valor", "whitespace", "unicode"], "how words are split"] = "valor",
+    smoothing: Annotated[Literal["none", "method1"], "of orders without a match, as in NLTK"] = "none",
 ) -> float:
     """Sentence BLEU (Papineni et al., 2002), equal to NLTK; several references clip jointly.
 
@@ -347,18 +357,27 @@ def bleu(
     return overlap.bleu(texts.response, texts.references, weights, tokenizer, smoothing)
 
 
+@listed(default=26)
 @metric(response_and_references, caption="character sequences shared")
-def chrf(texts: Texts, *, order: Order = 6, beta: Beta = 2.0, words: Count = 0) -> float:
+def chrf(
+    texts: Texts,
+    *,
+    order: Annotated[Order, "the longest character n-gram"] = 6,
+    beta: Annotated[Beta, "how much recall weighs against precision"] = 2.0,
+    words: Annotated[Count, "the longest word n-gram; 2 gives chrF++"] = 0,
+) -> float:
     """Character n-gram F-score (Popović, 2015) in 0..1, equal to sacreBLEU; words=2 gives chrF++."""
     return overlap.chrf(texts.response, texts.references, order, beta, words)
 
 
+@listed(default=27)
 @metric(response_and_references, caption="responses equal to one")
 def exact_match(texts: Texts) -> float:
     """1 if the response equals a reference after SQuAD normalisation (Rajpurkar et al., 2016), else 0."""
     return float(overlap.exact_match(texts.response, texts.references))
 
 
+@listed(default=28)
 @metric(response_and_references, caption="words in a reference")
 def token_f1(texts: Texts) -> float:
     """F1 of the words shared with a reference after SQuAD normalisation; the best over the references."""

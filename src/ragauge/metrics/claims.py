@@ -10,10 +10,10 @@ Citations are measured as in ALCE (Gao et al., "Enabling large language models t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from ragauge.errors import BadParameter
-from ragauge.metrics.base import metric, share
+from ragauge.metrics.base import listed, metric, share
 from ragauge.needs import entailment
 from ragauge.needs.base import Checks, Failed, Support, Supports, Undefined
 from ragauge.needs.checks import contexts_to_query, opinions_with
@@ -27,6 +27,7 @@ NO_CONTEXTS = "there are no contexts"
 TWO_WAY = "a verdict does not distinguish contradicted contexts from neutral ones"
 
 
+@listed(default=1)
 @metric(entailment.response_in_contexts, caption="claims contexts support")
 def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
@@ -38,6 +39,7 @@ def faithfulness(support: Support) -> Share | Undefined:
     return share(support.entailed, NO_CLAIMS)
 
 
+@listed(default=3)
 @metric(
     entailment.response_in_contexts().also_asking("entail:contradiction"),
     better="lower",
@@ -55,6 +57,7 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
     return share(contradicted, NO_CONTEXTS)
 
 
+@listed(default=2)
 @metric(
     entailment.response_in_contexts().also_asking("entail:contradiction"),
     better="lower",
@@ -70,6 +73,7 @@ def contradicted_claims(support: Support) -> Share | Undefined | Failed:
     return share((Label.CONTRADICTED in row for row in rows), NO_CLAIMS)
 
 
+@listed(default=9)
 @metric(entailment.response_in_contexts(), contexts_to_query, caption="relevant contexts used")
 def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     """Share of the relevant contexts that entail at least one claim of the response.
@@ -84,9 +88,13 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
 CorrectnessVariant = Literal["default", "valor"]
 
 
+@listed(default=4)
 @metric(entailment.response_in_references, entailment.references_in_response, caption="statements in a reference")
 def answer_correctness(
-    in_references: Supports, in_response: Supports, *, variant: CorrectnessVariant = "default"
+    in_references: Supports,
+    in_response: Supports,
+    *,
+    variant: Annotated[CorrectnessVariant, "whose arithmetic counts true positives; valor is ragas' too"] = "default",
 ) -> F1Counts:
     """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
 
@@ -113,6 +121,7 @@ def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
     ]
 
 
+@listed(default=10)
 @metric(entailment.claims_in_response, entailment.claims_in_query, caption="reference claims given")
 def claim_recall(
     in_response: Supports, in_query: Supports, *, of: entailment.ClaimsOf = "references"
@@ -130,6 +139,7 @@ def claim_recall(
     return best_share(flags, f"{subject} a claim beyond the query")
 
 
+@listed(default=11)
 @metric(
     entailment.response_claims_in_references, entailment.response_claims_in_query, caption="claims a reference supports"
 )
@@ -142,6 +152,7 @@ def claim_precision(in_references: Supports, in_query: Support) -> Share | Undef
     return best_share(flags, "the response makes no claim beyond the query")
 
 
+@listed(default=12)
 @metric(
     entailment.reference_claims_in_response,
     entailment.reference_claims_in_query,
@@ -155,7 +166,7 @@ def claim_f1(
     in_references: Supports,
     in_query: Support,
     *,
-    counting: Literal["own", "common"] = "own",
+    counting: Annotated[Literal["own", "common"], "each side counts its own claims, or both the common ones"] = "own",
 ) -> PrecisionRecall | Undefined:
     """Harmonic mean of claim precision and claim recall; the best over the references.
 
@@ -231,6 +242,7 @@ def _of_opinions(checks: Checks) -> Incidence:
     return Incidence(sum(checks.passed), len(checks.passed))
 
 
+@listed(default=22)
 @metric(opinions_with("biased"), better="lower", caption="opinions that are biased")
 def bias(biased: Checks) -> Incidence:
     """Share of the response's opinions that are biased: by gender, politics, race or ethnicity, or geography.
@@ -241,6 +253,7 @@ def bias(biased: Checks) -> Incidence:
     return _of_opinions(biased)
 
 
+@listed(default=23)
 @metric(opinions_with("toxic"), better="lower", caption="opinions that are toxic")
 def toxicity(toxic: Checks) -> Incidence:
     """Share of the response's opinions that are toxic: attacks, mockery, hate, dismissal, threats.
@@ -254,6 +267,7 @@ def toxicity(toxic: Checks) -> Incidence:
 QAMPARI_CAP = 5
 
 
+@listed(aliases=("cm",))
 @metric(claims_entailed, caption="gold claims entailed")
 def claim_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which the response entails some wording.
@@ -265,6 +279,7 @@ def claim_match(matched: MatchedGold) -> Share:
     return Share(sum(matched.claims), len(matched.claims))
 
 
+@listed(aliases=("em",))
 @metric(claims_present, caption="gold claims found as text")
 def string_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which some wording occurs in the response, both SQuAD-normalised.
@@ -285,6 +300,7 @@ class ListScore(NamedTuple):
     f1_top5: float
 
 
+@listed(aliases=("em5",))
 @metric(claims_listed, parts=ListScore._fields, caption="gold items in the list")
 def list_match(matched: MatchedGold) -> Mapping[str, float]:
     """Precision, recall and F1 of the items of a list against the gold claims; for top5, five found are all.
@@ -314,6 +330,7 @@ NO_SENTENCE = "the response has no sentence that needs a citation"
 NO_CITATION = "the response cites nothing"
 
 
+@listed(aliases=("regular_citation_rec",))
 @metric(citations, caption="sentences citations support")
 def citation_recall(citing: CitationSupport) -> Share | Undefined:
     """Share of the response's sentences that the documents they cite together support (ALCE).
@@ -327,6 +344,7 @@ def citation_recall(citing: CitationSupport) -> Share | Undefined:
     return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)
 
 
+@listed(aliases=("regular_citation_prec",))
 @metric(citations, caption="citations that are needed")
 def citation_precision(citing: CitationSupport, *, variant: Variant = "default") -> Share | Incidence | Undefined:
     """Share of the citations that are needed: their sentence is supported, by them alone or not without them.

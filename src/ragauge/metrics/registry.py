@@ -39,34 +39,19 @@ from ragauge.needs.checks import aligned
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
-_MODULES = (checks, claims, retrieval, rubrics, trust)
+_MODULES = (claims, retrieval, rubrics, trust, checks)
 _BY_NAME = {
     metric.name: metric for module in _MODULES for metric in vars(module).values() if isinstance(metric, Metric)
 }
 
-
-def _named(names: str) -> tuple[Metric, ...]:
-    return tuple(_BY_NAME[name] for name in names.split())
-
-
 #: Measured by default, where the data has the fields they read.
-METRICS = _named("""
-    faithfulness contradicted_claims hallucination answer_correctness answer_relevance context_precision
-    context_recall context_relevance context_coverage claim_recall claim_precision claim_f1 claim_recall@contexts
-    context_precision@claims context_utilization noise_sensitivity self_knowledge claim_hallucination
-    relevance_rubric chunk_utility summary_coherence bias toxicity rouge bleu chrf exact_match token_f1
-""")
-
-#: Measured when asked for by name, and some of them where the data calls for it; see `default_metrics`.
-ON_REQUEST = _named("""
-    citation_recall citation_precision citation_f1 refusal answered_ratio claim_match string_match list_match
-    retrieval_precision retrieval_recall hit_rate mrr map ndcg similarity bertscore criterion
-    json_valid json_schema matches starts_with contains_all contains_any contains_none
-    min_words max_words max_characters language latency_below cost_below
-""")
+METRICS = tuple(sorted((metric for metric in _BY_NAME.values() if metric.default), key=lambda metric: metric.default))
 
 #: Measured when asked for by name, each as one value of the whole data set.
 OVER_DATA = tuple(metric for metric in _BY_NAME.values() if metric.over == "data")
+
+#: Measured when asked for by name, and some of them where the data calls for it; see `default_metrics`.
+ON_REQUEST = tuple(metric for metric in _BY_NAME.values() if not metric.default and metric.over == "samples")
 
 #: The group of entry points by which installed packages offer metrics of their own: name -> a `Metric`.
 ENTRY_POINTS = "ragauge.metrics"
@@ -74,23 +59,8 @@ ENTRY_POINTS = "ragauge.metrics"
 #: Everything that has a name of its own.
 CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
 
-_SHORT = {"rec": "recall", "prec": "precision"}
-_SPELLINGS = {"rec": "recall", "recall": "recall", "prec": "precision", "precision": "precision", "f1": "f1"}
-
-#: Other names of the same metrics; those about refusals are spelled in three ways in Trust-Eval.
-ALIASES = {
-    "chunk_precision": "context_relevance",
-    "reciprocal_rank": "mrr",
-    "average_precision": "map",
-    "cm": "claim_match",
-    "em": "string_match",
-    "em5": "list_match",
-    **{f"answerable_{end}": f"answerable_{full}" for end, full in _SHORT.items()},
-    **{f"regular_citation_{end}": f"citation_{full}" for end, full in _SHORT.items()},
-    **{f"answered_citation_{end}": f"answered_citation_{full}" for end, full in _SHORT.items()},
-    **{f"reject_{end}": f"reject_{full}" for end, full in _SHORT.items()},
-    **{f"{word}_{end}": f"reject_{full}" for word in ("refuse", "refusal") for end, full in _SPELLINGS.items()},
-}
+#: Other names of the same metrics.
+ALIASES = {alias: metric.name for metric in _BY_NAME.values() for alias in metric.aliases}
 
 #: Metrics requested together, which share parameters; "" stands for the one that `correctness` selects.
 FAMILIES: Mapping[str, tuple[str, ...]] = {

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
-from ragauge.metrics.base import MetricValue, metric, share
+from ragauge.metrics.base import MetricValue, listed, metric, share
 from ragauge.metrics.checks import Count
 from ragauge.metrics.claims import NO_CLAIMS, best_share
 from ragauge.needs import checks, entailment
@@ -24,12 +24,17 @@ from ragauge.types import Label
 
 NO_CONTEXTS = "there are no contexts"
 
+Depth = Annotated[Count, "how many contexts count, from the first; 0 for all"]
 
-def _usefulness(against: Literal["references", "response"] = "references") -> Need[CheckSets]:
+
+def _usefulness(
+    against: Annotated[Literal["references", "response"], "what a useful context helps to answer"] = "references",
+) -> Need[CheckSets]:
     """The need that checks what contexts are useful for."""
     return checks.contexts_to_references if against == "references" else checks.contexts_to_response
 
 
+@listed(default=6)
 @metric(_usefulness, caption="useful contexts first")
 def context_precision(useful: CheckSets) -> float | Undefined:
     """Mean of precision@k over the ranks k of useful contexts; 0 where none is useful.
@@ -48,6 +53,7 @@ def average_precision(useful: Sequence[bool]) -> float:
     return sum(precisions) / len(precisions) if precisions else 0.0
 
 
+@listed(default=7)
 @metric(entailment.references_in_contexts, caption="reference statements found")
 def context_recall(support: Supports) -> Share | Undefined:
     """Share of the reference's statements attributable to the contexts; the best over the references.
@@ -57,6 +63,7 @@ def context_recall(support: Supports) -> Share | Undefined:
     return best_share([table.entailed for table in support.tables], "no reference makes a statement")
 
 
+@listed(default=8, aliases=("chunk_precision",))
 @metric(checks.contexts_to_query, caption="contexts on the query")
 def context_relevance(relevant: Checks) -> Share | Undefined:
     """Share of the contexts of which some part is relevant to the query.
@@ -66,6 +73,7 @@ def context_relevance(relevant: Checks) -> Share | Undefined:
     return share(relevant.passed, NO_CONTEXTS)
 
 
+@listed(default=13)
 @metric(entailment.reference_claims_in_contexts, name="claim_recall@contexts", caption="reference claims retrieved")
 def claim_recall_at_contexts(support: Supports) -> Share | Undefined:
     """Share of the reference's claims that the contexts entail; the best over the references.
@@ -75,6 +83,7 @@ def claim_recall_at_contexts(support: Supports) -> Share | Undefined:
     return best_share([table.entailed for table in support.tables], "no reference makes a claim")
 
 
+@listed(default=14)
 @metric(
     entailment.reference_claims_in_contexts, name="context_precision@claims", caption="contexts of reference claims"
 )
@@ -92,6 +101,7 @@ def entailing(support: Supports) -> list[bool]:
     return [any(row[i] is Label.ENTAILED for row in rows) for i in range(len(support.tables[0].chunks))]
 
 
+@listed(default=5)
 @metric(checks.statements_to_query, caption="statements on the query")
 def answer_relevance(relevant: Checks) -> Share | Undefined:
     """Share of the response's statements that are relevant to the query. As in DeepEval and Valor."""
@@ -106,6 +116,7 @@ def _grounded_and_correct(grounding: Support, in_references: Supports) -> Iterat
     return zip(grounding.entailed, _correct(in_references), strict=True)
 
 
+@listed(default=15)
 @metric(
     entailment.reference_claims_in_contexts,
     entailment.reference_claims_in_response,
@@ -120,6 +131,7 @@ def context_utilization(in_contexts: Supports, in_response: Supports) -> Share |
     return best_share(flags, "the contexts entail no claim of a reference")
 
 
+@listed(default=16)
 @metric(
     entailment.response_in_contexts(),
     entailment.response_claims_in_references,
@@ -143,6 +155,7 @@ def noise_sensitivity(grounding: Support, correctness: Supports, reference: Supp
     return {part: Share(n, total) if total else Undefined(NO_CLAIMS) for part, n in wrong.items()}
 
 
+@listed(default=17)
 @metric(
     entailment.response_in_contexts(),
     entailment.response_claims_in_references,
@@ -155,6 +168,7 @@ def self_knowledge(grounding: Support, correctness: Supports) -> Share | Undefin
     return share((correct and not grounded for grounded, correct in flags), NO_CLAIMS)
 
 
+@listed(default=18)
 @metric(
     entailment.response_in_contexts(),
     entailment.response_claims_in_references,
@@ -176,39 +190,41 @@ def _found(ranks: Ranks, k: int) -> int:
 
 
 @metric(checks.retrieval_ranks, caption="retrieved contexts relevant")
-def retrieval_precision(ranks: Ranks, *, k: Count = 0) -> Share | Undefined:
+def retrieval_precision(ranks: Ranks, *, k: Depth = 0) -> Share | Undefined:
     """Share of the first k retrieved contexts that are relevant by id or text; with k, missing ranks count as wrong."""
     total = k or len(ranks.grades)
     return Share(_found(ranks, k), total) if total else Undefined(NO_CONTEXTS)
 
 
 @metric(checks.retrieval_ranks, caption="relevant contexts retrieved")
-def retrieval_recall(ranks: Ranks, *, k: Count = 0) -> Share:
+def retrieval_recall(ranks: Ranks, *, k: Depth = 0) -> Share:
     """Share of the relevant contexts, known by id or text, among the first k retrieved ones."""
     return Share(_found(ranks, k), len(ranks.ideal))
 
 
 @metric(checks.retrieval_ranks, caption="queries with a hit")
-def hit_rate(ranks: Ranks, *, k: Count = 0) -> Share:
+def hit_rate(ranks: Ranks, *, k: Depth = 0) -> Share:
     """1 if some relevant context, known by id or text, is among the first k retrieved ones, else 0."""
     return Share(_found(ranks, k) > 0, 1)
 
 
+@listed(aliases=("reciprocal_rank",))
 @metric(checks.retrieval_ranks, caption="rank of the first relevant")
-def mrr(ranks: Ranks, *, k: Count = 0) -> float:
+def mrr(ranks: Ranks, *, k: Depth = 0) -> float:
     """Mean reciprocal rank: 1 / rank of the first relevant context, known by id or text; 0 without one."""
     return next((1 / rank for rank, grade in enumerate(_first(ranks, k), 1) if grade > 0), 0.0)
 
 
+@listed(aliases=("average_precision",))
 @metric(checks.retrieval_ranks, name="map", caption="ranks of the relevant")
-def mean_average_precision(ranks: Ranks, *, k: Count = 0) -> float:
+def mean_average_precision(ranks: Ranks, *, k: Depth = 0) -> float:
     """Mean average precision: precision at the rank of each relevant context, known by id or text, 0 if not found."""
     relevant = [grade > 0 for grade in _first(ranks, k)]
     return average_precision(relevant) * sum(relevant) / len(ranks.ideal)
 
 
 @metric(checks.retrieval_ranks, caption="grades and ranks of contexts")
-def ndcg(ranks: Ranks, *, k: Count = 0) -> float:
+def ndcg(ranks: Ranks, *, k: Depth = 0) -> float:
     """Normalised discounted cumulative gain of contexts known by id or text (Järvelin & Kekäläinen, 2002).
 
     The gain is the grade, the discount log2(rank + 1), and the ideal ranking has all relevant contexts, best first.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from ragauge.metrics.base import Metric, metric
+from ragauge.metrics.base import Metric, listed, metric
 from ragauge.metrics.retrieval import NO_CONTEXTS
 from ragauge.needs.base import Grades, Need, Undefined
 from ragauge.needs.checks import grade_of
@@ -19,6 +19,7 @@ _RELEVANCE = (TOPICAL_MATCH, COMPLETENESS, CONCISENESS)
 _PARTS = (*(rubric.name for rubric in _RELEVANCE), "overall")
 
 
+@listed(default=19)
 @metric(*map(grade_of, _RELEVANCE), parts=_PARTS, caption="grade of the response")
 def relevance_rubric(topical: Grades, complete: Grades, concise: Grades) -> Mapping[str, float]:
     """Topical match, completeness and conciseness, each 0-1, and their mean as `overall`. As in RAG Evals."""
@@ -26,12 +27,14 @@ def relevance_rubric(topical: Grades, complete: Grades, concise: Grades) -> Mapp
     return dict(zip(_PARTS, [*grades, fmean(grades)], strict=True))
 
 
+@listed(default=20)
 @metric(grade_of(CHUNK_UTILITY), caption="grade of the contexts")
 def chunk_utility(useful: Grades) -> float | Undefined:
     """Mean usefulness (0-1) of the contexts for answering the query. As in the RAG Evals documentation."""
     return _mean_grade(useful)
 
 
+@listed(default=21)
 @metric(grade_of(COHERENCE), scale=(1.0, 5.0), caption="grade from 1 to 5")
 def summary_coherence(grade: Grades) -> float:
     """How well a summary covers and orders the key points of its source: a whole number from 1 to 5.
@@ -80,14 +83,17 @@ def _ends(scale: GradeRange) -> Scale:
 
 
 def _by_rubric(
-    text: Words,
-    scale: GradeRange = "1-5",
-    reads: Fields = ("query", "response"),
-    steps: tuple[str, ...] = (),
-    levels: GradedTexts = (),
-    examples: GradedTexts = (),
-    better: Better = "higher",  # noqa: ARG001  # read by the metric
-    name: Key = "",
+    text: Annotated[Words, "the criterion in your own words"],
+    scale: Annotated[GradeRange, "1-5 for whole grades, 0-1 for no or yes, 0.0-1.0 for any number between"] = "1-5",
+    reads: Annotated[Fields, "the fields that the judge sees; with chunk the mean over the contexts"] = (
+        "query",
+        "response",
+    ),
+    steps: Annotated[tuple[str, ...], "what the judge is to do, one after another"] = (),
+    levels: Annotated[GradedTexts, "what grades mean"] = (),
+    examples: Annotated[GradedTexts, "texts and their grades"] = (),
+    better: Annotated[Better, "lower where the text describes a fault"] = "higher",  # noqa: ARG001  # read by the metric
+    name: Annotated[Key, "the key of its scores"] = "",
 ) -> Need[Grades]:
     """The need of a criterion. Raises ValueError for a level or an example whose grade is not on the scale."""
     low, high = _ends(scale)

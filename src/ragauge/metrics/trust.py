@@ -17,7 +17,7 @@ import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.metrics import claims
-from ragauge.metrics.base import metric
+from ragauge.metrics.base import listed, metric
 from ragauge.needs.base import EvidenceTable, Need, Undefined
 from ragauge.needs.checks import RefusalCheck, refusals
 from ragauge.needs.citations import CitationSupport, citations
@@ -102,6 +102,7 @@ def answered_ratio(check: RefusalCheck) -> Share:
     return Share(not check.refused, 1)
 
 
+@listed(aliases=("reject_rec", "refuse_rec", "refuse_recall", "refusal_rec", "refusal_recall"))
 @metric(refusals, answerability, over="data", caption="unanswerable ones refused")
 def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold no answer that were refused.
@@ -112,24 +113,28 @@ def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefine
     return Undefined(ANSWERABLE) if gold.answerable else Share(check.refused, 1)
 
 
+@listed(aliases=("reject_prec", "refuse_prec", "refuse_precision", "refusal_prec", "refusal_precision"))
 @metric(refusals, answerability, over="data", caption="refusals that are right")
 def reject_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the refusals whose documents hold no answer."""
     return Share(not gold.answerable, 1) if check.refused else Undefined("the response is an answer")
 
 
+@listed(aliases=("refuse_f1", "refusal_f1"))
 @metric(refusals, answerability, over="data", caption="refusals that are right")
 def reject_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
     """Harmonic mean of reject_recall and reject_precision."""
     return RefusalConfusion(*confusion(check, gold)).refusing
 
 
+@listed(aliases=("answerable_rec",))
 @metric(refusals, answerability, over="data", caption="answerable ones answered")
 def answerable_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold an answer that were answered."""
     return Share(not check.refused, 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
+@listed(aliases=("answerable_prec",))
 @metric(refusals, answerability, over="data", caption="answers that are right")
 def answerable_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the answers whose documents hold an answer."""
@@ -271,12 +276,14 @@ def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
     return MeanCitations(*_citation_means(citing)) if citing.sentences else Undefined(claims.NO_SENTENCE)
 
 
+@listed(aliases=("answered_citation_rec",))
 @metric(refusals, citations, over="data", caption="sentences of answers")
 def answered_citation_recall(check: RefusalCheck, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_recall of the answers, refusals excluded."""
     return _excluded(check, citing) or Share(_citation_means(citing)[1], 1)
 
 
+@listed(aliases=("answered_citation_prec",))
 @metric(refusals, citations, over="data", caption="citations of answers")
 def answered_citation_precision(check: RefusalCheck, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_precision of the answers, refusals excluded; 0 for an answer without citations."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Real
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -139,7 +139,11 @@ _GRADED = grade_of(REFUSAL)
 
 
 @cache
-def refusals(refusals: RefusalDetector = "rules") -> Need[RefusalCheck]:
+def refusals(
+    refusals: Annotated[
+        RefusalDetector, "how refusals are detected: by rules, as in Trust-Eval, or by a judge"
+    ] = "rules",
+) -> Need[RefusalCheck]:
     """Is the response a refusal? Nothing is asked unless a judge is to decide."""
     name = f"refusals({refusals})"
     if refusals == "judge":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
 import msgspec
 
@@ -140,7 +140,10 @@ class CitationSupport:
 
 @cache
 def citations(
-    variant: Variant = "default", style: CitationStyle = "brackets", units: Units = "sentences", at_most: int = 3
+    variant: Annotated[Variant, "by whose rules texts are read: ragauge's, Trust-Eval's or ALCE's"] = "default",
+    style: Annotated[CitationStyle, "how citations are written"] = "brackets",
+    units: Annotated[Units, "what cites: sentences, or items of a list, prefixed with the query"] = "sentences",
+    at_most: Annotated[int, "how many citations of a sentence trust_eval and alce read"] = 3,
 ) -> Need[CitationSupport]:
     """Is each sentence (or item) of the response supported by what it cites, and is each citation needed?
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import product
-from typing import Literal
+from typing import Annotated, Literal
 
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, Supports, Texts, gather, need
 from ragauge.questions import Decompose, Entail
@@ -109,7 +109,8 @@ _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozense
 
 @cache
 def response_in_contexts(
-    units: Literal["claims", "sentences"] = "claims", against: Literal["contexts", "source"] = "contexts"
+    units: Annotated[Literal["claims", "sentences"], "what is counted: claims, or sentences split by rule"] = "claims",
+    against: Annotated[Literal["contexts", "source"], "the field that is to support them"] = "contexts",
 ) -> Need[Support]:
     """Are the claims of the response, or its sentences split by rule, supported by the contexts, or by the source?"""
 
@@ -167,7 +168,9 @@ reference_claims_in_contexts = _supports(
 
 
 @cache
-def claims_in_response(of: ClaimsOf = "references") -> Need[Supports]:
+def claims_in_response(
+    of: Annotated[ClaimsOf, "whose claims are looked for: each reference's, or the source's"] = "references",
+) -> Need[Supports]:
     """Are the claims of each reference, or of the source, supported by the response?"""
     return _supports(f"{of.removesuffix('s')}_claims_in_response", ("response", of), of, _response, claims=True)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -24,6 +24,9 @@ Correctness = Literal["cm", "em", "em5"]
 
 #: By whose rules texts are read: ours, Trust-Eval's, or ALCE's, which differ from Trust-Eval's in citations only.
 Variant = Literal["default", "trust_eval", "alce"]
+
+_ReadBy = Annotated[Variant, "by whose rules texts are read: ragauge's, Trust-Eval's or ALCE's"]
+_CitedIn = Annotated[CitationStyle, "how citations are written, which are removed first"]
 
 #: Gold claims, each a tuple of wordings.
 GoldAnswers = tuple[tuple[str, ...], ...]
@@ -74,7 +77,9 @@ def _yes_no(yes: bool) -> Label:
 
 @cache
 def claims_in_response(
-    correctness: Correctness = "cm", variant: Variant = "default", style: CitationStyle = "brackets"
+    correctness: Annotated[Correctness, "cm by entailment, em as strings, em5 as items of a list"] = "cm",
+    variant: _ReadBy = "default",
+    style: _CitedIn = "brackets",
 ) -> Need[MatchedGold]:
     """Which gold claims does the response contain, its citations removed? style: how these are written."""
     asks = frozenset({"entail:support"} if correctness == "cm" else ())
@@ -84,7 +89,7 @@ def claims_in_response(
 
 
 def _claims_by(correctness: Correctness) -> Callable[..., Need[MatchedGold]]:
-    def matched(variant: Variant = "default", style: CitationStyle = "brackets") -> Need[MatchedGold]:
+    def matched(variant: _ReadBy = "default", style: _CitedIn = "brackets") -> Need[MatchedGold]:
         return claims_in_response(correctness, variant, style)
 
     return matched
@@ -159,6 +164,8 @@ def _matches(answers: Sequence[Sequence[str]], claims: Sequence[bool]) -> tuple[
 #: Whether a judge is "asked" for labels that the data lacks, or only those "given" count.
 GoldLabels = Literal["asked", "given"]
 
+_LabelsFrom = Annotated[GoldLabels, "where the data has no labels: asked of the judge, or given ones alone count"]
+
 _ASKS: dict[GoldLabels, frozenset[str]] = {"asked": frozenset({"entail:support"}), "given": frozenset()}
 
 #: The key of a document's metadata for its gold labels; Trust-Eval's name.
@@ -189,7 +196,7 @@ def _need(
 
 
 @cache
-def answerability(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
+def answerability(labels: _LabelsFrom = "asked") -> Need[GoldInContexts]:
     """Do the documents contain an answer? By the label of the sample, else of the documents, else by a judge."""
 
     def flow(sample: Sample) -> QuestionFlow[GoldInContexts]:
@@ -210,7 +217,7 @@ def answerability(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
 
 
 @cache
-def claims_in_documents(labels: GoldLabels = "asked") -> Need[GoldInContexts]:
+def claims_in_documents(labels: _LabelsFrom = "asked") -> Need[GoldInContexts]:
     """Which gold claims does some document contain? By its label `answers_found`, or by a judge."""
     return Need(f"claims_in_documents({labels})", (), _ASKS[labels], lambda sample: gold_in_contexts(sample, labels))
 
