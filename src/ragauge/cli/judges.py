@@ -39,8 +39,8 @@ from ragauge.store import Place, read_labels
 T = TypeVar("T")
 
 
-def _judge(context: click.Context, _: click.Parameter, given: str | None) -> str | JudgeSpec | None:
-    return given and opts.judge_spec(context, given)
+def _judge(context: click.Context, _: click.Parameter, value: str | None) -> str | JudgeSpec | None:
+    return value and opts.judge_spec(context, value)
 
 
 _judge_option = opts.combined(

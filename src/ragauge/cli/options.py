@@ -96,8 +96,8 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
     return [name for name in names if name and name.startswith(typed)]
 
 
-def _allow_hosts(context: click.Context, _: click.Parameter, given: Texts) -> None:
-    context.meta["ragauge.allow_hosts"] = given
+def _allow_hosts(context: click.Context, _: click.Parameter, value: Texts) -> None:
+    context.meta["ragauge.allow_hosts"] = value
 
 
 #: The hosts that judge files may name; what it was given is in the judges of the command, see `judge_spec`.
@@ -118,9 +118,9 @@ def judge_spec(context: click.Context, spec: str) -> str | JudgeSpec:
     return JudgeSpec(spec, hosts) if hosts else spec
 
 
-def _reading_limits(_: click.Context, __: click.Parameter, given: Texts) -> None:
+def _reading_limits(_: click.Context, __: click.Parameter, value: Texts) -> None:
     try:
-        set_default_limits(msgspec.convert(pairs(given, "--reading-limit"), ReadingLimits, strict=False))
+        set_default_limits(msgspec.convert(pairs(value, "--reading-limit"), ReadingLimits, strict=False))
     except msgspec.ValidationError as error:
         names = ", ".join(ReadingLimits.__struct_fields__)
         raise BadParameter(f"--reading-limit: {error}; known: {names}, such as columns=50000") from None
@@ -140,8 +140,8 @@ _reading_limit_option = click.option(
 def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option:
     """-j, repeatable, and --allow-host; see `judge_option`."""
 
-    def chosen(context: click.Context, _: click.Parameter, given: Texts) -> Any:
-        judge = judge_option(given)
+    def chosen(context: click.Context, _: click.Parameter, value: Texts) -> Any:
+        judge = judge_option(value)
         if isinstance(judge, str):
             return judge_spec(context, judge)
         return {kind: judge_spec(context, spec) for kind, spec in judge.items()}
@@ -302,8 +302,8 @@ def _no_store(context: click.Context, _: click.Parameter, chosen: bool) -> None:
     context.meta["ragauge.no_store"] = chosen
 
 
-def _only_own(_: click.Context, __: click.Parameter, given: bool) -> None:
-    Store.only_own = given
+def _only_own(_: click.Context, __: click.Parameter, value: bool) -> None:
+    Store.only_own = value
 
 
 #: --store, --only-own and --no-store; with the latter the command receives None as `store`.

@@ -20,9 +20,9 @@ class Scoring:
     def __init__(self, record: Callable[[str, object], None]) -> None:
         self._record = record
 
-    def evaluate(self, data: Any, *given: Any, **options: Any) -> Run:
+    def evaluate(self, data: Any, *arguments: Any, **options: Any) -> Run:
         """`ragauge.evaluate` with all of its arguments; data may be a single row, as a dict."""
-        return evaluate(data, *given, **options)
+        return evaluate(data, *arguments, **options)
 
     def assert_scores(self, data: Any, bounds: Mapping[str, float], **options: Any) -> Run:
         """Fail the test if an estimate is beyond its bound, with the worst samples and their evidence.

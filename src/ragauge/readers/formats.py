@@ -226,12 +226,12 @@ def _parse_with_python(text: str) -> Any:
 
 
 def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         keys = [key for key, _ in pairs]
-        repeated = [key for key in found if keys.count(key) > 1]
+        repeated = [key for key in fields if keys.count(key) > 1]
         raise RepeatedKey(", ".join(map(repr, repeated)))
-    return found
+    return fields
 
 
 def _number_of_keys(value: Any) -> int:

@@ -193,9 +193,9 @@ class FolderTail:
             if (place := present.get((state.device, state.inode))) and not _holds(place, state.position)
         ]
         open_keys = {*self._followed, *(file.key for file in self._left)}
-        known = {(state.device, state.inode) for state in self._known}
+        known_files = {(state.device, state.inode) for state in self._known}
         for key, path in present.items():
-            if key not in open_keys and (path.suffix.lower() in ENDINGS or key in known or self._gone):
+            if key not in open_keys and (path.suffix.lower() in ENDINGS or key in known_files or self._gone):
                 self._open(key, path)
         self._known = [state for state in self._known if (state.device, state.inode) not in present]
         self._gone = []
@@ -251,10 +251,10 @@ def _is_copy(handle: BinaryIO, position: Position) -> bool:
     """Whether a file begins with all the lines that were read up to a position of another."""
     if not fits(handle, position):
         return False
-    found = Position(position.seed, position.seed)
+    reached = Position(position.seed, position.seed)
     handle.seek(0)
     for line in handle:
-        found = advanced(found, line)
-        if found.offset >= position.offset:
+        reached = advanced(reached, line)
+        if reached.offset >= position.offset:
             break
-    return found.chain == position.chain
+    return reached.chain == position.chain
