@@ -260,8 +260,9 @@ def test_a_judge_is_measured_against_labels(call: Call, folder: Path) -> None:
     (folder / "sets" / "ent_bridges.jsonl").write_text("\n".join(map(json.dumps, rows)))
     result = call("judges", "measure", "--data", "sets")
     assert result.exit_code == 0
-    figures, calibration, compared = [line.split() for line in result.stdout.splitlines() if "ent_bridges" in line]
+    figures, calibrated, compared = [line.split() for line in result.stdout.splitlines() if "ent_bridges" in line]
     assert figures[1] == "40"
+    assert len(calibrated) > 3
     assert len(compared) > 3
 
 

@@ -35,7 +35,7 @@ def test_from_questions_to_the_trust_score(
 
     estimates = json.loads(Path("run.json").read_text(encoding="utf-8"))["estimates"]
     assert 0.7 < estimates["trust_score"]["value"] < 1
-    # Twelve of the questions can be answered; the embedded judge takes one more, which the model refused, as answerable.
+    # Twelve of the questions can be answered; the embedded judge takes one more, which the model refused, for such.
     assert estimates["answerable_recall"]["n"] == 13
     assert estimates["reject_precision"]["value"] == 0.5
     assert estimates["citation_recall"]["value"] > 0.8
