@@ -54,7 +54,7 @@ def test_the_demo(call: Call, folder: Path) -> None:
         "baseline",
         "candidate",
         "faithfulness ↑",
-        "hallucination ↓",
+        "contradicted_claims ↓",
         "wrote demo.json",
     ):
         assert expected in result.stdout
