@@ -172,7 +172,7 @@ def estimate(text: str) -> float:
 
     data = b"\n" + text.encode("utf-8", "surrogatepass")
     pairs = np.ndarray(len(data) - 1, "<u2", data, strides=1)
-    return int(_frequencies()[pairs].sum()) / _SCALE
+    return int(_frequencies().take(pairs).sum()) / _SCALE
 
 
 def prompt_tokens(prompt: Prompt) -> int:
@@ -197,8 +197,8 @@ def completion_tokens(pack: Pack, style: PromptStyle) -> int:
 
 
 @cache
-def _frequencies() -> NDArray[np.int64]:
+def _frequencies() -> NDArray[np.uint8]:
     """How often a token begins within each pair of bytes, in 255ths."""
     import numpy as np
 
-    return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8).astype(int)
+    return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8)
