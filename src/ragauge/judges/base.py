@@ -118,7 +118,8 @@ class JudgeBase(ABC):
     Attributes:
         identity, answers, batch, by_sample: as in `Judge`.
         members: the judges that a composite one asks.
-        is_typed: whether its answers have the declared types throughout, so that a store returns them as they are.
+        is_checked: whether its answers need no check: they fit their questions, have the declared types throughout,
+            so that a store returns them as they are, and repeat no key of this process.
         is_paid: whether its calls may cost money.
         price: of the tokens of its model; None where that is not known, or it has none.
         threshold: the confidence from which its word stands in a cascade, for all kinds of question or by kind.
@@ -128,7 +129,7 @@ class JudgeBase(ABC):
     batch: int = DEFAULT_BATCH
     by_sample: int = 0
     members: tuple[JudgeBase, ...] = ()
-    is_typed: bool = False
+    is_checked: bool = False
     is_paid: bool = False
     price: Price | None = None
     threshold: Mapping[str, float] | float | None = None

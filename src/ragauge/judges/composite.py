@@ -40,7 +40,7 @@ class CompositeJudge(ContextJudge):
     """A judge that asks its members, at least `least`. settings: what else can change an answer."""
 
     least = 2
-    is_typed = True
+    is_checked = True
 
     def __init__(self, name: str, members: Sequence[Judge], settings: Mapping[str, str]) -> None:
         whole = f"{name}({', '.join(str(member.identity) for member in members)})"

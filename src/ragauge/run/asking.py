@@ -21,7 +21,7 @@ from ragauge.judges.base import (
     checked,
 )
 from ragauge.questions import Judgment, Question, judgment_key, kind
-from ragauge.redaction import SECRETS, redacted
+from ragauge.redaction import redacted
 from ragauge.run.budget import Budget, Stopped, leaf_judges
 from ragauge.store import Store
 from ragauge.store.recording import PEOPLE
@@ -250,22 +250,16 @@ class Dispatcher:
         answers = await context.answers(judge, list(keys))
         if not judge.members:
             self.asked += sum(answer is not OVER_BUDGET for answer in answers)
-        judgments = [
-            Judgment(
-                question,
-                normalised(question, answer, is_typed=judge.is_typed),
-                judge.identity,
-                key,
-                context.call_of.get(question, ""),
-            )
-            for (question, key), answer in zip(keys.items(), answers, strict=True)
-        ]
-        await self._keep(judgments, context.calls)
-        return {judgment.question: judgment for judgment in judgments}
+        judgments: KnownJudgments = {}
+        for (question, key), answer in zip(keys.items(), answers, strict=True):
+            kept = answer if judge.is_checked and isinstance(answer, Answer) else normalised(question, answer)
+            judgments[question] = Judgment(question, kept, judge.identity, key, context.call_of.get(question, ""))
+        await self._keep(judgments.values(), context.calls)
+        return judgments
 
-    async def _keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
+    async def _keep(self, judgments: Iterable[Judgment], calls: Sequence[Call]) -> None:
         """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
-        answered = [one for one in judgments if not isinstance(one.answer, Failure)]
+        answered = [judgment for judgment in judgments if not isinstance(judgment.answer, Failure)]
         if answered or calls:
             loop = asyncio.get_running_loop()
             if not self._unwritten:
@@ -350,17 +344,17 @@ def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> Q
     }
 
 
-def normalised(question: Question, answer: Answer | Failure, *, is_typed: bool = False) -> Answer | Failure:
+def normalised(question: Question, answer: Answer | Failure) -> Answer | Failure:
     """The answer, if it fits the question, as the store would return it, so that a resumed run counts the same.
 
     Neither an answer nor a failure repeats a key of this process.
     """
     try:
-        if isinstance(answer, Answer) and (SECRETS.any or not is_typed):
+        if isinstance(answer, Answer):
             answer = _decode(redacted(_encode(answer).decode()))
-        kept = checked(question, answer)
+        answer = checked(question, answer)
     except (TypeError, ValueError) as error:
-        kept = Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
-    if isinstance(kept, Failure):
-        return Failure(kept.reason, redacted(kept.detail), kept.raw and redacted(kept.raw))
-    return kept
+        answer = Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
+    if isinstance(answer, Failure):
+        return Failure(answer.reason, redacted(answer.detail), answer.raw and redacted(answer.raw))
+    return answer

@@ -50,7 +50,19 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
         UnknownName: There is no such provider or option.
         BadParameter: A value is not what its option must be.
     """
-    return _judge(*_transport_of(model, options))
+    transport, chosen = _transport_of(model, options)
+    hosted = not isinstance(transport, FunctionTransport | InstructorTransport)
+    maximum = provider(transport.name.partition("/")[0]).max_concurrency if hosted else CONCURRENCY
+    assumed = chosen.concurrency or min(maximum, CallTempo().concurrency)
+    return LLMJudge(
+        transport,
+        price=_price_of(transport, chosen),
+        style=prompt_style(chosen),
+        pack=chosen.pack,
+        context=chosen.context or context_window(transport.name),
+        width=2 * chosen.concurrency if chosen.concurrency else 256,
+        tempo=CallTempo(assumed, chosen.rpm, chosen.tpm),
+    )
 
 
 def model_client(model: Any, /, **options: Any) -> ModelClient:
@@ -112,22 +124,6 @@ def _price_of(transport: Transport, options: LLMOptions) -> Price | None:
 def _vendor_price(vendor: str, model: str, given: tuple[float, float, float] | None = None) -> Price | None:
     """The price of a model of a vendor, as another library names them."""
     return price_of(f"{_VENDORS.get(vendor, vendor)}/{model.removeprefix('models/')}", given)
-
-
-def _judge(transport: Transport, options: LLMOptions) -> LLMJudge:
-    """The judge over a transport; without `concurrency` it takes as many calls at once as an estimate assumes."""
-    hosted = not isinstance(transport, FunctionTransport | InstructorTransport)
-    maximum = provider(transport.name.partition("/")[0]).max_concurrency if hosted else CONCURRENCY
-    concurrency = options.concurrency or min(maximum, CallTempo().concurrency)
-    return LLMJudge(
-        transport,
-        price=_price_of(transport, options),
-        style=prompt_style(options),
-        pack=options.pack,
-        context=options.context or context_window(transport.name),
-        width=2 * options.concurrency if options.concurrency else 256,
-        tempo=CallTempo(concurrency, options.rpm, options.tpm),
-    )
 
 
 Messages = list[dict[str, str]]

@@ -23,7 +23,7 @@ from ragauge.judges.llm import prompts, replies
 from ragauge.judges.llm.client import CANCELLED, ModelClient
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
 from ragauge.judges.llm.packing import Pack, PackLimits, pack_limits, packs
-from ragauge.judges.llm.pricing import Price
+from ragauge.judges.llm.pricing import Price, completion_tokens
 from ragauge.judges.llm.providers import LLMOptions
 from ragauge.kinds.call import PromptStyle
 from ragauge.kinds.windows import MIN_SPLIT_CHARS, SplitQuestion, halves, split
@@ -199,10 +199,10 @@ class CallRound:
     async def _call(self, pack: Pack, prompt: Prompt) -> _CallResult:
         """Make one call, if it may be paid for, and record it."""
         client, context = self._client, self._context
-        expected = client.expected(pack, prompt, self._style) if client.price else TokenUsage()
-        reserved = client.cost_bound(expected)
-        if refusal := await client.reserve(context, reserved):
-            return self._failed(pack, refusal)
+        expected = client.expected(prompt, completion_tokens(pack, self._style)) if client.price else TokenUsage()
+        reserved = await client.reserve(context, expected)
+        if isinstance(reserved, Failure):
+            return self._failed(pack, reserved)
         outcome: Completion | Failure = CANCELLED
         result, sent, start = _CallResult((), {}, fault="cancelled"), True, perf_counter()
         try:
@@ -214,8 +214,7 @@ class CallRound:
         finally:
             if sent:
                 seconds, n_asked = perf_counter() - start, len(prompt.schema["properties"])
-                usage = client.estimate(outcome, expected.prompt) if client.price else expected
-                call = client.call_record(outcome, usage, n_asked, seconds, result.fault)
+                call = client.call_record(outcome, expected, n_asked, seconds, result.fault)
                 context.record(call, [self._originals.get(one, one) for one in result.answered], reserved)
             else:
                 context.release(reserved)
@@ -338,7 +337,7 @@ class LLMJudge(ContextJudge):
     """
 
     answers = frozenset(KINDS)
-    is_typed = is_paid = True
+    is_checked = is_paid = True
 
     def __init__(
         self,
@@ -428,7 +427,8 @@ class LLMJudge(ContextJudge):
         packs, splits = policy.calls(questions)
         originals = {part: question for question, split in splits.items() for part in split.parts}
         for pack in packs:
-            usage = self._client.expected(pack, prompts.prompt_of(pack, policy.style), policy.style)
+            prompt = prompts.prompt_of(pack, policy.style)
+            usage = self._client.expected(prompt, completion_tokens(pack, policy.style))
             asked = list(dict.fromkeys(originals.get(question, question) for question in pack.questions))
             cost = self.price.of(usage) if self.price else None
             seconds = self.tempo.seconds(usage.prompt, usage.completion)

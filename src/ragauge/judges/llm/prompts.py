@@ -56,17 +56,13 @@ def packaged(name: str) -> str:
         return KIND_TYPES[name].prompt
     if name == "examples":
         return "\n".join(kind.examples for kind in KIND_TYPES.values())
-    return (files(__package__) / "prompts" / file_name(name)).read_text(encoding="utf-8").strip()
-
-
-def sections(style: PromptStyle) -> dict[str, str]:
-    """The sections as they are in files, the user's or the packaged ones."""
-    return {name: packaged(name) for name in SECTIONS} | dict(style.sections)
+    return (files(__package__) / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def section(name: str, style: PromptStyle) -> str:
-    """The text of a section, with the lines that apply to the style."""
-    text = sections(style)[name]
+    """The text of a section, the user's or the packaged one, with the lines that apply to the style."""
+    own = dict(style.sections)
+    text = own[name] if name in own else packaged(name)
     return _CONDITION.sub(lambda found: found[3] if _chosen(style, found[1]) == found[2] else "", text).strip()
 
 
@@ -126,8 +122,7 @@ def examples_of(text: str, where: str) -> list[Example]:
 
 def example_calls(style: PromptStyle, kinds: frozenset[str] = frozenset(KINDS)) -> Iterator[tuple[Pack, Json]]:
     """The calls that ask the examples of these kinds, and their replies."""
-    found = examples_of(section("examples", style), "examples")
-    items = {question: item for question, item in found if question.kind in kinds}
+    items = dict(examples_of(_examples_of(kinds, style), "examples"))
     for pack in packs(items, PackLimits(verdicts=len(items))):
         pairs = zip(pack.keys, pack.questions, strict=True)
         yield pack, {key: example_item(pack, question, items[question], style) for key, question in pairs}

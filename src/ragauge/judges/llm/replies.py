@@ -16,6 +16,7 @@ from ragauge.judges.llm.prompts import example_item, examples_of
 from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES
+from ragauge.redaction import redacted
 from ragauge.types import Answer
 
 #: Characters of a reply after which nothing is read: several times as many as the longest answer has.
@@ -106,13 +107,17 @@ def _holding(value: object, keys: Set[str]) -> list[dict[str, Any]]:
 
 
 def _decoded(text: str) -> Any:
-    """The value of a JSON text, in which the value of a key that its object has twice is REPEATED; None for others."""
+    """The value of a JSON text, in which the value of a key that its object has twice is REPEATED; None for others.
+
+    Keys of this process that escapes hid in the text are removed.
+    """
     try:
         value = _DECODER.decode(text)
-        msgspec.json.encode(value)  # half of a surrogate pair is no text
+        written = msgspec.json.encode(value).decode()  # half of a surrogate pair is no text
+        without_keys = redacted(written)
+        return value if without_keys == written else _DECODER.decode(without_keys)
     except (ValueError, RecursionError):
         return None
-    return value
 
 
 def _marking_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from statistics import median
@@ -197,12 +198,18 @@ TIMEOUT_FACTOR = 10
 STALL_TICK = 0.25
 
 
+@dataclass(eq=False, slots=True)
 class CallInFlight:
-    """A call in flight: its task, when it was sent, and how often it stalled before."""
+    """A call in flight: its task, when it was sent, how often it stalled before, and whether it did now.
 
-    def __init__(self, task: asyncio.Task[object], since: float, stalls: int) -> None:
-        self.task, self.since, self.stalls = task, since, stalls
-        self.cancelling, self.stalled = task.cancelling(), False
+    cancelling: how many cancellations of the task were pending when it was sent.
+    """
+
+    task: asyncio.Task[object]
+    since: float
+    stalls: int
+    cancelling: int
+    stalled: bool = False
 
 
 class StallDetector:
@@ -225,7 +232,7 @@ class StallDetector:
         """The running task sends a call now."""
         task = asyncio.current_task()
         assert task is not None
-        call = CallInFlight(task, self._clock(), stalls)
+        call = CallInFlight(task, self._clock(), stalls, task.cancelling())
         self._calls.add(call)
         return call
 
