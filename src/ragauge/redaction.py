@@ -74,7 +74,5 @@ def _shared_length(form: str, text: str, place: int) -> int:
 
 SECRETS = Secrets()
 
-
-def redacted(text: str) -> str:
-    """A text without the secrets of this process."""
-    return SECRETS.removed(text)
+#: A text without the secrets of this process.
+redacted = SECRETS.removed

@@ -269,7 +269,7 @@ async def generate_async(
         router = load_judges(cite)
         if topics := unanswerable([need], router.can):
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
-        check_priced(router.unique(), budget.limit)
+        check_priced(router.unique, budget.limit)
         dispatcher = Dispatcher(router, opened, budget)
     return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, chosen)
 
@@ -332,7 +332,7 @@ class _Generator:
         if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
         self._generated.cited += 1
-        judge = ", ".join(str(member.identity) for member in self._dispatcher.router.unique())
+        judge = ", ".join(str(member.identity) for member in self._dispatcher.router.unique)
         return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
 
     async def _respond(self, prompt: Prompt) -> ResponseOutcome:

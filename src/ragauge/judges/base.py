@@ -266,8 +266,11 @@ class RecordingJudge(JudgeBase):
     def __init__(self, judgments: Iterable[Judgment]) -> None:
         recorded = {judgment.question: judgment for judgment in judgments}
         self._answers = {question: judgment.answer for question, judgment in recorded.items()}
-        two_way = {one for one, answer in self._answers.items() if isinstance(answer, Verdict) and answer.two_way}
-        self.answers = frozenset(one.support_topic if one in two_way else one.topic for one in recorded)
+        topics = set()
+        for question, answer in self._answers.items():
+            two_way = isinstance(answer, Verdict) and answer.two_way
+            topics.add(question.support_topic if two_way else question.topic)
+        self.answers = frozenset(topics)
         content = b"\n".join(sorted(map(msgspec.json.encode, recorded.values())))
         names = sorted({judgment.judge.name for judgment in recorded.values()})
         sha256 = hashlib.sha256(content).hexdigest()[:16]
@@ -297,7 +300,9 @@ class JudgeRouter:
     """Routes questions to judges by kind or topic.
 
     by_kind: judges by kind, or by topic such as "classify:toxic", which takes precedence over its kind. "*" stands for
-    everything that no other key names. Raises UnknownName for another key, BadParameter where there is none.
+    everything that no other key names. judges: these, adapted. unique: each of them once.
+
+    Raises UnknownName for another key, BadParameter where there is none.
     """
 
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:
@@ -308,7 +313,8 @@ class JudgeRouter:
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")
         judges = {id(judge): adapted(judge) for judge in by_kind.values()}
-        self._by_kind = {kind: judges[id(judge)] for kind, judge in by_kind.items()}
+        self.judges = {kind: judges[id(judge)] for kind, judge in by_kind.items()}
+        self.unique = list(judges.values())
         self._by_topic: dict[str, JudgeBase | None] = {}
 
     def can(self, topic: str) -> bool:
@@ -316,29 +322,20 @@ class JudgeRouter:
         judge = self._judge(topic)
         return judge is not None and answerable(topic, judge.answers)
 
-    @property
-    def judges(self) -> dict[str, JudgeBase]:
-        """The judges by kind or topic."""
-        return dict(self._by_kind)
-
-    def unique(self) -> list[JudgeBase]:
-        """Each judge once."""
-        return list({id(judge): judge for judge in self._by_kind.values()}.values())
-
     def judge_of(self, question: Question) -> JudgeBase | None:
         """The judge of a question; None where there is none for its kind."""
         return self._judge(question.topic)
 
     def by_judge(self, questions: Iterable[Question]) -> list[tuple[JudgeBase | None, list[Question]]]:
         """The questions grouped by their judge; None for kinds without a judge."""
-        if self._by_kind.keys() == {"*"}:
-            return [(self._by_kind["*"], list(questions))]
+        if self.judges.keys() == {"*"}:
+            return [(self.judges["*"], list(questions))]
         return grouped(questions, self.judge_of)
 
     def _judge(self, topic: str) -> JudgeBase | None:
         if topic not in self._by_topic:
             keys = (topic, topic.partition(":")[0], "*")
-            self._by_topic[topic] = next((self._by_kind[key] for key in keys if key in self._by_kind), None)
+            self._by_topic[topic] = next((self.judges[key] for key in keys if key in self.judges), None)
         return self._by_topic[topic]
 
 

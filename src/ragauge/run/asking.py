@@ -108,7 +108,7 @@ class Dispatcher:
         self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
-        for judge in leaf_judges(router.unique()):
+        for judge in leaf_judges(router.unique):
             with suppress(StoreError):  # it can only be read
                 store.adopt(judge.identity)
 
@@ -118,9 +118,9 @@ class Dispatcher:
 
     def known(self, keys: QuestionKeys) -> KnownJudgments:
         """The judgments that people's labels or the store already hold."""
-        found = {question: self.labels[question] for question in keys if question in self.labels}
-        found.update(self._store.find_labels([question for question in keys if question not in found]))
-        return {**self._stored(keys), **found}
+        labelled = {question: self.labels[question] for question in keys if question in self.labels}
+        labelled.update(self._store.find_labels([question for question in keys if question not in labelled]))
+        return {**self._stored(keys), **labelled}
 
     def _stored(self, keys: QuestionKeys) -> KnownJudgments:
         questions = {key: question for question, key in keys.items() if key}
@@ -235,7 +235,7 @@ class Dispatcher:
         try:
             judgments = await self._ask(judge, keys)
             self._settle(judgments)
-            if failed := [one.key for one in judgments.values() if isinstance(one.answer, Failure)]:
+            if failed := [judgment.key for judgment in judgments.values() if isinstance(judgment.answer, Failure)]:
                 self._store.release(failed)
         except Exception as error:
             self._fail(keys, error)
@@ -306,7 +306,7 @@ class Dispatcher:
         """Raise Stopped if a failed question must end the run."""
         if self.budget.exceeded:
             raise Stopped(self.budget.reason)
-        for judge in self.router.unique():
+        for judge in self.router.unique:
             if judge.ended is not None:
                 raise Stopped(f"{judge.identity} cannot answer any more: {judge.ended}")
 

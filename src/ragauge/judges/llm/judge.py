@@ -215,7 +215,8 @@ class CallRound:
             if sent:
                 seconds, n_asked = perf_counter() - start, len(prompt.schema["properties"])
                 call = client.call_record(outcome, expected, n_asked, seconds, result.fault)
-                context.record(call, [self._originals.get(one, one) for one in result.answered], reserved)
+                answered = [self._originals.get(question, question) for question in result.answered]
+                context.record(call, answered, reserved)
             else:
                 context.release(reserved)
         if result.failures and next(iter(result.failures.values())).reason == "too_long":
@@ -292,13 +293,13 @@ def prompt_style(options: LLMOptions) -> PromptStyle:
 
 def _folder_sections(folder: Path) -> dict[str, str]:
     """The sections that a folder replaces, by name."""
-    known = {prompts.file_name(name): name for name in prompts.SECTIONS}
-    found = {path.name: path for path in sorted(folder.glob("*")) if path.suffix in (".md", ".jsonl")}
-    if not found:
+    names = {prompts.file_name(name): name for name in prompts.SECTIONS}
+    paths = {path.name: path for path in sorted(folder.glob("*")) if path.suffix in (".md", ".jsonl")}
+    if not paths:
         raise BadData(f"{folder}: no section of the prompts in this folder; write one with `ragauge judges prompts`")
-    for name in found.keys() - known.keys():
-        raise UnknownName(f"section in {folder}", name, known)
-    texts = {known[name]: _read_text(path).strip() for name, path in found.items()}
+    for name in paths.keys() - names.keys():
+        raise UnknownName(f"section in {folder}", name, names)
+    texts = {names[name]: _read_text(path).strip() for name, path in paths.items()}
     for name, text in texts.items():
         if not text and name != "examples":
             raise BadData(f"{folder / prompts.file_name(name)}: the section is empty; delete the file to keep ours")
@@ -306,10 +307,10 @@ def _folder_sections(folder: Path) -> dict[str, str]:
     return texts
 
 
-def _own_examples(given: str | tuple[dict[str, Any], ...]) -> str:
+def _own_examples(examples: str | tuple[dict[str, Any], ...]) -> str:
     """Examples as JSON lines."""
-    text = _read_text(Path(given)) if isinstance(given, str) else "\n".join(map(json.dumps, given))
-    replies.check_examples(text, given if isinstance(given, str) else "examples")
+    text = _read_text(Path(examples)) if isinstance(examples, str) else "\n".join(map(json.dumps, examples))
+    replies.check_examples(text, examples if isinstance(examples, str) else "examples")
     return "\n".join(json.dumps(json.loads(line), ensure_ascii=False) for line in text.splitlines())
 
 

@@ -106,15 +106,15 @@ def price_table() -> PriceTable:
     return msgspec.json.decode(files(__package__).joinpath("prices.json").read_bytes(), type=PriceTable)
 
 
-def price_of(name: str, given: tuple[float, float, float] | None = None) -> Price | None:
+def price_of(name: str, own: tuple[float, float, float] | None = None) -> Price | None:
     """The price of a model such as "openai/gpt-4o-mini"; None where it is not known.
 
-    given: by the caller, which takes precedence over the table.
+    own: by the caller, which takes precedence over the table.
     A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs what its model costs; so does a model
     behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on one's own machine cost 0.
     """
-    if given:
-        return Price(*given)
+    if own:
+        return Price(*own)
     provider = PROVIDERS.get(name.partition("/")[0])
     if provider and provider.local:
         return Price(0.0, 0.0, 0.0)
@@ -147,8 +147,8 @@ def _model(name: str) -> PricedModel | None:
         provider = vendors.get(vendor, "")
         if provider == "anthropic":
             model = model.replace(".", "-")  # routers write claude-haiku-4.5
-    found = price_table().providers.get(provider)
-    models = found.models if found else {}
+    priced = price_table().providers.get(provider)
+    models = priced.models if priced else {}
     return models.get(model) or models.get(_SNAPSHOT.sub("", model))
 
 

@@ -81,7 +81,7 @@ class HttpTransport(Transport):
         self._provider, self._model, self._options, self._environment = provider, model, options, environment
         self._protocol = protocol or PROTOCOLS[provider.protocol]
         self._path = self._protocol.path.format(model=quote(model, safe=""))
-        self.name = f"{provider.name}/{model}"
+        self.name, self.max_concurrency = f"{provider.name}/{model}", provider.max_concurrency
         self._features = initial_features(provider, model, options)
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)

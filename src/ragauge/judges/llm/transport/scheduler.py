@@ -60,11 +60,11 @@ def seconds_until(value: str, now: datetime) -> float | None:
         return sum(float(number) * _SECONDS[unit] for number, unit in parts)
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            at = parse(value)
+            moment = parse(value)
         except (ValueError, OverflowError):
             continue
-        at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        return max(0.0, (at - now).total_seconds())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - now).total_seconds())
     return None
 
 
@@ -165,8 +165,8 @@ class _EvenRate:
     def free_at(self, need: float) -> float:
         return self._free_at
 
-    def take(self, need: float, at: float) -> None:
-        self._free_at = at + need * self._interval
+    def take(self, need: float, start: float) -> None:
+        self._free_at = start + need * self._interval
 
     def correct(self, extra: float) -> None:
         """Count more units than were taken."""
@@ -184,9 +184,9 @@ class _TokenBucket:
         """When enough is left."""
         return self._at + (min(need, self._limit) - self._left) / self._rate
 
-    def take(self, need: float, at: float) -> None:
-        filled = min(self._limit, self._left + (at - self._at) * self._rate)
-        self._left, self._at = filled - min(need, self._limit), at
+    def take(self, need: float, start: float) -> None:
+        filled = min(self._limit, self._left + (start - self._at) * self._rate)
+        self._left, self._at = filled - min(need, self._limit), start
 
 
 #: Latencies after which the timeout follows them; until then a call is given FIRST_TIMEOUT seconds.
