@@ -104,17 +104,9 @@ class Document:
         content.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
         return content
 
-    def group(self, question: BaseQuestion, new: Callable[[], Json]) -> Json:
-        """The group of a question. new: makes it, where it is the first."""
-        groups, shared = self._groups[question.kind], question.group
-        group = groups.get(shared)
-        if group is None:
-            group = groups[shared] = new()
-        return group
-
-    def query(self, query: str | None) -> Json:
-        """The field of a group that names its query, if it has one."""
-        return {} if query is None else {"query": self.query_id(query)}
+    def group(self, question: BaseQuestion) -> Json:
+        """The group of a question; empty where it is the first."""
+        return self._groups[question.kind].setdefault(question.group, {})
 
     def query_id(self, query: str) -> str:
         """The id of a query ("Q1", "Q2" ...)."""

@@ -247,7 +247,14 @@ class Dispatcher:
             raise self._fault
         await self._opened_judges.open(judge)
         context = _DispatchContext(self)
-        answers = await context.answers(judge, list(keys))
+        answers: list[Answer | Failure] = []
+        try:
+            answers += await judge.consult(list(keys), context)
+            fault = f"{judge.identity} gave {len(answers)} answers to {len(keys)} questions"
+        except Exception as error:
+            fault = f"{judge.identity} raised {type(error).__name__}: {error}"
+        if len(answers) != len(keys):  # a judge that breaks its contract fails these questions, not the run
+            answers = [Failure("judge_error", fault)] * len(keys)
         if not judge.members:
             self.asked += sum(answer is not OVER_BUDGET for answer in answers)
         judgments: KnownJudgments = {}
@@ -317,17 +324,6 @@ class _DispatchContext:
         self.call_of: dict[Question, str] = {}
         self.ask, self._budget = dispatcher.ask_member, dispatcher.budget
         self.reserve, self.release = dispatcher.budget.reserve, dispatcher.budget.release
-
-    async def answers(self, judge: JudgeBase, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
-        try:
-            answers = list(await judge.consult(questions, self))
-            if len(answers) == len(questions):
-                return answers
-            fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
-        except Exception as error:
-            fault = f"{judge.identity} raised {type(error).__name__}: {error}"
-        return [Failure("judge_error", fault)] * len(questions)
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         self._budget.record(call, reserved)

@@ -169,16 +169,13 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
     return reply
 
 
+#: As JSON writes it.
+_REPEATED = msgspec.json.encode(REPEATED)
+
+
 def _repeats(item: object) -> bool:
     """Whether a key of an item, or of an object within it, is given more than once."""
-    rest = [item]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, dict | list):
-            rest += value.values() if isinstance(value, dict) else value
-        elif value == REPEATED:
-            return True
-    return False
+    return _REPEATED in msgspec.json.encode(item)
 
 
 def check_examples(text: str, where: str) -> None:
