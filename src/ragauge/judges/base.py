@@ -88,8 +88,12 @@ class RunContext(Protocol):
     """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget."""
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
-        """The answers of another judge, each question asked at most once and stored under that judge's identity."""
-        return await adapted(judge).consult(questions, self)
+        """The answers of another judge, each question asked at most once and stored under that judge's identity.
+
+        An answer that does not fit its question is a Failure.
+        """
+        answers = await adapted(judge).consult(questions, self)
+        return [checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
 
     async def reserve(self, dollars: float) -> bool:
         """Reserve money for a call; False where that would exceed the budget, and the call must not be made.

@@ -25,7 +25,6 @@ from ragauge.judges.base import (
     RunContext,
     adapted,
     can_answer,
-    checked,
     grouped,
 )
 from ragauge.kinds.base import BaseQuestion
@@ -84,9 +83,9 @@ class CompositeJudge(ContextJudge):
 async def ask_members(
     context: RunContext, judge: Judge, questions: Sequence[Question]
 ) -> dict[Question, Answer | Failure]:
-    """The answers of a member; one that does not fit its question is a Failure."""
+    """The answers of a member."""
     answers = await context.ask(judge, questions) if questions else ()
-    return {question: checked(question, answer) for question, answer in zip(questions, answers, strict=True)}
+    return dict(zip(questions, answers, strict=True))
 
 
 def expected_calls(judge: JudgeBase, questions: Sequence[Question]) -> list[ExpectedCall]:

@@ -156,10 +156,9 @@ class Dispatcher:
                 asyncio.get_running_loop().call_soon(self._look_up)
             self._to_look_up.append(new)
         await request.answered
-        judgments = {question: request.judgments[question] for question in request.questions}
-        if any(isinstance(judgment.answer, Failure) for judgment in judgments.values()):
+        if any(isinstance(judgment.answer, Failure) for judgment in request.judgments.values()):
             self._check_running()
-        return judgments
+        return request.judgments
 
     def _look_up(self) -> None:
         """Look up the questions that arrived together, and pass on to the judges what is not known."""
