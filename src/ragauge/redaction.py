@@ -22,11 +22,6 @@ class Secrets:
         self._added: frozenset[str] = frozenset()
         self._forms: dict[str, list[str]] = {}
 
-    @property
-    def any(self) -> bool:
-        """Whether there is one."""
-        return bool(self._forms)
-
     def add(self, secret: str) -> None:
         """Protect a secret. One of less than eight characters is none."""
         if len(secret) < SHORTEST or secret in self._added:
@@ -79,7 +74,5 @@ def _shared_length(form: str, text: str, place: int) -> int:
 
 SECRETS = Secrets()
 
-
-def redacted(text: str) -> str:
-    """A text without the secrets of this process."""
-    return SECRETS.removed(text)
+#: A text without the secrets of this process.
+redacted = SECRETS.removed

@@ -206,7 +206,7 @@ def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
     PROVIDER/MODEL?prompts=FOLDER; the packaged text stands for sections that it lacks.
     """
     from ragauge.judges.llm.judge import prompt_style
-    from ragauge.judges.llm.prompts import digest, file_name, sections, system
+    from ragauge.judges.llm.prompts import SECTIONS, digest, file_name, packaged, system
     from ragauge.judges.llm.providers import parse_llm_spec
 
     file = judge_file(judge)
@@ -218,7 +218,7 @@ def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
         say(f"version {digest(style)}")
         return
     write.mkdir(parents=True, exist_ok=True)
-    for name, text in sections(style).items():
+    for name, text in ({name: packaged(name) for name in SECTIONS} | dict(style.sections)).items():
         path = write / file_name(name)
         if path.exists():
             raise BadParameter(f"{path} exists; give a folder without sections")

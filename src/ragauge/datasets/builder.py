@@ -164,7 +164,7 @@ async def build_async(
     router = load_judges(judge)
     if claims is not None:
         router = JudgeRouter({**router.judges, "decompose": load_judges(claims).judges["*"]})
-    check_priced(router.unique(), chosen.max_cost)
+    check_priced(router.unique, chosen.max_cost)
     need = label_samples("whole" if claims is None else "apart")
     if topics := unanswerable([need], router.can):
         raise UnanswerableNeed(f"the judge does not answer {', '.join(topics)}; name one that does")

@@ -26,11 +26,10 @@ from ragauge.datasets.samples import (
 )
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
-from ragauge.judges.llm import pricing
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import unanswered
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Turn
+from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import extract_object
 from ragauge.kinds.call import REPEATED
@@ -270,7 +269,7 @@ async def generate_async(
         router = load_judges(cite)
         if topics := unanswerable([need], router.can):
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
-        check_priced(router.unique(), budget.limit)
+        check_priced(router.unique, budget.limit)
         dispatcher = Dispatcher(router, opened, budget)
     return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, chosen)
 
@@ -333,7 +332,7 @@ class _Generator:
         if not isinstance(outcome, AddedCitations) or not outcome.added:
             return sample
         self._generated.cited += 1
-        judge = ", ".join(str(member.identity) for member in self._dispatcher.router.unique())
+        judge = ", ".join(str(member.identity) for member in self._dispatcher.router.unique)
         return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
 
     async def _respond(self, prompt: Prompt) -> ResponseOutcome:
@@ -360,7 +359,8 @@ class _Generator:
     async def _call(self, key: str, prompt: Prompt) -> ResponseOutcome:
         """Make one call within the budget; store its record, if it was sent, and its response."""
         client = self._client
-        cost = client.price.of(TokenUsage(pricing.prompt_tokens(prompt), _RESPONSE_TOKENS)) if client.price else 0.0
+        expected = client.expected(prompt, _RESPONSE_TOKENS)
+        cost = client.price.of(expected) if client.price else 0.0
         await self._reserve(cost)
         completion: Completion | Failure = _CANCELLED
         outcome: ResponseOutcome = _CANCELLED
@@ -375,8 +375,7 @@ class _Generator:
             if sent:
                 self._generated.asked += not prompt.turns
                 fault = str(outcome) if isinstance(outcome, Failure) else ""
-                took = client.estimate(completion, client.prompt_tokens(prompt))
-                call = client.call_record(completion, took, 1, perf_counter() - start, fault)
+                call = client.call_record(completion, expected, 1, perf_counter() - start, fault)
                 self._budget.record(call, cost)
                 answered = [] if isinstance(outcome, Failure) else [ModelResponse(key, outcome, self._model, call.id)]
                 self._store.keep_responses(answered, [call])

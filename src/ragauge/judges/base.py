@@ -88,8 +88,12 @@ class RunContext(Protocol):
     """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget."""
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
-        """The answers of another judge, each question asked at most once and stored under that judge's identity."""
-        return await adapted(judge).consult(questions, self)
+        """The answers of another judge, each question asked at most once and stored under that judge's identity.
+
+        An answer that does not fit its question is a Failure.
+        """
+        answers = await adapted(judge).consult(questions, self)
+        return [checked(question, answer) for question, answer in zip(questions, answers, strict=True)]
 
     async def reserve(self, dollars: float) -> bool:
         """Reserve money for a call; False where that would exceed the budget, and the call must not be made.
@@ -118,7 +122,8 @@ class JudgeBase(ABC):
     Attributes:
         identity, answers, batch, by_sample: as in `Judge`.
         members: the judges that a composite one asks.
-        is_typed: whether its answers have the declared types throughout, so that a store returns them as they are.
+        is_checked: whether its answers need no check: they fit their questions, have the declared types throughout,
+            so that a store returns them as they are, and repeat no key of this process.
         is_paid: whether its calls may cost money.
         price: of the tokens of its model; None where that is not known, or it has none.
         threshold: the confidence from which its word stands in a cascade, for all kinds of question or by kind.
@@ -128,7 +133,7 @@ class JudgeBase(ABC):
     batch: int = DEFAULT_BATCH
     by_sample: int = 0
     members: tuple[JudgeBase, ...] = ()
-    is_typed: bool = False
+    is_checked: bool = False
     is_paid: bool = False
     price: Price | None = None
     threshold: Mapping[str, float] | float | None = None
@@ -265,8 +270,11 @@ class RecordingJudge(JudgeBase):
     def __init__(self, judgments: Iterable[Judgment]) -> None:
         recorded = {judgment.question: judgment for judgment in judgments}
         self._answers = {question: judgment.answer for question, judgment in recorded.items()}
-        two_way = {one for one, answer in self._answers.items() if isinstance(answer, Verdict) and answer.two_way}
-        self.answers = frozenset(one.support_topic if one in two_way else one.topic for one in recorded)
+        topics = set()
+        for question, answer in self._answers.items():
+            two_way = isinstance(answer, Verdict) and answer.two_way
+            topics.add(question.support_topic if two_way else question.topic)
+        self.answers = frozenset(topics)
         content = b"\n".join(sorted(map(msgspec.json.encode, recorded.values())))
         names = sorted({judgment.judge.name for judgment in recorded.values()})
         sha256 = hashlib.sha256(content).hexdigest()[:16]
@@ -296,7 +304,9 @@ class JudgeRouter:
     """Routes questions to judges by kind or topic.
 
     by_kind: judges by kind, or by topic such as "classify:toxic", which takes precedence over its kind. "*" stands for
-    everything that no other key names. Raises UnknownName for another key, BadParameter where there is none.
+    everything that no other key names. judges: these, adapted. unique: each of them once.
+
+    Raises UnknownName for another key, BadParameter where there is none.
     """
 
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:
@@ -307,7 +317,8 @@ class JudgeRouter:
         if not by_kind:
             raise BadParameter("a judge by kind needs at least one kind, such as {'entail': ...}")
         judges = {id(judge): adapted(judge) for judge in by_kind.values()}
-        self._by_kind = {kind: judges[id(judge)] for kind, judge in by_kind.items()}
+        self.judges = {kind: judges[id(judge)] for kind, judge in by_kind.items()}
+        self.unique = list(judges.values())
         self._by_topic: dict[str, JudgeBase | None] = {}
 
     def can(self, topic: str) -> bool:
@@ -315,29 +326,20 @@ class JudgeRouter:
         judge = self._judge(topic)
         return judge is not None and answerable(topic, judge.answers)
 
-    @property
-    def judges(self) -> dict[str, JudgeBase]:
-        """The judges by kind or topic."""
-        return dict(self._by_kind)
-
-    def unique(self) -> list[JudgeBase]:
-        """Each judge once."""
-        return list({id(judge): judge for judge in self._by_kind.values()}.values())
-
     def judge_of(self, question: Question) -> JudgeBase | None:
         """The judge of a question; None where there is none for its kind."""
         return self._judge(question.topic)
 
     def by_judge(self, questions: Iterable[Question]) -> list[tuple[JudgeBase | None, list[Question]]]:
         """The questions grouped by their judge; None for kinds without a judge."""
-        if self._by_kind.keys() == {"*"}:
-            return [(self._by_kind["*"], list(questions))]
+        if self.judges.keys() == {"*"}:
+            return [(self.judges["*"], list(questions))]
         return grouped(questions, self.judge_of)
 
     def _judge(self, topic: str) -> JudgeBase | None:
         if topic not in self._by_topic:
             keys = (topic, topic.partition(":")[0], "*")
-            self._by_topic[topic] = next((self._by_kind[key] for key in keys if key in self._by_kind), None)
+            self._by_topic[topic] = next((self.judges[key] for key in keys if key in self.judges), None)
         return self._by_topic[topic]
 
 

@@ -25,7 +25,6 @@ from ragauge.judges.base import (
     RunContext,
     adapted,
     can_answer,
-    checked,
     grouped,
 )
 from ragauge.kinds.base import BaseQuestion
@@ -40,7 +39,7 @@ class CompositeJudge(ContextJudge):
     """A judge that asks its members, at least `least`. settings: what else can change an answer."""
 
     least = 2
-    is_typed = True
+    is_checked = True
 
     def __init__(self, name: str, members: Sequence[Judge], settings: Mapping[str, str]) -> None:
         whole = f"{name}({', '.join(str(member.identity) for member in members)})"
@@ -84,9 +83,9 @@ class CompositeJudge(ContextJudge):
 async def ask_members(
     context: RunContext, judge: Judge, questions: Sequence[Question]
 ) -> dict[Question, Answer | Failure]:
-    """The answers of a member; one that does not fit its question is a Failure."""
+    """The answers of a member."""
     answers = await context.ask(judge, questions) if questions else ()
-    return {question: checked(question, answer) for question, answer in zip(questions, answers, strict=True)}
+    return dict(zip(questions, answers, strict=True))
 
 
 def expected_calls(judge: JudgeBase, questions: Sequence[Question]) -> list[ExpectedCall]:

@@ -34,37 +34,37 @@ class OptionParser(Generic[T]):
     def split(self, spec: str) -> tuple[str, dict[str, object]]:
         """A spec without its options, and the options as they are written. Raises BadParameter."""
         name, _, query = spec.partition("?")
-        given: dict[str, object] = {}
+        written: dict[str, object] = {}
         for pair in filter(None, query.split("&")):
             option, equals, value = pair.partition("=")
             if not equals:
                 example = self._expected.get(option, "NAME=VALUE").rpartition(" ")[2]
                 raise BadParameter(f"option {option!r}: give it a value, as in ?{example}")
-            if option in given:
+            if option in written:
                 raise BadParameter(f"option {option!r} is given twice; give it once")
-            given[option] = unquote(value)
-        return name, given
+            written[option] = unquote(value)
+        return name, written
 
-    def parse(self, given: Mapping[str, object], known: Collection[str] | None = None) -> T:
+    def parse(self, values: Mapping[str, object], known: Collection[str] | None = None) -> T:
         """The options from names and values; texts are converted to the types of the options.
 
         Raises UnknownName for an option that is not among the `known` ones (by default all), and BadParameter for a
         value that is not what its option must be.
         """
         accepted = self._expected if known is None else known
-        values = {}
-        for option, value in given.items():
+        converted = {}
+        for option, value in values.items():
             if option not in accepted:
                 raise UnknownName("option", option, accepted)
             try:
                 prepared = self._prepare[option](value) if option in self._prepare else value
                 if isinstance(prepared, bool) and self._types[option] is not bool:
                     raise TypeError
-                values[option] = msgspec.convert(prepared, self._types[option], strict=False)
-                numbers = values[option] if isinstance(values[option], tuple) else [values[option]]
+                converted[option] = msgspec.convert(prepared, self._types[option], strict=False)
+                numbers = converted[option] if isinstance(converted[option], tuple) else [converted[option]]
                 if any(isinstance(number, float) and not math.isfinite(number) for number in numbers):
                     raise ValueError
             except (TypeError, ValueError) as error:
                 shown = "this" if option in self._secret else f"{value!r:.60}"
                 raise BadParameter(f"{option}: must be {self._expected[option]}; not {shown}") from error
-        return self._options(**values)
+        return self._options(**converted)

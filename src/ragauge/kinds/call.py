@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
 
@@ -65,6 +66,7 @@ class AskedCall(Protocol):
         """The id ("S1", "S2" ...) of each source, by its text."""
 
 
+@dataclass
 class SourceTexts:
     """The texts of a call that get an id, collected in the order of the kinds.
 
@@ -72,12 +74,11 @@ class SourceTexts:
     was added to `together` and `others` as a whole. named: the texts of these.
     """
 
-    def __init__(self) -> None:
-        self.together: list[str] = []
-        self.passages: list[str] = []
-        self.others: list[str] = []
-        self.seen: set[tuple[str, ...]] = set()
-        self.named: set[str] = set()
+    together: list[str] = field(default_factory=list)
+    passages: list[str] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+    seen: set[tuple[str, ...]] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
 
 
 class Document:
@@ -103,17 +104,9 @@ class Document:
         content.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
         return content
 
-    def group(self, question: BaseQuestion, new: Callable[[], Json]) -> Json:
-        """The group of a question. new: makes it, where it is the first."""
-        groups, shared = self._groups[question.kind], question.group
-        group = groups.get(shared)
-        if group is None:
-            group = groups[shared] = new()
-        return group
-
-    def query(self, query: str | None) -> Json:
-        """The field of a group that names its query, if it has one."""
-        return {} if query is None else {"query": self.query_id(query)}
+    def group(self, question: BaseQuestion) -> Json:
+        """The group of a question; empty where it is the first."""
+        return self._groups[question.kind].setdefault(question.group, {})
 
     def query_id(self, query: str) -> str:
         """The id of a query ("Q1", "Q2" ...)."""

@@ -45,8 +45,9 @@ class Classify(VerdictQuestion, frozen=True):
         return PackingParts((), "", len(self.text) + QUESTION_OVERHEAD)
 
     def add_to(self, document: Document, key: str) -> ReplyForm:
-        group = document.group(self, lambda: {"trait": self.trait, "opinions": {}})
-        group["opinions"][key] = self.text
+        group = document.group(self)
+        group["trait"] = self.trait
+        group.setdefault("opinions", {})[key] = self.text
         return REMARK
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:

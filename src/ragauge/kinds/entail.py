@@ -18,7 +18,6 @@ from ragauge.kinds.call import (
     AskedCall,
     Document,
     InvalidItem,
-    Json,
     LabelForm,
     PromptStyle,
     ReplyForm,
@@ -128,13 +127,14 @@ class Entail(VerdictQuestion, frozen=True):
             sources.named.update(self.premise)
 
     def add_to(self, document: Document, key: str) -> ReplyForm:
-        def new() -> Json:
+        group = document.group(self)
+        if not group:
             ids = list(dict.fromkeys([document.sources[text] for text in self.premise]))
             if document.shuffled:
                 ids.sort(key=lambda source: int(source[1:]))
-            return {**document.query(self.query), "sources": ids, "claims": {}}
-
-        group = document.group(self, new)
+            if self.query is not None:
+                group["query"] = document.query_id(self.query)
+            group.update(sources=ids, claims={})
         group["claims"][key] = self.hypothesis
         return _form(tuple(group["sources"]))
 

@@ -183,8 +183,9 @@ class Rate(BaseQuestion, frozen=True):
     def add_to(self, document: Document, key: str) -> ReplyForm:
         rubric = self.rubric
         described = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
-        group = document.group(self, lambda: {"rubric": described, "items": {}})
-        group["items"][key] = {
+        group = document.group(self)
+        group["rubric"] = described
+        group.setdefault("items", {})[key] = {
             field: document.query_id(text) if field == "query" else document.sources[text] for field, text in self.texts
         }
         return _GradeForm("grade", rubric.low, rubric.high, rubric.whole)

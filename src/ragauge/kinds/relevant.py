@@ -10,7 +10,6 @@ from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, sp
 from ragauge.kinds.call import (
     AskedCall,
     Document,
-    Json,
     LabelForm,
     PromptStyle,
     ReplyForm,
@@ -71,11 +70,12 @@ class Relevant(VerdictQuestion, frozen=True):
             sources.passages.append(self.text)
 
     def add_to(self, document: Document, key: str) -> ReplyForm:
-        def new() -> Json:
-            reference = {} if self.reference is None else {"reference": document.sources[self.reference]}
-            return {**document.query(self.query), **reference}
-
-        group, source = document.group(self, new), document.sources.get(self.text)
+        group = document.group(self)
+        if not group:
+            group["query"] = document.query_id(self.query)
+            if self.reference is not None:
+                group["reference"] = document.sources[self.reference]
+        source = document.sources.get(self.text)
         if source is None:
             group.setdefault("texts", {})[key] = self.text
             return REMARK

@@ -21,7 +21,7 @@ from ragauge.judges.base import (
     checked,
 )
 from ragauge.questions import Judgment, Question, judgment_key, kind
-from ragauge.redaction import SECRETS, redacted
+from ragauge.redaction import redacted
 from ragauge.run.budget import Budget, Stopped, leaf_judges
 from ragauge.store import Store
 from ragauge.store.recording import PEOPLE
@@ -108,7 +108,7 @@ class Dispatcher:
         self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
-        for judge in leaf_judges(router.unique()):
+        for judge in leaf_judges(router.unique):
             with suppress(StoreError):  # it can only be read
                 store.adopt(judge.identity)
 
@@ -118,9 +118,9 @@ class Dispatcher:
 
     def known(self, keys: QuestionKeys) -> KnownJudgments:
         """The judgments that people's labels or the store already hold."""
-        found = {question: self.labels[question] for question in keys if question in self.labels}
-        found.update(self._store.find_labels([question for question in keys if question not in found]))
-        return {**self._stored(keys), **found}
+        labelled = {question: self.labels[question] for question in keys if question in self.labels}
+        labelled.update(self._store.find_labels([question for question in keys if question not in labelled]))
+        return {**self._stored(keys), **labelled}
 
     def _stored(self, keys: QuestionKeys) -> KnownJudgments:
         questions = {key: question for question, key in keys.items() if key}
@@ -156,10 +156,9 @@ class Dispatcher:
                 asyncio.get_running_loop().call_soon(self._look_up)
             self._to_look_up.append(new)
         await request.answered
-        judgments = {question: request.judgments[question] for question in request.questions}
-        if any(isinstance(judgment.answer, Failure) for judgment in judgments.values()):
+        if any(isinstance(judgment.answer, Failure) for judgment in request.judgments.values()):
             self._check_running()
-        return judgments
+        return request.judgments
 
     def _look_up(self) -> None:
         """Look up the questions that arrived together, and pass on to the judges what is not known."""
@@ -235,7 +234,7 @@ class Dispatcher:
         try:
             judgments = await self._ask(judge, keys)
             self._settle(judgments)
-            if failed := [one.key for one in judgments.values() if isinstance(one.answer, Failure)]:
+            if failed := [judgment.key for judgment in judgments.values() if isinstance(judgment.answer, Failure)]:
                 self._store.release(failed)
         except Exception as error:
             self._fail(keys, error)
@@ -247,25 +246,26 @@ class Dispatcher:
             raise self._fault
         await self._opened_judges.open(judge)
         context = _DispatchContext(self)
-        answers = await context.answers(judge, list(keys))
+        answers: list[Answer | Failure] = []
+        try:
+            answers += await judge.consult(list(keys), context)
+            fault = f"{judge.identity} gave {len(answers)} answers to {len(keys)} questions"
+        except Exception as error:
+            fault = f"{judge.identity} raised {type(error).__name__}: {error}"
+        if len(answers) != len(keys):  # a judge that breaks its contract fails these questions, not the run
+            answers = [Failure("judge_error", fault)] * len(keys)
         if not judge.members:
             self.asked += sum(answer is not OVER_BUDGET for answer in answers)
-        judgments = [
-            Judgment(
-                question,
-                normalised(question, answer, is_typed=judge.is_typed),
-                judge.identity,
-                key,
-                context.call_of.get(question, ""),
-            )
-            for (question, key), answer in zip(keys.items(), answers, strict=True)
-        ]
-        await self._keep(judgments, context.calls)
-        return {judgment.question: judgment for judgment in judgments}
+        judgments: KnownJudgments = {}
+        for (question, key), answer in zip(keys.items(), answers, strict=True):
+            kept = answer if judge.is_checked and isinstance(answer, Answer) else normalised(question, answer)
+            judgments[question] = Judgment(question, kept, judge.identity, key, context.call_of.get(question, ""))
+        await self._keep(judgments.values(), context.calls)
+        return judgments
 
-    async def _keep(self, judgments: Sequence[Judgment], calls: Sequence[Call]) -> None:
+    async def _keep(self, judgments: Iterable[Judgment], calls: Sequence[Call]) -> None:
         """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
-        answered = [one for one in judgments if not isinstance(one.answer, Failure)]
+        answered = [judgment for judgment in judgments if not isinstance(judgment.answer, Failure)]
         if answered or calls:
             loop = asyncio.get_running_loop()
             if not self._unwritten:
@@ -312,7 +312,7 @@ class Dispatcher:
         """Raise Stopped if a failed question must end the run."""
         if self.budget.exceeded:
             raise Stopped(self.budget.reason)
-        for judge in self.router.unique():
+        for judge in self.router.unique:
             if judge.ended is not None:
                 raise Stopped(f"{judge.identity} cannot answer any more: {judge.ended}")
 
@@ -323,17 +323,6 @@ class _DispatchContext:
         self.call_of: dict[Question, str] = {}
         self.ask, self._budget = dispatcher.ask_member, dispatcher.budget
         self.reserve, self.release = dispatcher.budget.reserve, dispatcher.budget.release
-
-    async def answers(self, judge: JudgeBase, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        """The judge's answers; a judge that breaks its contract fails its batch, not the run."""
-        try:
-            answers = list(await judge.consult(questions, self))
-            if len(answers) == len(questions):
-                return answers
-            fault = f"{judge.identity} gave {len(answers)} answers to {len(questions)} questions"
-        except Exception as error:
-            fault = f"{judge.identity} raised {type(error).__name__}: {error}"
-        return [Failure("judge_error", fault)] * len(questions)
 
     def record(self, call: Call, questions: Sequence[Question], reserved: float) -> None:
         self._budget.record(call, reserved)
@@ -350,17 +339,17 @@ def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> Q
     }
 
 
-def normalised(question: Question, answer: Answer | Failure, *, is_typed: bool = False) -> Answer | Failure:
+def normalised(question: Question, answer: Answer | Failure) -> Answer | Failure:
     """The answer, if it fits the question, as the store would return it, so that a resumed run counts the same.
 
     Neither an answer nor a failure repeats a key of this process.
     """
     try:
-        if isinstance(answer, Answer) and (SECRETS.any or not is_typed):
+        if isinstance(answer, Answer):
             answer = _decode(redacted(_encode(answer).decode()))
-        kept = checked(question, answer)
+        answer = checked(question, answer)
     except (TypeError, ValueError) as error:
-        kept = Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
-    if isinstance(kept, Failure):
-        return Failure(kept.reason, redacted(kept.detail), kept.raw and redacted(kept.raw))
-    return kept
+        answer = Failure("invalid_answer", f"it cannot be stored: {error}", raw=repr(answer)[:2000])
+    if isinstance(answer, Failure):
+        return Failure(answer.reason, redacted(answer.detail), answer.raw and redacted(answer.raw))
+    return answer

@@ -306,7 +306,7 @@ class Worker:
         scorer: BatchScorer = pickle.loads(self._pickled)
         assert scorer.settings
         assert scorer.store
-        for judge in scorer.router.unique():
+        for judge in scorer.router.unique:
             judge.share_tempo(self._workers)
         return scorer
 
@@ -361,7 +361,7 @@ class Worker:
 
     async def notes(self) -> list[str]:
         """What the judges have to say about their work."""
-        return [note for judge in self._scorer.router.unique() for note in judge.notes()]
+        return [note for judge in self._scorer.router.unique for note in judge.notes()]
 
 
 #: Seconds after which a lease that nobody asks about any more is free again, and those between two requests for money.

@@ -92,12 +92,12 @@ def notebook_progress(total: int | None) -> Callable[[int], None] | None:
         return None
     from IPython.display import HTML, display
 
-    known = "" if total is None else f' max="{total}"'
-    bar = display(HTML(f"<progress{known}></progress>"), display_id=True)
+    length = "" if total is None else f' max="{total}"'
+    bar = display(HTML(f"<progress{length}></progress>"), display_id=True)
 
     def show(done: int) -> None:
         value = "" if total is None else f' value="{done}"'
-        bar.update(HTML(f"<progress{known}{value}></progress> {done} samples judged"))
+        bar.update(HTML(f"<progress{length}{value}></progress> {done} samples judged"))
 
     return show
 
@@ -177,8 +177,9 @@ class Scorer:
         """
         (sample,) = read([row])
         wanted, _ = self.values[name]
-        able = [one for one, _ in self.values.values() if one is wanted or not missing_fields(one.needs, [sample])]
-        asked = (asyncio.get_running_loop(), repr(sample), tuple(one.spec for one in able))
+        metrics = [metric for metric, _ in self.values.values()]
+        able = [metric for metric in metrics if metric is wanted or not missing_fields(metric.needs, [sample])]
+        asked = (asyncio.get_running_loop(), repr(sample), tuple(metric.spec for metric in able))
         if not (scoring := self._in_flight.get(asked)):
             work = score_async(sample, able, self._router, self._store, **self._options)
             scoring = self._in_flight[asked] = asyncio.ensure_future(work)

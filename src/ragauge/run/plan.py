@@ -130,7 +130,7 @@ class PlanCounter:
     """Builds a plan, sample by sample."""
 
     def __init__(self, settings: RunSettings, dispatcher: Dispatcher) -> None:
-        judges = dispatcher.router.unique()
+        judges = dispatcher.router.unique
         self.plan = Plan(left_out=dict(settings.left_out), priced=tuple(sorted(price_dates(judges))))
         self.plan.notes = tuple(note for judge in judges for note in judge.notes())
         self._metrics = settings.metrics

@@ -61,7 +61,7 @@ class RunSettings:
             self._leave_out(faults, MissingField if all_fields else None)
         self.check_judges()
         if not self.metrics:
-            nearest, fault = min(self.left_out.items(), key=lambda each: len(each[1]))
+            nearest, fault = min(self.left_out.items(), key=lambda item: len(item[1]))
             raise MissingField(f"no metric can be measured on this data; {nearest}, for one: {fault}")
 
     def check_judges(self, unable: Collection[str] = ()) -> None:
@@ -73,11 +73,11 @@ class RunSettings:
         self._leave_out(faults, UnanswerableNeed)
 
     def _leave_out(self, faults: Mapping[str, str | None], error: type[UsageError] | None) -> None:
-        found = {key: fault for key, fault in faults.items() if fault}
-        if found and self.by_name and error:
-            raise error("; ".join(by_reason(found)))
-        self.left_out.update(found)
-        self.metrics = tuple(metric for metric in self.metrics if metric.key not in found)
+        faulty = {key: fault for key, fault in faults.items() if fault}
+        if faulty and self.by_name and error:
+            raise error("; ".join(by_reason(faulty)))
+        self.left_out.update(faulty)
+        self.metrics = tuple(metric for metric in self.metrics if metric.key not in faulty)
 
 
 def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, str]) -> str | None:
@@ -178,7 +178,7 @@ def prepared(request: RunRequest) -> Prepared:
         skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
     router = load_judges(request.judge)
-    check_priced(router.unique(), request.max_cost)
+    check_priced(router.unique, request.max_cost)
     settings = RunSettings(request.metrics, router, first, reading.columns)
     store = opened_store(request.store)
     return Prepared(reading, chain(first, samples), settings, request.dispatcher(router, store), store)
@@ -193,7 +193,7 @@ def opened_store(store: StoreLike) -> Store:
 
 def labels_by_question(labels: LabelsLike) -> dict[Question, Judgment]:
     """People's labels by question; the last one for a question counts."""
-    given = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
-    if not isinstance(given, Iterable):
+    judgments = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
+    if not isinstance(judgments, Iterable):
         raise BadParameter(f"labels are {labels!r}; give the path of a file, or judgments")
-    return {judgment.question: judgment for judgment in given}
+    return {judgment.question: judgment for judgment in judgments}

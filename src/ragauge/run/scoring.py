@@ -45,12 +45,12 @@ class SampleScoring:
 
     async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
         """The records in order, up to the first sample that is stopped; those in flight then are finished."""
-        async with aclosing(ordered_map(self._source(samples), self._score, concurrency(self._dispatcher))) as found:
-            async for one in found:
-                if isinstance(one, Stopped):
-                    self.stopped = self.stopped or str(one)
+        async with aclosing(ordered_map(self._source(samples), self._score, concurrency(self._dispatcher))) as outcomes:
+            async for outcome in outcomes:
+                if isinstance(outcome, Stopped):
+                    self.stopped = self.stopped or str(outcome)
                 elif not self.stopped:
-                    yield one
+                    yield outcome
 
     def _source(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         for sample in samples:
@@ -147,29 +147,29 @@ class Evaluation:
     def _finish(self, status: str) -> None:
         self._begin()
         self._keep()
-        record, dispatcher, found = self._record, self._dispatcher, self._accumulators
+        record, dispatcher, accumulators = self._record, self._dispatcher, self._accumulators
         metrics = self._settings.metrics
         record.status, record.finished = status, datetime.now(UTC).isoformat(timespec="seconds")
         record.seconds = round(time.monotonic() - self._start, 3)
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
-        notes = self._notes or [note for judge in dispatcher.router.unique() for note in judge.notes()]
+        notes = self._notes or [note for judge in dispatcher.router.unique for note in judge.notes()]
         record.notes = (*notes, *([foreign_note(self._store.foreign)] if self._store.foreign else []))
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
-        for name, value in found.fields().items():
+        for name, value in accumulators.fields().items():
             setattr(record, name, value)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         record.unmeasured = dict(self._reading.unmeasured)
         reads = {
             field for metric in metrics for need in metric.needs for field in " or ".join(need.reads).split(" or ")
         }
-        if "trace_id" not in found.columns:  # of traces, most attributes describe a call
-            unread = (column for column in found.columns if f"metadata.{column}" not in reads)
+        if "trace_id" not in accumulators.columns:  # of traces, most attributes describe a call
+            unread = (column for column in accumulators.columns if f"metadata.{column}" not in reads)
             record.unread = tuple(column for column in unread if column != REFUSAL_KEY)
         record.data_hash = self._digest.hexdigest()[:32]
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
         record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
-        record.estimates = {key: one for key, one in found.estimates().items() if key in record.about}
+        record.estimates = {key: estimate for key, estimate in accumulators.estimates().items() if key in record.about}
         self._store.finish(record)
 
 
@@ -185,7 +185,7 @@ def concurrency(dispatcher: Dispatcher) -> int:
     """How many samples are judged at once; few under a limit on the cost, so that few are left half done."""
     if dispatcher.budget.limit is not None:
         return MIN_CONCURRENCY
-    return max(MIN_CONCURRENCY, *(judge.by_sample for judge in dispatcher.router.unique()))
+    return max(MIN_CONCURRENCY, *(judge.by_sample for judge in dispatcher.router.unique))
 
 
 async def score_sample(

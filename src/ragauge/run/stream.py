@@ -90,7 +90,7 @@ class Stream:
         self._map = request.columns
         ColumnMapping("", self._map, [])  # raises UnknownName for a field that there is not
         self._router = load_judges(request.judge)
-        check_priced(self._router.unique(), request.max_cost)
+        check_priced(self._router.unique, request.max_cost)
         store = _NoStore() if request.store is None else opened_store(request.store)
         self._dispatcher = request.dispatcher(self._router, store)
 

@@ -176,7 +176,8 @@ class Store:
         sql = f"SELECT key, judge, question, answer, call{mark} FROM judgments WHERE key IN ?"
         rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
         if self._marked:
-            own = [row[:5] for row in rows if row[5] == _mark(row[0], unpack(row[3]))]
+            secret = user_secret()
+            own = [row[:5] for row in rows if row[5] == _mark(secret, row[0], unpack(row[3]))]
             self.foreign += 0 if self.only_own else len(rows) - len(own)
             rows = own if self.only_own else [row[:5] for row in rows]
         return {judgment.key: judgment for judgment in _judgments(db, rows)}
@@ -222,25 +223,19 @@ class Store:
         numbers = {text: new.get(text) or self._numbers[text] for text in wanted}
         for text, reference in references.items():
             reference["$"] = numbers[text]
-        rows: list[tuple[Any, ...]] = [
-            (
-                bytes.fromhex(judgment.key),
-                numbers[judges[judgment.judge]],
-                db.pack(_encode(tree)),
-                db.pack(_encode(judgment.answer)),
-                judgment.call,
-            )
-            for judgment, tree in zip(judgments, trees, strict=True)
-        ]
-        columns = ["key", "judge", "question", "answer", "call"]
-        if self._marked:
-            columns.append("mark")
-            rows = [(*row, _mark(row[0], unpack(row[3])) if own else b"") for row in rows]
+        secret = user_secret() if self._marked else b""
+        rows: list[tuple[Any, ...]] = []
+        for judgment, tree in zip(judgments, trees, strict=True):
+            key, answer = bytes.fromhex(judgment.key), _encode(judgment.answer)
+            row = (key, numbers[judges[judgment.judge]], db.pack(_encode(tree)), db.pack(answer), judgment.call)
+            mark = (_mark(secret, key, answer) if own else b"",) if self._marked else ()
+            rows.append((*row, *mark))
         if self._marked and self.only_own:
             stored = db.select_in("SELECT key, answer, mark FROM judgments WHERE key IN ?", [row[0] for row in rows])
-            others = [(key,) for key, answer, mark in stored if mark != _mark(key, unpack(answer))]
+            others = [(key,) for key, answer, mark in stored if mark != _mark(secret, key, unpack(answer))]
             db.executemany("DELETE FROM judgments WHERE key = ?", others)
-        db.insert_new("judgments", columns, rows)
+        columns = ("key", "judge", "question", "answer", "call", "mark")
+        db.insert_new("judgments", columns if self._marked else columns[:-1], rows)
         return new
 
     def adopt(self, judge: Identity) -> int:
@@ -319,7 +314,8 @@ class Store:
             return set()
         sql = "SELECT key, answer, mark FROM judgments WHERE key IN ?"
         rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
-        return {key.hex() for key, answer, mark in rows if mark == _mark(key, unpack(answer))}
+        secret = user_secret()
+        return {key.hex() for key, answer, mark in rows if mark == _mark(secret, key, unpack(answer))}
 
     @_in_database("read", "find responses")
     def find_responses(self, db: Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
@@ -522,9 +518,8 @@ def _close(database: Database | Postgres, folder: Path | None) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _mark(key: bytes, answer: bytes) -> bytes:
-    """What nobody else can put to a judgment, so that its user knows it; b"" where no secret can be kept."""
-    secret = user_secret()
+def _mark(secret: bytes, key: bytes, answer: bytes) -> bytes:
+    """What nobody else can put to a judgment, so that its user knows it; b"" where there is no `user_secret`."""
     return blake2b(key + answer, key=secret, digest_size=8).digest() if secret else b""
 
 
@@ -535,13 +530,13 @@ def _with_references(
 
     references: those dicts, by text. converted: texts that questions share, each converted once.
     """
-    tree = msgspec.to_builtins(question)
     if not question.shared_field:
-        return texts.refer(tree, references)
-    shared, value = tree.pop(question.shared_field), getattr(question, question.shared_field)
-    if value not in converted:
-        converted[value] = texts.refer(shared, references)
-    return {**texts.refer(tree, references), question.shared_field: converted[value]}
+        return texts.refer(msgspec.to_builtins(question), references)
+    shared = getattr(question, question.shared_field)
+    if shared not in converted:
+        converted[shared] = texts.refer(shared, references)
+    own = texts.refer(question.unshared(), references)
+    return {"kind": question.kind, **own, question.shared_field: converted[shared]}
 
 
 def _judgments(db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Judgment]:

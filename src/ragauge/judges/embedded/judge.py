@@ -283,7 +283,7 @@ class EmbeddedJudge(JudgeBase):
     """
 
     answers: frozenset[str] = frozenset()
-    is_typed = True
+    is_checked = True
     threshold = MappingProxyType({"entail": 0.85})
     batch = 128  # questions at once: claims about one passage are read together
 

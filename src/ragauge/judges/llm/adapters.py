@@ -47,12 +47,12 @@ class _CallerTransport(Transport):
             raise BadParameter(f"concurrency={concurrency} must be 1 or more, and retries={retries} 0 or more")
         self._function = function
         self._is_async = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-        self._concurrency, self._retries = concurrency, retries
+        self.max_concurrency, self._retries = concurrency, retries
         self._slots = asyncio.Semaphore(concurrency)
         self._stopped: Failure | None = None
 
     async def __aenter__(self) -> Self:
-        self._slots = asyncio.Semaphore(self._concurrency)
+        self._slots = asyncio.Semaphore(self.max_concurrency)
         self._stopped = None
         return self
 
@@ -114,8 +114,8 @@ class FunctionTransport(_CallerTransport):
         super().__init__(function, concurrency, retries)
         name = name or getattr(function, "model_name", None)
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
-        found = Fingerprint((), ()) if name else fingerprint({"function": function})
-        self.settings, self._notes = found.settings, found.notes
+        code = Fingerprint((), ()) if name else fingerprint({"function": function})
+        self.settings, self._notes = code.settings, code.notes
 
     def notes(self) -> Sequence[str]:
         """That the function needs a name for its answers to be reused, where it does."""
@@ -208,8 +208,8 @@ class InstructorTransport(_CallerTransport):
 def _model_of(client: Any) -> str | None:
     """The model that `instructor.from_provider` was given, which since 1.17 only its calling function knows."""
     function = getattr(client, "create_fn", None)
-    known = getclosurevars(function).nonlocals if isfunction(function) else {}
-    return known.get("default_model")
+    variables = getclosurevars(function).nonlocals if isfunction(function) else {}
+    return variables.get("default_model")
 
 
 def _elsewhere(client: Any) -> str | None:

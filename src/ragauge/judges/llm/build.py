@@ -8,12 +8,12 @@ from inspect import signature
 from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.llm.adapters import CONCURRENCY, FunctionTransport, InstructorTransport, is_instructor
+from ragauge.judges.llm.adapters import FunctionTransport, InstructorTransport, is_instructor
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import LLMJudge, prompt_style
 from ragauge.judges.llm.messages import CallTempo, Completion, Transport, usage_of
 from ragauge.judges.llm.pricing import Price, context_window, price_of
-from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec, provider
+from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec
 
 #: The options of the judge itself, not of its transport.
 _JUDGE_OPTIONS = frozenset(
@@ -50,7 +50,17 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
         UnknownName: There is no such provider or option.
         BadParameter: A value is not what its option must be.
     """
-    return _judge(*_transport_of(model, options))
+    transport, chosen = _transport_of(model, options)
+    assumed = chosen.concurrency or min(transport.max_concurrency, CallTempo().concurrency)
+    return LLMJudge(
+        transport,
+        price=_price_of(transport, chosen),
+        style=prompt_style(chosen),
+        pack=chosen.pack,
+        context=chosen.context or context_window(transport.name),
+        width=2 * chosen.concurrency if chosen.concurrency else 256,
+        tempo=CallTempo(assumed, chosen.rpm, chosen.tpm),
+    )
 
 
 def model_client(model: Any, /, **options: Any) -> ModelClient:
@@ -109,25 +119,9 @@ def _price_of(transport: Transport, options: LLMOptions) -> Price | None:
     return None if elsewhere and not options.price else _vendor_price(vendor, model, options.price)
 
 
-def _vendor_price(vendor: str, model: str, given: tuple[float, float, float] | None = None) -> Price | None:
+def _vendor_price(vendor: str, model: str, own: tuple[float, float, float] | None = None) -> Price | None:
     """The price of a model of a vendor, as another library names them."""
-    return price_of(f"{_VENDORS.get(vendor, vendor)}/{model.removeprefix('models/')}", given)
-
-
-def _judge(transport: Transport, options: LLMOptions) -> LLMJudge:
-    """The judge over a transport; without `concurrency` it takes as many calls at once as an estimate assumes."""
-    hosted = not isinstance(transport, FunctionTransport | InstructorTransport)
-    maximum = provider(transport.name.partition("/")[0]).max_concurrency if hosted else CONCURRENCY
-    concurrency = options.concurrency or min(maximum, CallTempo().concurrency)
-    return LLMJudge(
-        transport,
-        price=_price_of(transport, options),
-        style=prompt_style(options),
-        pack=options.pack,
-        context=options.context or context_window(transport.name),
-        width=2 * options.concurrency if options.concurrency else 256,
-        tempo=CallTempo(concurrency, options.rpm, options.tpm),
-    )
+    return price_of(f"{_VENDORS.get(vendor, vendor)}/{model.removeprefix('models/')}", own)
 
 
 Messages = list[dict[str, str]]
@@ -160,9 +154,9 @@ def langchain_judge(model: Any) -> LLMJudge:
     name = getattr(model, "model_name", None) or getattr(model, "model", None)
     elsewhere = any(getattr(model, field, None) for field in _ADDRESS_FIELDS)
     price = _vendor_price(package, name) if isinstance(name, str) and not elsewhere else None
-    known = {"price": (price.prompt, price.cached, price.completion)} if price else {}
+    priced = {"price": (price.prompt, price.cached, price.completion)} if price else {}
     settings = {name: getattr(model, name, None) for name in _IDENTITY_FIELDS}
-    return llm(function, name=_named("langchain", model, settings), retries=0, **known)
+    return llm(function, name=_named("langchain", model, settings), retries=0, **priced)
 
 
 def _named(library: str, model: object, settings: Mapping[str, object]) -> str:
@@ -193,7 +187,7 @@ def llama_index_judge(model: Any) -> LLMJudge:
     async def ask(messages: Messages) -> Completion:
         from llama_index.core.llms import ChatMessage
 
-        reply = await model.achat([ChatMessage(role=one["role"], content=one["content"]) for one in messages])
+        reply = await model.achat([ChatMessage(**message) for message in messages])
         usage = usage_of(reply.additional_kwargs, "prompt_tokens", "completion_tokens")
         return Completion(reply.message.content or "", usage=usage)
 

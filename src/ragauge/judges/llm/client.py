@@ -14,11 +14,9 @@ from ragauge.errors import UsageError
 from ragauge.judges.base import OVER_BUDGET, RunContext
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage, Transport, credible
-from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.pricing import Price, token_factor
 from ragauge.judges.llm.providers import PROVIDERS, protect_keys
 from ragauge.judges.llm.transport.protocols import reasoning_tokens
-from ragauge.kinds.call import PromptStyle
 from ragauge.redaction import redacted
 from ragauge.types import Call, Failure
 
@@ -101,14 +99,25 @@ class ModelClient:
             detail = f"{self.transport.name}: the call raised {type(error).__name__}: {error}"
             raise CallFailed(Failure("judge_error", detail)) from error
 
-    async def reserve(self, context: RunContext, dollars: float) -> Failure | None:
-        """Set the money for a call aside; why the call may not be made, where it may not."""
-        if self.ended is None:
-            if not await context.reserve(dollars):
-                return self.ended or OVER_BUDGET
-            if self.ended is not None:  # meanwhile
-                context.release(dollars)
-        return self.ended
+    def expected(self, prompt: Prompt, completion_tokens: float) -> TokenUsage:
+        """The tokens that a call is expected to take, with those of the model's reasoning.
+
+        completion_tokens: those of a good reply, as `pricing` estimates them.
+        """
+        written = round(self._token_factor * completion_tokens) + self._reasoning
+        return TokenUsage(round(self._token_factor * pricing.prompt_tokens(prompt)), written)
+
+    async def reserve(self, context: RunContext, expected: TokenUsage) -> float | Failure:
+        """The dollars set aside for a call, with the margin of error of its expected tokens; why it may not be made."""
+        if self.ended is not None:
+            return self.ended
+        dollars = (1 + pricing.RELATIVE_ERROR) * self.price.of(expected) if self.price else 0.0
+        if not await context.reserve(dollars):
+            return self.ended or OVER_BUDGET
+        if self.ended is not None:  # meanwhile
+            context.release(dollars)
+            return self.ended
+        return dollars
 
     def count_malformed(self, completion: Completion, *, well_formed: bool) -> None:
         """Count malformed replies until the first well-formed one; a model that only sends malformed ones is given up.
@@ -148,38 +157,19 @@ class ModelClient:
             "context=",
         )
 
-    def prompt_tokens(self, prompt: Prompt) -> int:
-        """The estimated tokens of a prompt."""
-        return round(self._token_factor * pricing.prompt_tokens(prompt))
-
-    def expected(self, pack: Pack, prompt: Prompt, style: PromptStyle) -> TokenUsage:
-        """The tokens that a call is expected to take, with those of the model's reasoning."""
-        completion = round(self._token_factor * pricing.completion_tokens(pack, style))
-        return TokenUsage(self.prompt_tokens(prompt), completion + self._reasoning)
-
-    def cost_bound(self, expected: TokenUsage) -> float:
-        """The dollars to set aside for a call: its expected cost, and the margin of error of the estimate."""
-        return (1 + pricing.RELATIVE_ERROR) * self.price.of(expected) if self.price else 0.0
-
-    def estimate(self, outcome: Completion | Failure, prompt_tokens: int) -> TokenUsage:
-        """The estimated tokens of a call, for where the server does not count them; none where it has no reply."""
-        if isinstance(outcome, Failure):
-            return TokenUsage()
-        written = round(self._token_factor * pricing.estimate(outcome.text))
-        return TokenUsage(prompt_tokens, written + (0 if outcome.usage else self._reasoning))
-
     def call_record(
-        self, outcome: Completion | Failure, estimate: TokenUsage, n_questions: int, seconds: float, fault: str
+        self, outcome: Completion | Failure, expected: TokenUsage, n_questions: int, seconds: float, fault: str
     ) -> Call:
-        """The record of a call. estimate: of its tokens, so that it has a cost wherever the price is known."""
+        """The record of a call, with a cost wherever the price is known. expected: its tokens."""
         name = f"{self._session_id}-{next(self._numbers)}"
         if isinstance(outcome, Failure):
             unknown = self.price is None or outcome.reason in _MAYBE_BILLED
             return Call(name, n_questions, seconds=seconds, fault=fault, cost=None if unknown else 0.0)
         usage = outcome.usage
         if self.price is not None:
-            usage = credible(outcome.usage, estimate)
-            reported = outcome.usage or TokenUsage()
+            reported = usage or TokenUsage()
+            written = round(self._token_factor * pricing.estimate(outcome.text)) + (0 if usage else self._reasoning)
+            usage = credible(usage, TokenUsage(expected.prompt, written))
             self.estimated += reported.prompt + reported.cached < usage.prompt or reported.completion < usage.completion
         if usage is None:
             return Call(name, n_questions, outcome.model, seconds=seconds, fault=fault)

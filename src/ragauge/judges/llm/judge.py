@@ -23,7 +23,7 @@ from ragauge.judges.llm import prompts, replies
 from ragauge.judges.llm.client import CANCELLED, ModelClient
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
 from ragauge.judges.llm.packing import Pack, PackLimits, pack_limits, packs
-from ragauge.judges.llm.pricing import Price
+from ragauge.judges.llm.pricing import Price, completion_tokens
 from ragauge.judges.llm.providers import LLMOptions
 from ragauge.kinds.call import PromptStyle
 from ragauge.kinds.windows import MIN_SPLIT_CHARS, SplitQuestion, halves, split
@@ -67,25 +67,6 @@ class PackingPolicy(msgspec.Struct, frozen=True):
             parts = [splits[question].parts if question in splits else (question,) for question in questions]
             calls = self.packs(chain.from_iterable(parts))
         return calls, splits
-
-
-class LearnedLimits:
-    """The current policy of a judge: calls are smaller once its server found one too long.
-
-    A call of half the characters of the shortest one that was refused is taken to fit, so that a small window is
-    discovered once and not with each question; but no limit falls below MIN_SPLIT_CHARS. What is learned is no part of
-    the judge's identity, which must be known before anything is asked, and is forgotten when the judge is reopened.
-    """
-
-    def __init__(self, policy: PackingPolicy) -> None:
-        self.policy = self.initial = policy
-
-    def reduce(self, pack: Pack, chars: int) -> None:
-        """A call for this pack, with this many characters of texts, was too long."""
-        name = pack.questions[0].limited_by
-        fitting = min(getattr(self.policy.limits, name), max(MIN_SPLIT_CHARS, chars // 2))
-        reduced = msgspec.structs.replace(self.policy.limits, **{name: fitting})
-        self.policy = msgspec.structs.replace(self.policy, limits=reduced)
 
 
 #: Characters of a reply that a failure keeps.
@@ -133,10 +114,10 @@ class _CallResult(msgspec.Struct):
 class CallRound:
     """The calls for the questions of one round. answers: filled as replies arrive."""
 
-    def __init__(self, client: ModelClient, limits: LearnedLimits, context: RunContext) -> None:
+    def __init__(self, judge: LLMJudge, context: RunContext) -> None:
         self.answers: dict[Question, Answer | Failure] = {}
-        self._client, self._limits, self._context = client, limits, context
-        self._style = limits.policy.style
+        self._judge, self._client, self._context = judge, judge.client, context
+        self._style = judge.policy.style
         self._originals: dict[Question, Question] = {}
         self._malformed = 0
 
@@ -192,17 +173,17 @@ class CallRound:
         await self.ask([Pack(split.parts[:1], self._style.shuffle)])
         if isinstance(self.answers[split.parts[0]], Failure):
             return False
-        packs, splits = self._limits.policy.calls(split.parts[1:])
+        packs, splits = self._judge.policy.calls(split.parts[1:])
         await self.ask(packs, {**splits, question: split})
         return True
 
     async def _call(self, pack: Pack, prompt: Prompt) -> _CallResult:
         """Make one call, if it may be paid for, and record it."""
         client, context = self._client, self._context
-        expected = client.expected(pack, prompt, self._style) if client.price else TokenUsage()
-        reserved = client.cost_bound(expected)
-        if refusal := await client.reserve(context, reserved):
-            return self._failed(pack, refusal)
+        expected = client.expected(prompt, completion_tokens(pack, self._style)) if client.price else TokenUsage()
+        reserved = await client.reserve(context, expected)
+        if isinstance(reserved, Failure):
+            return self._failed(pack, reserved)
         outcome: Completion | Failure = CANCELLED
         result, sent, start = _CallResult((), {}, fault="cancelled"), True, perf_counter()
         try:
@@ -214,15 +195,15 @@ class CallRound:
         finally:
             if sent:
                 seconds, n_asked = perf_counter() - start, len(prompt.schema["properties"])
-                usage = client.estimate(outcome, expected.prompt) if client.price else expected
-                call = client.call_record(outcome, usage, n_asked, seconds, result.fault)
-                context.record(call, [self._originals.get(one, one) for one in result.answered], reserved)
+                call = client.call_record(outcome, expected, n_asked, seconds, result.fault)
+                answered = [self._originals.get(question, question) for question in result.answered]
+                context.record(call, answered, reserved)
             else:
                 context.release(reserved)
         if result.failures and next(iter(result.failures.values())).reason == "too_long":
-            self._limits.reduce(pack, len(prompt.user))
+            self._judge.reduce_limits(pack, len(prompt.user))
         if result.rest:  # the parts of texts that the reply did not get to
-            await self.ask(self._limits.policy.packs([split.parts[1] for split in result.rest.values()]), result.rest)
+            await self.ask(self._judge.policy.packs([split.parts[1] for split in result.rest.values()]), result.rest)
         return result
 
     def _failed(self, pack: Pack, failure: Failure) -> _CallResult:
@@ -293,13 +274,13 @@ def prompt_style(options: LLMOptions) -> PromptStyle:
 
 def _folder_sections(folder: Path) -> dict[str, str]:
     """The sections that a folder replaces, by name."""
-    known = {prompts.file_name(name): name for name in prompts.SECTIONS}
-    found = {path.name: path for path in sorted(folder.glob("*")) if path.suffix in (".md", ".jsonl")}
-    if not found:
+    names = {prompts.file_name(name): name for name in prompts.SECTIONS}
+    paths = {path.name: path for path in sorted(folder.glob("*")) if path.suffix in (".md", ".jsonl")}
+    if not paths:
         raise BadData(f"{folder}: no section of the prompts in this folder; write one with `ragauge judges prompts`")
-    for name in found.keys() - known.keys():
-        raise UnknownName(f"section in {folder}", name, known)
-    texts = {known[name]: _read_text(path).strip() for name, path in found.items()}
+    for name in paths.keys() - names.keys():
+        raise UnknownName(f"section in {folder}", name, names)
+    texts = {names[name]: _read_text(path).strip() for name, path in paths.items()}
     for name, text in texts.items():
         if not text and name != "examples":
             raise BadData(f"{folder / prompts.file_name(name)}: the section is empty; delete the file to keep ours")
@@ -307,10 +288,10 @@ def _folder_sections(folder: Path) -> dict[str, str]:
     return texts
 
 
-def _own_examples(given: str | tuple[dict[str, Any], ...]) -> str:
+def _own_examples(examples: str | tuple[dict[str, Any], ...]) -> str:
     """Examples as JSON lines."""
-    text = _read_text(Path(given)) if isinstance(given, str) else "\n".join(map(json.dumps, given))
-    replies.check_examples(text, given if isinstance(given, str) else "examples")
+    text = _read_text(Path(examples)) if isinstance(examples, str) else "\n".join(map(json.dumps, examples))
+    replies.check_examples(text, examples if isinstance(examples, str) else "examples")
     return "\n".join(json.dumps(json.loads(line), ensure_ascii=False) for line in text.splitlines())
 
 
@@ -332,13 +313,14 @@ class LLMJudge(ContextJudge):
     price: what calls cost; None where it is not known. pack: "together" puts all questions of a sample's round into as
     few calls as they fit in, "alone" asks one question a call. context: tokens of the model's window, where it is
     small; longer texts are judged in parts. width: how many samples a run works on at once, so that calls are ready
-    whenever the transport has capacity. tempo: how fast calls may follow each other, for estimates.
+    whenever the transport has capacity. tempo: how fast calls may follow each other, for estimates. client: of the
+    model. policy: how questions are put into calls now, with what was learned about the model's window.
 
     Raises BadParameter for another `pack`, or a `context` that is too small.
     """
 
     answers = frozenset(KINDS)
-    is_typed = is_paid = True
+    is_checked = is_paid = True
 
     def __init__(
         self,
@@ -353,15 +335,15 @@ class LLMJudge(ContextJudge):
     ) -> None:
         if pack not in ("together", "alone"):
             raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
-        self._client = ModelClient(transport, price)
+        self.client = ModelClient(transport, price)
         self.price = price
         self.tempo = tempo or CallTempo()
         self.by_sample = width
         self._set(PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle()))
 
     def _set(self, policy: PackingPolicy) -> None:
-        transport = self._client.transport
-        self._limits = LearnedLimits(policy)
+        transport = self.client.transport
+        self.policy = self._initial = policy
         self.identity = Identity(transport.name, (*transport.settings, *policy.settings))
 
     def shuffled(self, seed: int) -> LLMJudge:
@@ -369,7 +351,7 @@ class LLMJudge(ContextJudge):
 
         seed: of the order; counted from the judge's own, where it has one.
         """
-        made, policy = copy(self), self._limits.initial
+        made, policy = copy(self), self._initial
         style = msgspec.structs.replace(policy.style, shuffle=seed + (policy.style.shuffle or 0))
         made._set(msgspec.structs.replace(policy, style=style))
         return made
@@ -377,58 +359,71 @@ class LLMJudge(ContextJudge):
     @property
     def ended(self) -> Failure | None:
         """Why no further call can succeed, once that is so; None again when the judge is reopened."""
-        return self._client.ended
+        return self.client.ended
 
     def notes(self) -> list[str]:
         """The transport's notes on its calls, the day of their prices, the number of calls whose tokens are estimated,
         and the version of changed prompts."""
-        name, style = self.identity.name, self._limits.initial.style
-        notes = [*self._client.transport.notes()]
-        if self._client.priced and self.price and self.price.dated:
-            other = "base_url" in dict(self._client.transport.settings)
+        name, style = self.identity.name, self.policy.style
+        notes = [*self.client.transport.notes()]
+        if self.client.priced and self.price and self.price.dated:
+            other = "base_url" in dict(self.client.transport.settings)
             free = (
                 ", the provider's own, though another server was called; if that is free, say price=0,0"
                 if other
                 else ""
             )
             notes.append(f"{name}: prices of {self.price.dated}{free}.")
-        if self._client.estimated:
+        if self.client.estimated:
             notes.append(
-                f"{name}: tokens and price of {self._client.estimated} calls are estimates, since the server counted "
+                f"{name}: tokens and price of {self.client.estimated} calls are estimates, since the server counted "
                 "none or too few; if it truncates long prompts to its window, set that window's size with context="
             )
         return notes + ([f"{name}: prompts {prompts.digest(style)}."] if style.sections else [])
 
+    def reduce_limits(self, pack: Pack, chars: int) -> None:
+        """Make calls smaller, since the server found one for this pack, with this many characters of texts, too long.
+
+        A call of half the characters of the shortest one that was refused is taken to fit, so that a small window is
+        discovered once and not with each question; but no limit falls below MIN_SPLIT_CHARS. What is learned is no part
+        of the identity, which must be known before anything is asked, and is forgotten when the judge is reopened.
+        """
+        name = pack.questions[0].limited_by
+        fitting = min(getattr(self.policy.limits, name), max(MIN_SPLIT_CHARS, chars // 2))
+        limits = msgspec.structs.replace(self.policy.limits, **{name: fitting})
+        self.policy = msgspec.structs.replace(self.policy, limits=limits)
+
     def share_tempo(self, processes: int) -> None:
         """Use 1 / `processes` of the requests and tokens per minute."""
-        self._client.transport.share_tempo(processes)
+        self.client.transport.share_tempo(processes)
 
     async def __aenter__(self) -> Self:
         """Open the client, unless it is open; what was learned about the model's window is forgotten.
 
         Raises UsageError where something is missing, such as a key.
         """
-        await self._client.__aenter__()
-        if self._client.entered == 1:
-            self._limits.policy = self._limits.initial
+        await self.client.__aenter__()
+        if self.client.entered == 1:
+            self.policy = self._initial
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        await self._client.__aexit__(*exc)
+        await self.client.__aexit__(*exc)
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
         """The answers of one round."""
-        calls = CallRound(self._client, self._limits, context)
-        await calls.ask(*self._limits.policy.calls(questions))
+        calls = CallRound(self, context)
+        await calls.ask(*self.policy.calls(questions))
         return [calls.answers[question] for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls that would ask these questions, if every reply were good; nothing is sent."""
-        policy, calls = self._limits.initial, []
+        policy, calls = self._initial, []
         packs, splits = policy.calls(questions)
         originals = {part: question for question, split in splits.items() for part in split.parts}
         for pack in packs:
-            usage = self._client.expected(pack, prompts.prompt_of(pack, policy.style), policy.style)
+            prompt = prompts.prompt_of(pack, policy.style)
+            usage = self.client.expected(prompt, completion_tokens(pack, policy.style))
             asked = list(dict.fromkeys(originals.get(question, question) for question in pack.questions))
             cost = self.price.of(usage) if self.price else None
             seconds = self.tempo.seconds(usage.prompt, usage.completion)

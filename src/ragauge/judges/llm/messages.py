@@ -147,10 +147,12 @@ class Transport(ABC):
     Attributes:
         name: of the model, as in "openai/gpt-4o-mini".
         settings: what else can change a reply, such as ("temperature", "0").
+        max_concurrency: the most calls that it makes side by side.
     """
 
     name: str
     settings: tuple[tuple[str, str], ...]
+    max_concurrency: int
 
     async def __aenter__(self) -> Self:
         """Open what it needs. Raises UsageError where something is missing, such as a key."""

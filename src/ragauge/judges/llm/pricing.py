@@ -106,15 +106,15 @@ def price_table() -> PriceTable:
     return msgspec.json.decode(files(__package__).joinpath("prices.json").read_bytes(), type=PriceTable)
 
 
-def price_of(name: str, given: tuple[float, float, float] | None = None) -> Price | None:
+def price_of(name: str, own: tuple[float, float, float] | None = None) -> Price | None:
     """The price of a model such as "openai/gpt-4o-mini"; None where it is not known.
 
-    given: by the caller, which takes precedence over the table.
+    own: by the caller, which takes precedence over the table.
     A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs what its model costs; so does a model
     behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on one's own machine cost 0.
     """
-    if given:
-        return Price(*given)
+    if own:
+        return Price(*own)
     provider = PROVIDERS.get(name.partition("/")[0])
     if provider and provider.local:
         return Price(0.0, 0.0, 0.0)
@@ -147,8 +147,8 @@ def _model(name: str) -> PricedModel | None:
         provider = vendors.get(vendor, "")
         if provider == "anthropic":
             model = model.replace(".", "-")  # routers write claude-haiku-4.5
-    found = price_table().providers.get(provider)
-    models = found.models if found else {}
+    priced = price_table().providers.get(provider)
+    models = priced.models if priced else {}
     return models.get(model) or models.get(_SNAPSHOT.sub("", model))
 
 
@@ -172,7 +172,7 @@ def estimate(text: str) -> float:
 
     data = b"\n" + text.encode("utf-8", "surrogatepass")
     pairs = np.ndarray(len(data) - 1, "<u2", data, strides=1)
-    return int(_frequencies()[pairs].sum()) / _SCALE
+    return int(_frequencies().take(pairs).sum()) / _SCALE
 
 
 def prompt_tokens(prompt: Prompt) -> int:
@@ -197,8 +197,8 @@ def completion_tokens(pack: Pack, style: PromptStyle) -> int:
 
 
 @cache
-def _frequencies() -> NDArray[np.int64]:
+def _frequencies() -> NDArray[np.uint8]:
     """How often a token begins within each pair of bytes, in 255ths."""
     import numpy as np
 
-    return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8).astype(int)
+    return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8)

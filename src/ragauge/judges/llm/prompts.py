@@ -56,18 +56,14 @@ def packaged(name: str) -> str:
         return KIND_TYPES[name].prompt
     if name == "examples":
         return "\n".join(kind.examples for kind in KIND_TYPES.values())
-    return (files(__package__) / "prompts" / file_name(name)).read_text(encoding="utf-8").strip()
-
-
-def sections(style: PromptStyle) -> dict[str, str]:
-    """The sections as they are in files, the user's or the packaged ones."""
-    return {name: packaged(name) for name in SECTIONS} | dict(style.sections)
+    return (files(__package__) / "prompts" / f"{name}.md").read_text(encoding="utf-8").strip()
 
 
 def section(name: str, style: PromptStyle) -> str:
-    """The text of a section, with the lines that apply to the style."""
-    text = sections(style)[name]
-    return _CONDITION.sub(lambda found: found[3] if _chosen(style, found[1]) == found[2] else "", text).strip()
+    """The text of a section, the user's or the packaged one, with the lines that apply to the style."""
+    own = dict(style.sections)
+    text = own[name] if name in own else packaged(name)
+    return _CONDITION.sub(lambda line: line[3] if _chosen(style, line[1]) == line[2] else "", text).strip()
 
 
 def _chosen(style: PromptStyle, option: str) -> str:
@@ -77,7 +73,7 @@ def _chosen(style: PromptStyle, option: str) -> str:
 def check_lines(style: PromptStyle) -> None:
     """Raise UnknownName or BadData where lines of a user's section do not fit the options of the style."""
     for name, text in style.sections:
-        marks, ours = ({found.group(1, 2) for found in _CONDITION.finditer(one)} for one in (text, packaged(name)))
+        marks, ours = ({line.group(1, 2) for line in _CONDITION.finditer(words)} for words in (text, packaged(name)))
         for option, value in sorted(marks):
             if option not in _CHOICES:
                 raise UnknownName(f"option at a line of {file_name(name)}", option, _CHOICES)
@@ -98,7 +94,11 @@ def system(kinds: frozenset[str], style: PromptStyle) -> str:
         named.append("why")
     if style.quotes and any(kind.quoted for kind in asked):
         named.append("quote")
-    return "\n\n".join([*(section(name, style) for name in named), *_worked_examples(kinds, style)])
+    texts = [section(name, style) for name in named]
+    for pack, reply in example_calls(style, kinds):
+        document, _ = _filled(pack)
+        texts.append(f"Example:\n{_encode(document).decode()}\nReply:\n{_encode(reply).decode()}")
+    return "\n\n".join(texts)
 
 
 class Example(NamedTuple):
@@ -110,24 +110,23 @@ class Example(NamedTuple):
 
 def examples_of(text: str, where: str) -> list[Example]:
     """The examples of JSON lines. where: the file, for messages. Raises BadData for a line that is none."""
-    found = []
+    examples = []
     for row, line in enumerate(text.splitlines(), 1):
         try:
             fields = msgspec.json.decode(line)
             item = fields.pop("answer")
-            found.append(Example(msgspec.convert(fields, Question), item))
+            examples.append(Example(msgspec.convert(fields, Question), item))
         except (msgspec.MsgspecError, AttributeError, KeyError, TypeError) as error:
             raise BadData(
                 f"{where}, line {row}: {error}; write a question and its answer, such as "
                 '{"kind": "classify", "text": "You fool.", "trait": "toxic", "answer": {"label": "yes"}}'
             ) from None
-    return found
+    return examples
 
 
 def example_calls(style: PromptStyle, kinds: frozenset[str] = frozenset(KINDS)) -> Iterator[tuple[Pack, Json]]:
     """The calls that ask the examples of these kinds, and their replies."""
-    found = examples_of(section("examples", style), "examples")
-    items = {question: item for question, item in found if question.kind in kinds}
+    items = dict(examples_of(_examples_of(kinds, style), "examples"))
     for pack in packs(items, PackLimits(verdicts=len(items))):
         pairs = zip(pack.keys, pack.questions, strict=True)
         yield pack, {key: example_item(pack, question, items[question], style) for key, question in pairs}
@@ -140,11 +139,6 @@ def example_item(pack: Pack, question: Question, item: Any, style: PromptStyle) 
     omitted = {name for name, asked in (("why", style.rationales), ("quote", style.quotes)) if not asked}
     kept = {name: value for name, value in item.items() if name not in omitted}
     return question.with_source_ids(kept, pack.sources)
-
-
-def _worked_examples(kinds: frozenset[str], style: PromptStyle) -> Iterator[str]:
-    for pack, reply in example_calls(style, kinds):
-        yield f"Example:\n{_encode(_filled(pack)[0]).decode()}\nReply:\n{_encode(reply).decode()}"
 
 
 @lru_cache(maxsize=64)

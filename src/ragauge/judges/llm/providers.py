@@ -70,17 +70,18 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def needed(self) -> str:
         """What has to be set for a base URL, for messages."""
-        names = [found[1].replace("|", " or ") for found in _VARIABLE.finditer(self.base_url or "")]
+        names = [variable[1].replace("|", " or ") for variable in _VARIABLE.finditer(self.base_url or "")]
         return " and ".join(dict.fromkeys(names)) or f"{self.bases[0]} to the address of your {self.name} resource"
 
     def own_url(self, environment: Mapping[str, str]) -> str | None:
         """The provider's own base URL; None where there is none, or a variable that it is made of is not set."""
         url = self.base_url or ""
-        for found in _VARIABLE.finditer(url):
-            value = next(filter(None, (environment.get(name, "").strip() for name in found[1].split("|"))), "")
+        for variable in _VARIABLE.finditer(url):
+            value = next(filter(None, (environment.get(name, "").strip() for name in variable[1].split("|"))), "")
             if value and not _NAME.fullmatch(value):
-                raise UsageError(f"{found[1].partition('|')[0]} is no name of a region, location or project: {value!r}")
-            url = url.replace(found[0], value) if value else ""
+                name = variable[1].partition("|")[0]
+                raise UsageError(f"{name} is no name of a region, location or project: {value!r}")
+            url = url.replace(variable[0], value) if value else ""
         return url.replace("//global-", "//") or None
 
     def base_url_from(self, environment: Mapping[str, str]) -> str | None:
@@ -129,8 +130,8 @@ def _ollama(host: str) -> str:
 def _provider(name: str, base_url: str | None, keys: str = "", bases: str = "", **fields: Any) -> Provider:
     """keys, bases: variables, separated by spaces; by default NAME_API_KEY, and NAME_BASE_URL and NAME_API_BASE."""
     variables = keys or "{0}_API_KEY", bases or "{0}_BASE_URL {0}_API_BASE"
-    found = [tuple(names.format(name.upper()).split()) for names in variables]
-    return Provider(name=name, base_url=base_url, keys=found[0], bases=found[1], **fields)
+    named = [tuple(names.format(name.upper()).split()) for names in variables]
+    return Provider(name=name, base_url=base_url, keys=named[0], bases=named[1], **fields)
 
 
 _OPENAI_HEADERS = (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID"))
@@ -326,10 +327,10 @@ class LLMSpec(NamedTuple):
     options: LLMOptions
 
 
-def parse_llm_spec(spec: str, **given: object) -> LLMSpec:
+def parse_llm_spec(spec: str, **keywords: object) -> LLMSpec:
     """Read a spec such as `openrouter/meta-llama/llama-3:free?temperature=0&rpm=60`.
 
-    given: options as keywords, which override those of the spec; None for one that is not given.
+    keywords: options that override those of the spec; None for one that is not given.
 
     Raises UnknownName for a provider or option that there is not, BadParameter for a value that cannot be.
     """
@@ -338,7 +339,7 @@ def parse_llm_spec(spec: str, **given: object) -> LLMSpec:
     if not provider_name or not model:
         raise BadParameter(f"judge {name!r}: write PROVIDER/MODEL, such as openai/gpt-4o-mini or ollama/qwen3:8b")
     server = provider(provider_name)
-    parsed = options_of(options | {option: value for option, value in given.items() if value is not None})
+    parsed = options_of(options | {option: value for option, value in keywords.items() if value is not None})
     if parsed.seed is not None and server.seed is None:
         raise BadParameter(f"seed: {server.name} takes none; leave it out")
     if server.protocol in ("anthropic", "bedrock") and (parsed.temperature or 0) > 1:
@@ -357,9 +358,9 @@ def foreign_host(spec: LLMSpec, environment: Mapping[str, str]) -> str:
     return "" if used[:2] in [urlsplit(url)[:2] for url in own if url] else (used.hostname or "")
 
 
-def options_of(given: dict[str, object]) -> LLMOptions:
+def options_of(values: dict[str, object]) -> LLMOptions:
     """Options from names and values. Raises UnknownName or BadParameter."""
     for name in ("key", "api_key"):
-        if name in given:
+        if name in values:
             raise BadParameter(f"{name}: give the key in the environment, as OPENAI_API_KEY, or to rg.llm as api_key=")
-    return _PARSER.parse(given)
+    return _PARSER.parse(values)

@@ -16,6 +16,7 @@ from ragauge.judges.llm.prompts import example_item, examples_of
 from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES
+from ragauge.redaction import redacted
 from ragauge.types import Answer
 
 #: Characters of a reply after which nothing is read: several times as many as the longest answer has.
@@ -44,12 +45,12 @@ def extract_object(text: str, keys: Collection[str]) -> dict[str, Any]:
         return {}
     wanted = set(keys)
     objects = _holding(_decoded(answer), wanted) or _objects(answer, wanted)
-    most = max((len(found.keys() & wanted) for found in objects), default=0)
+    most = max((len(candidate.keys() & wanted) for candidate in objects), default=0)
     merged: dict[str, Any] = {}
-    for found in objects:
-        if len(found.keys() & wanted) == most:
-            ambiguous = [key for key in found.keys() & merged if found[key] != merged[key]]
-            merged = {**found, **merged, **dict.fromkeys(ambiguous, REPEATED)}
+    for candidate in objects:
+        if len(candidate.keys() & wanted) == most:
+            ambiguous = [key for key in candidate.keys() & merged if candidate[key] != merged[key]]
+            merged = {**candidate, **merged, **dict.fromkeys(ambiguous, REPEATED)}
     return merged
 
 
@@ -71,26 +72,26 @@ def _objects(text: str, keys: Set[str]) -> list[dict[str, Any]]:
 def _complete_part(text: str, start: int) -> tuple[str, int]:
     """The object that starts here, up to its last complete value where it is cut off, and where it ends."""
     depth, complete, closing, in_list = 0, start + 1, "}", False
-    for found in _MARK.finditer(text, start):
-        mark = found[0]
+    for match in _MARK.finditer(text, start):
+        mark = match[0]
         if mark in "{[":
             depth += 1
             in_list = mark == "[" if depth == 2 else in_list
         elif mark in "}]":
             depth -= 1
             if not depth:
-                return text[start : found.end()], found.end()
+                return text[start : match.end()], match.end()
             if depth == 1:
-                complete, closing = found.end(), "}"
+                complete, closing = match.end(), "}"
             elif depth == 2 and in_list:
-                complete, closing = found.end(), f', "{CUT_OFF}"]}}'
+                complete, closing = match.end(), f', "{CUT_OFF}"]}}'
         elif mark == "," and depth == 1:
-            complete, closing = found.start(), "}"
+            complete, closing = match.start(), "}"
     return text[start:complete] + closing, len(text)
 
 
-def _kept_string(found: re.Match[str]) -> str:
-    return found[1] or ""
+def _kept_string(match: re.Match[str]) -> str:
+    return match[1] or ""
 
 
 def _holding(value: object, keys: Set[str]) -> list[dict[str, Any]]:
@@ -106,20 +107,24 @@ def _holding(value: object, keys: Set[str]) -> list[dict[str, Any]]:
 
 
 def _decoded(text: str) -> Any:
-    """The value of a JSON text, in which the value of a key that its object has twice is REPEATED; None for others."""
+    """The value of a JSON text, in which the value of a key that its object has twice is REPEATED; None for others.
+
+    Keys of this process that escapes hid in the text are removed.
+    """
     try:
         value = _DECODER.decode(text)
-        msgspec.json.encode(value)  # half of a surrogate pair is no text
+        written = msgspec.json.encode(value).decode()  # half of a surrogate pair is no text
+        without_keys = redacted(written)
+        return value if without_keys == written else _DECODER.decode(without_keys)
     except (ValueError, RecursionError):
         return None
-    return value
 
 
 def _marking_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        found.update((key, REPEATED) for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-    return found
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        members.update((key, REPEATED) for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+    return members
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_marking_repeats, strict=False)
@@ -164,16 +169,13 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
     return reply
 
 
+#: As JSON writes it.
+_REPEATED = msgspec.json.encode(REPEATED)
+
+
 def _repeats(item: object) -> bool:
     """Whether a key of an item, or of an object within it, is given more than once."""
-    rest = [item]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, dict | list):
-            rest += value.values() if isinstance(value, dict) else value
-        elif value == REPEATED:
-            return True
-    return False
+    return _REPEATED in msgspec.json.encode(item)
 
 
 def check_examples(text: str, where: str) -> None:
@@ -196,15 +198,15 @@ def _in_order(pack: Pack, text: str) -> ReplyItem:
     body = _FENCE.sub("", text.rpartition("</think>")[2]).strip()
     if len(body) > MAX_CHARS:
         return {}
-    found = _decoded(body)
-    found = body if found is None else found
-    if isinstance(found, dict) and len(found) == 1 and found.keys().isdisjoint(_ITEM_FIELDS):
-        found = next(iter(found.values()))
-    if len(pack.keys) == 1 and not (isinstance(found, list) and len(found) == 1 and pack.questions[0].answer_field):
-        found = [found]
-    if not isinstance(found, list) or len(found) != len(pack.keys):
+    value = _decoded(body)
+    value = body if value is None else value
+    if isinstance(value, dict) and len(value) == 1 and value.keys().isdisjoint(_ITEM_FIELDS):
+        value = next(iter(value.values()))
+    if len(pack.keys) == 1 and not (isinstance(value, list) and len(value) == 1 and pack.questions[0].answer_field):
+        value = [value]
+    if not isinstance(value, list) or len(value) != len(pack.keys):
         return {}
-    return dict(zip(pack.keys, found, strict=True)) if all(map(_is_item, found)) else {}
+    return dict(zip(pack.keys, value, strict=True)) if all(map(_is_item, value)) else {}
 
 
 def _is_item(value: object) -> bool:

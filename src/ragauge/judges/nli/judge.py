@@ -382,7 +382,7 @@ class NliJudge(JudgeBase):
     """
 
     answers: frozenset[str] = frozenset()
-    is_typed = True
+    is_checked = True
     batch = 512
 
     def __init__(

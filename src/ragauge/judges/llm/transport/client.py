@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ragauge.errors import UsageError
@@ -41,9 +41,6 @@ from ragauge.judges.llm.transport.session import (
 from ragauge.redaction import SECRETS
 from ragauge.types import Failure
 from ragauge.version import VERSION
-
-if TYPE_CHECKING:
-    pass
 
 
 class WireProtocol(NamedTuple):
@@ -84,10 +81,11 @@ class HttpTransport(Transport):
         self._provider, self._model, self._options, self._environment = provider, model, options, environment
         self._protocol = protocol or PROTOCOLS[provider.protocol]
         self._path = self._protocol.path.format(model=quote(model, safe=""))
-        self.name = f"{provider.name}/{model}"
+        self.name, self.max_concurrency = f"{provider.name}/{model}", provider.max_concurrency
         self._features = initial_features(provider, model, options)
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
+        self._server = f"{self.name} at {urlsplit(self._base or '').netloc}"
         self.settings = self._settings()
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
         self._numbers = CallNumbers()
@@ -98,6 +96,7 @@ class HttpTransport(Transport):
             StallDetector(options.timeout, options.timeout if slow else FIRST_TIMEOUT),
             self._server,
         )
+        self.retries = self._scheduler.retries
         self._entered = 0
         self._key = self._warning = ""
         self._session: Session | None = None
@@ -133,11 +132,6 @@ class HttpTransport(Transport):
         if n_spoiled:
             notes.append(f"{self.name}: replies that nobody asked for were discarded on {n_spoiled} connections")
         return notes + self._scheduler.notes()
-
-    @property
-    def retries(self) -> dict[str, int]:
-        """How often calls were tried again since it was opened, by reason."""
-        return dict(self._scheduler.retries)
 
     async def __aenter__(self) -> HttpTransport:
         """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
@@ -230,10 +224,6 @@ class HttpTransport(Transport):
             self._scheduler.stop(failed.failure)
         return failed
 
-    @property
-    def _server(self) -> str:
-        return f"{self.name} at {urlsplit(self._base or '').netloc}"
-
     async def _exchanged(self, prompt: Prompt) -> Completion | Fault:
         """A prompt for a reply, with fewer features each time that the server refuses one. Raises ReplyError."""
         session = self.session
@@ -241,8 +231,10 @@ class HttpTransport(Transport):
         while True:
             features = self._features
             body = self._protocol.body(numbered, self._model, self._options, features)
-            signed = await self._sign("POST", str(session.url(self._path)), body) if self._sign else None
-            SECRETS.add((signed or {}).get("Authorization", "").removeprefix("Bearer "))
+            signed = None
+            if self._sign:
+                signed = await self._sign("POST", str(session.url(self._path)), body)
+                SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
             self._scheduler.rate.update(reply.headers)
             large = len(reply.body) > LARGE

@@ -46,7 +46,7 @@ def bedrock_body(prompt: Prompt, _model: str, options: LLMOptions, features: Ser
     former), or by words alone ("plain").
     """
     plain = features.structured == "plain"
-    messages = [{"role": one["role"], "content": [{"text": one["content"]}]} for one in prompt.messages[1:]]
+    messages = [{"role": message["role"], "content": [{"text": message["content"]}]} for message in prompt.messages[1:]]
     system = [{"text": system_with_schema(prompt) if plain else prompt.system}]
     request: dict[str, Any] = {"system": system, "messages": messages}
     inference = given(temperature=temperature(options, features), maxTokens=options.max_tokens)
@@ -74,7 +74,8 @@ def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: Serv
         thinkingConfig=None if effort is None else {"thinkingLevel": effort.upper()},
     )
     roles = {"user": "user", "assistant": "model"}
-    contents = [{"role": roles[one["role"]], "parts": [{"text": one["content"]}]} for one in prompt.messages[1:]]
+    turns = prompt.messages[1:]
+    contents = [{"role": roles[turn["role"]], "parts": [{"text": turn["content"]}]} for turn in turns]
     request = {"systemInstruction": {"parts": [{"text": system}]}, "contents": contents, "generationConfig": config}
     return msgspec.json.encode(request)
 

@@ -44,7 +44,7 @@ class CallNumbers:
 
     def is_misplaced(self, text: str, number: int) -> bool:
         """Whether a reply has the number of another call, and not this one; a model may leave its number out."""
-        written = {int(found) for found in _NUMBER.findall(text)} if number else set()
+        written = {int(digits) for digits in _NUMBER.findall(text)} if number else set()
         return number not in written and not written.isdisjoint(self._sent)
 
 

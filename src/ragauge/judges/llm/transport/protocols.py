@@ -271,10 +271,10 @@ def read_anthropic(body: bytes) -> Completion | Fault:
     )
 
 
-def tool_text(given: msgspec.Raw) -> str:
+def tool_text(arguments: msgspec.Raw) -> str:
     """What a model gives to its tool, as it is written. Raises ReplyError where that is no text."""
     try:
-        return bytes(given).decode()
+        return bytes(arguments).decode()
     except UnicodeDecodeError as error:
         raise ReplyError("server_error", f"the reply is not UTF-8: {error.reason}") from error
 

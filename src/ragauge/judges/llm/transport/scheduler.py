@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from statistics import median
@@ -59,11 +60,11 @@ def seconds_until(value: str, now: datetime) -> float | None:
         return sum(float(number) * _SECONDS[unit] for number, unit in parts)
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:
-            at = parse(value)
+            moment = parse(value)
         except (ValueError, OverflowError):
             continue
-        at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        return max(0.0, (at - now).total_seconds())
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return max(0.0, (moment - now).total_seconds())
     return None
 
 
@@ -164,8 +165,8 @@ class _EvenRate:
     def free_at(self, need: float) -> float:
         return self._free_at
 
-    def take(self, need: float, at: float) -> None:
-        self._free_at = at + need * self._interval
+    def take(self, need: float, start: float) -> None:
+        self._free_at = start + need * self._interval
 
     def correct(self, extra: float) -> None:
         """Count more units than were taken."""
@@ -183,9 +184,9 @@ class _TokenBucket:
         """When enough is left."""
         return self._at + (min(need, self._limit) - self._left) / self._rate
 
-    def take(self, need: float, at: float) -> None:
-        filled = min(self._limit, self._left + (at - self._at) * self._rate)
-        self._left, self._at = filled - min(need, self._limit), at
+    def take(self, need: float, start: float) -> None:
+        filled = min(self._limit, self._left + (start - self._at) * self._rate)
+        self._left, self._at = filled - min(need, self._limit), start
 
 
 #: Latencies after which the timeout follows them; until then a call is given FIRST_TIMEOUT seconds.
@@ -197,12 +198,18 @@ TIMEOUT_FACTOR = 10
 STALL_TICK = 0.25
 
 
+@dataclass(eq=False, slots=True)
 class CallInFlight:
-    """A call in flight: its task, when it was sent, and how often it stalled before."""
+    """A call in flight: its task, when it was sent, how often it stalled before, and whether it did now.
 
-    def __init__(self, task: asyncio.Task[object], since: float, stalls: int) -> None:
-        self.task, self.since, self.stalls = task, since, stalls
-        self.cancelling, self.stalled = task.cancelling(), False
+    cancelling: how many cancellations of the task were pending when it was sent.
+    """
+
+    task: asyncio.Task[object]
+    since: float
+    stalls: int
+    cancelling: int
+    stalled: bool = False
 
 
 class StallDetector:
@@ -225,7 +232,7 @@ class StallDetector:
         """The running task sends a call now."""
         task = asyncio.current_task()
         assert task is not None
-        call = CallInFlight(task, self._clock(), stalls)
+        call = CallInFlight(task, self._clock(), stalls, task.cancelling())
         self._calls.add(call)
         return call
 
