@@ -7,7 +7,7 @@ import pytest
 
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.models import ModelSource, NliOptions, config_of, content_hash, locate_model
+from ragauge.judges.nli.models import ModelSource, NliOptions, content_hash, locate_model
 from ragauge.run.specs import load_judge
 
 
@@ -36,10 +36,10 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
     place = locate_model(str(tmp_path), None)
     (tmp_path / "config.json").write_text("{]", encoding="utf-8")
 
-    assert config_of(place, "tokenizer_config.json") == {}
+    assert place.settings("tokenizer_config.json") == {}
     assert place.name == tmp_path.name
     with pytest.raises(BadData, match=r"config\.json.*must be JSON"):
-        config_of(place)
+        place.settings("config.json")
 
 
 def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -598,50 +599,28 @@ class Published(NamedTuple):
     value: float
 
 
-_TEN_DOMAINS = "the mean of ten domains; here all rows together, of eight"
-_LABAN = ("SummEdits", ("ent_summedits",), "Laban et al., SummEdits, EMNLP 2023, arXiv:2305.14540")
-_FACTUAL_NLG = (*_LABAN[:2], "table in the README of github.com/salesforce/factualNLG, 2023", _TEN_DOMAINS)
-_RAG_TRUTH = (
-    "RAGTruth QA",
-    ("rag_ragtruth_qa_test",),
-    "model card of vectara/hallucination_evaluation_model, huggingface.co, 2024, table RAGTruth-QA",
-    "all rows of that test split; here those in the folder",
-)
-_ATTRIBUTION_BENCH = (
-    "AttributionBench",
-    ("cit_attributionbench",),
-    "Li et al., AttributionBench, Findings of ACL 2024, arXiv:2402.15089, abstract",
-    "around 80 %, on its test sets; here the development set is among the rows",
-)
-_LLM_AGGREFACT = (
-    "LLM-AggreFact",
-    ("cit_expertqa", "ent_wice_oracle_chunks", "rag_ragtruth_qa_test"),
-    "leaderboard of LLM-AggreFact, llm-aggrefact.github.io, 2024",
-    "the mean of eleven sets; ExpertQA, RAGTruth and WiCE are among them, cut into rows in another way",
-)
-_SUMM_EVAL = (
-    "SummEval",
-    ("coh_summeval",),
-    "Liu et al., G-Eval, EMNLP 2023, arXiv:2303.16634, abstract",
-    "the mean over coherence and three other qualities, and within documents; here over all rows",
-)
+class _PublishedBenchmark(msgspec.Struct, frozen=True):
+    benchmark: str
+    sets: tuple[str, ...]
+    source: str
+    differs: str
+    figures: tuple[dict[str, Any], ...]
+
+
+def _read_published() -> tuple[Published, ...]:
+    content = (files("ragauge.analysis") / "published.json").read_bytes()
+    benchmarks = msgspec.json.decode(content, type=tuple[_PublishedBenchmark, ...])
+    return tuple(
+        Published(one.benchmark, one.sets, one.source, one.differs, **figure)
+        for one in benchmarks
+        for figure in one.figures
+    )
+
+
 _BALANCED = "balanced accuracy"
 
 #: Only figures whose source could be read, each with how it differs.
-PUBLISHED = (
-    Published(*_LABAN, f"estimated, {_TEN_DOMAINS}", "people", _BALANCED, 0.909),
-    Published(*_LABAN, _TEN_DOMAINS, "GPT-4", _BALANCED, 0.824),
-    Published(*_FACTUAL_NLG, "PaLM-bison", _BALANCED, 0.690),
-    Published(*_FACTUAL_NLG, "QAFactEval", _BALANCED, 0.655),
-    Published(*_FACTUAL_NLG, "SummaC-Conv", _BALANCED, 0.571),
-    Published(*_RAG_TRUTH, "HHEM-2.1-Open (0.1B)", _BALANCED, 0.743),
-    Published(*_RAG_TRUTH, "GPT-4-0613", _BALANCED, 0.741),
-    Published(*_RAG_TRUTH, "GPT-3.5-Turbo", _BALANCED, 0.562),
-    Published(*_ATTRIBUTION_BENCH, "GPT-3.5, fine-tuned on it", "macro-F1", 0.80),
-    Published(*_LLM_AGGREFACT, "Bespoke-MiniCheck (7B)", _BALANCED, 0.774),
-    Published(*_LLM_AGGREFACT, "GPT-4o", _BALANCED, 0.759),
-    Published(*_SUMM_EVAL, "G-Eval (GPT-4)", "rank correlation", 0.514),
-)
+PUBLISHED = _read_published()
 
 
 def published(names: Collection[str]) -> list[Published]:
