@@ -32,6 +32,7 @@ from ragauge.types import Label, Sample
 
 SCHEMA = "ragauge.run/1"
 
+
 class Condition(msgspec.Struct, frozen=True):
     """A condition on the first of the signals (metrics or signs) that a sample has, at its cut."""
 

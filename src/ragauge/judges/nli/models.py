@@ -248,9 +248,14 @@ def _download_settings(model: str, revision: str | None) -> Path:
     if find_spec("huggingface_hub") is None:
         raise MissingExtra(f"hf/{model}", "hf")
     from huggingface_hub import snapshot_download
+    from huggingface_hub.utils import tqdm
+
+    class NoBar(tqdm):  # type: ignore[misc]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **{**options, "disable": True})
 
     try:
-        return Path(snapshot_download(model, revision=revision, allow_patterns=_SETTINGS))
+        return Path(snapshot_download(model, revision=revision, allow_patterns=_SETTINGS, tqdm_class=NoBar))
     except Exception as error:  # the hub's errors have no common base class
         first = str(error).strip().partition("\n")[0]
         raise BadData(
@@ -288,10 +293,16 @@ def load_hhem(place: ModelLocation, options: Mapping[str, Any]) -> Any:
 
     config = T5Config.from_pretrained(foundation_of(place).folder, num_labels=len(TWO_WAY))
     network, loaded = T5ForTokenClassification.from_pretrained(
-        place.origin, config=config, key_mapping={r"^t5\.": ""}, output_loading_info=True, **options
+        place.origin,
+        config=config,
+        key_mapping={r"^t5\.": ""},
+        ignore_mismatched_sizes=True,  # they are reported below
+        output_loading_info=True,
+        **options,
     )
-    if lacking := sorted(loaded["missing_keys"]):
-        raise BadData(f"hf/{place.origin}: these are not the weights of HHEM-2.1-Open: {lacking[0]} is missing")
+    lacking = [*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])]
+    if lacking:
+        raise BadData(f"hf/{place.origin}: these are not the weights of HHEM-2.1-Open: {min(lacking)} is missing")
     return network
 
 
