@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import math
 import random
 import re
-import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
@@ -36,6 +33,8 @@ from ragauge.questions import (
     Relevant,
     topic,
 )
+from ragauge.readers.formats import file_source
+from ragauge.readers.values import Malformed
 from ragauge.report.files import save_text
 from ragauge.report.text import markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
@@ -104,17 +103,13 @@ def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | Non
     if make is None:
         return None
     cases: list[LabelledCase] = []
-    whole = 0
-    opened = gzip.open if file.suffix == ".gz" else open
-    try:
-        with opened(file, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                cases += make(json.loads(line)) if line.strip() else ()
-                whole += 1
-    except (OSError, EOFError, zlib.error) as problem:
-        raise BadData(f"{file} cannot be read ({problem}); write it again, and check its permissions") from problem
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
-        raise BadData(f"{file}, line {whole + 1}: {_fault(problem)}; {_FIX}") from problem
+    for number, row in enumerate(file_source(file).rows(), start=1):
+        if isinstance(row, Malformed):
+            raise BadData(f"{file}: {row}")
+        try:
+            cases += make(row)
+        except (ValueError, LookupError, TypeError, AttributeError) as problem:
+            raise BadData(f"{file}, row {number}: {_fault(problem)}; {_FIX}") from problem
     return cases if limit is None or limit >= len(cases) else random.Random(0).sample(cases, limit)
 
 
@@ -134,10 +129,6 @@ def _fault(problem: Exception) -> str:
     """What is wrong with a row, from the exception."""
     if isinstance(problem, KeyError):
         return f"it has no field {problem}"
-    if isinstance(problem, json.JSONDecodeError | RecursionError):
-        return f"it is not JSON ({problem})"
-    if isinstance(problem, UnicodeError):
-        return f"it or one of the next lines is not UTF-8 ({problem})"
     return str(problem) if isinstance(problem, ValueError) else f"a field is of the wrong form ({problem})"
 
 
