@@ -578,7 +578,7 @@ async def _measure_set(
     return msgspec.structs.replace(one, against=against, failure=failure)
 
 
-class Published(NamedTuple):
+class Published(msgspec.Struct, frozen=True):
     """A published figure. sets: those that come from the benchmark. differs: how it differs from ours."""
 
     benchmark: str
@@ -590,28 +590,10 @@ class Published(NamedTuple):
     value: float
 
 
-class _PublishedBenchmark(msgspec.Struct, frozen=True):
-    benchmark: str
-    sets: tuple[str, ...]
-    source: str
-    differs: str
-    figures: tuple[dict[str, Any], ...]
-
-
-def _read_published() -> tuple[Published, ...]:
-    content = (files("ragauge.analysis") / "published.json").read_bytes()
-    benchmarks = msgspec.json.decode(content, type=tuple[_PublishedBenchmark, ...])
-    return tuple(
-        Published(one.benchmark, one.sets, one.source, one.differs, **figure)
-        for one in benchmarks
-        for figure in one.figures
-    )
-
-
 _BALANCED = "balanced accuracy"
 
 #: Only figures whose source could be read, each with how it differs.
-PUBLISHED = _read_published()
+PUBLISHED = msgspec.json.decode((files("ragauge.analysis") / "published.json").read_bytes(), type=tuple[Published, ...])
 
 
 def published(names: Collection[str]) -> list[Published]:
