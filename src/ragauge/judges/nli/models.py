@@ -188,8 +188,8 @@ def window_of(
     return min((int(limit) for limit in limits if limit and limit < _MAX_WINDOW), default=_DEFAULT_WINDOW)
 
 
-#: The files of a model but its weights, by their endings: its configuration and its tokenizer.
-_SETTINGS = ("*.json", "*.txt", "*.model")
+#: The configuration of a model and its tokenizer, in all formats.
+_SETTINGS = ("config.json", "tokenizer*", "special_tokens*", "added_tokens*", "vocab*", "merges.txt", "*.model")
 
 _CONTENT = frozenset({".safetensors", ".bin", ".onnx", ".data", ".json", ".model", ".txt"})
 
