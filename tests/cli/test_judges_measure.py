@@ -160,7 +160,7 @@ def test_a_failing_set_does_not_stop_others(call: Call, sets: Path, folder: Path
 
 
 def test_an_unreadable_file_does_not_stop_others(call: Call, sets: Path) -> None:
-    """Such a file is named with the line and the error, the others are measured; the exit code is 0."""
+    """Such a file is named with the row and the error, the others are measured; the exit code is 0."""
     write(sets / "ent_a.jsonl", [{"premise": "p", "claim": "c", "label": 1}, {"premise": "p", "label": 1}])
     write(sets / "ent_b.jsonl", [{"premise": None, "claim": "c", "label": 1}])
     write(sets / "ent_c.jsonl", [{"premise": "p", "claim": "c", "label": "yes"}])
@@ -172,13 +172,13 @@ def test_an_unreadable_file_does_not_stop_others(call: Call, sets: Path) -> None
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     for fault in (
-        "ent_a.jsonl, line 2: it has no field 'claim'",
-        "ent_b.jsonl, line 1: a field is of the wrong form",
-        "ent_c.jsonl, line 1: the label 'yes' is neither 1 nor 0",
-        "claims_d.jsonl, line 1: it has no field 'sentences'",
-        "ent_e.jsonl, line 1: it is not JSON",
-        "is not UTF-8",
-        "rel_g.jsonl.gz cannot be read",
+        "ent_a.jsonl, row 2: it has no field 'claim'",
+        "ent_b.jsonl, row 1: a field is of the wrong form",
+        "ent_c.jsonl, row 1: the label 'yes' is neither 1 nor 0",
+        "claims_d.jsonl, row 1: it has no field 'sentences'",
+        "ent_e.jsonl: line 1 is not JSON",
+        "ent_f.jsonl: not UTF-8",
+        "rel_g.jsonl.gz: not a whole gzip file",
     ):
         assert fault in words
     assert rows_of(result)["ent_bridges"][0] == "40"

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.nli.hub import COMMIT, hub
 
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.models import ModelSource, NliOptions, config_of, content_hash, locate_model
+from ragauge.judges.nli.models import ModelSource, NliOptions, content_hash, locate_model
 from ragauge.run.specs import load_judge
 
 
@@ -36,10 +40,10 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
     place = locate_model(str(tmp_path), None)
     (tmp_path / "config.json").write_text("{]", encoding="utf-8")
 
-    assert config_of(place, "tokenizer_config.json") == {}
+    assert place.settings("tokenizer_config.json") == {}
     assert place.name == tmp_path.name
     with pytest.raises(BadData, match=r"config\.json.*must be JSON"):
-        config_of(place)
+        place.settings("config.json")
 
 
 def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,6 +77,24 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     with pytest.raises(BadData, match=r"hf/nobody/nothing: .*check the name"):
         locate_model("nobody/nothing", None)
+
+
+def test_settings_are_downloaded_once(tmp_path: Path) -> None:
+    """The settings of a model on the hub are downloaded to the cache, its weights are not; then they are read there."""
+    pytest.importorskip("huggingface_hub")
+    files = {"config.json": b'{"model_type": "bert"}', "vocab.txt": b"words", "model.safetensors": b"weights"}
+    script = (
+        "from ragauge.judges.nli.models import locate_model\n"
+        "place = locate_model('org/nli', None)\n"
+        "print(place.name, place.revision, dict(place.pinned), place.settings('config.json')['model_type'])"
+    )
+    with hub("org/nli", files) as (address, downloaded):
+        for offline in ("0", "1"):
+            environment = {**os.environ, "HF_ENDPOINT": address, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": offline}
+            done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
+            assert done.stdout == f"org/nli {COMMIT} {{'revision': '{COMMIT}'}} bert\n", done.stderr
+            assert done.stderr == ""
+        assert sorted(downloaded) == ["config.json", "vocab.txt"]
 
 
 @pytest.mark.parametrize("library", ["torch", "transformers"])

@@ -21,7 +21,8 @@ def test_published_scores_of_hhem(shared: Path) -> None:
     """The pairs of the model card have the scores printed there, to a ten thousandth."""
     hub = pytest.importorskip("huggingface_hub")
     pytest.importorskip("torch")
-    for name, file in ((_HHEM, "model.safetensors"), ("google/flan-t5-base", "tokenizer.json")):
+    foundation = "google/flan-t5-base"
+    for name, file in ((_HHEM, "model.safetensors"), (foundation, "tokenizer.json"), (foundation, "config.json")):
         if not isinstance(hub.try_to_load_from_cache(name, file), str):
             pytest.skip(f"{name} is not in the cache; fetch it with: hf download {name} {file}")
     text = (shared / "vectors" / "trust_eval_and_ragas.json").read_text(encoding="utf-8")

@@ -163,6 +163,7 @@ def hhem(folder: Path) -> None:
     foundation = folder / "foundation"
     foundation.mkdir(parents=True)
     _save_tokenizer(tokenizer, foundation, "</s>")
+    _t5().save_pretrained(foundation)
     weights = {f"t5.{name}": value for name, value in model.state_dict().items() if "embed_tokens" not in name}
     save_file({name: value.contiguous() for name, value in weights.items()}, folder / "model.safetensors")
     reply = {"architectures": ["HHEMv2ForSequenceClassification"], "model_type": "HHEMv2Config"}

@@ -18,7 +18,7 @@ SIGNALS = sorted({signal for pattern in PATTERNS for one in (*pattern.when, *pat
 
 def shown(**signals: float) -> list[str]:
     """The names of the patterns that these signals match; `at` stands for "@", `_in_` for ".", in their names."""
-    return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
+    return [pattern.name for pattern in PATTERNS if pattern.shows(signals, CUTS)]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from tests.postgres import PASSWORD, PostgresServer
 from ragauge.cli import main
 from ragauge.errors import BadParameter, StoreError, UsageError
 from ragauge.questions import Judgment
+from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.store import postgres as home
 from ragauge.store.postgres import PostgresUrl
@@ -145,7 +146,7 @@ def cutting_proxy(port: int, word: bytes, *, forwarded: bool) -> Iterator[int]:
 
 @pytest.mark.parametrize("forwarded", [False, True], ids=["the commit is lost", "its answer is lost"])
 def test_a_commit_takes_place_once(postgres: PostgresServer, judgment: Make, forwarded: bool) -> None:
-    """Where the connection is lost during a commit, the transaction takes place once, calls included."""
+    """Where the connection is lost during a commit, judgments and calls are there once."""
     place = postgres.new()
     with (
         cutting_proxy(postgres.port, b"COMMIT", forwarded=forwarded) as port,
@@ -155,6 +156,19 @@ def test_a_commit_takes_place_once(postgres: PostgresServer, judgment: Make, for
         store.keep([judgment(1)], [Call("1", model="m")])
         assert list(made.judgments()) == [judgment(1)]
         assert [call.id for call in made.calls()] == ["1"]
+
+
+def test_a_run_whose_beginning_was_not_confirmed(postgres: PostgresServer) -> None:
+    """Where the connection is lost after a run was begun, the run is there once, and can go on."""
+    begun = RunRecord("a", "2026-11-20T10:00:00Z", "data.jsonl", (), {}, "0.1")
+    place = postgres.new()
+    with (
+        cutting_proxy(postgres.port, b"COMMIT", forwarded=True) as port,
+        Store.open(place) as made,
+        Store.open(place.replace(f":{postgres.port}/", f":{port}/")) as store,
+    ):
+        store.begin(begun)
+        assert made.runs() == [begun]
 
 
 def test_the_password_is_not_shown(postgres: PostgresServer) -> None:

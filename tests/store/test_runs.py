@@ -42,10 +42,12 @@ def test_runs_are_listed_newest_first(store: Store) -> None:
 
 
 def test_an_id_is_taken_once(store: Store) -> None:
-    """A second run with the same id is an error that says so."""
+    """Another run with the same id is an error that says so; to begin the same one again changes nothing."""
+    store.begin(run("a"))
     store.begin(run("a"))
     with pytest.raises(StoreError, match="there is a run 'a' already"):
-        store.begin(run("a"))
+        store.begin(msgspec.structs.replace(run("a"), name="another"))
+    assert [each.name for each in store.runs()] == [run("a").name]
 
 
 def test_a_run_is_found_by_the_beginning_of_its_id(store: Store) -> None:

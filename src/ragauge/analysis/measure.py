@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import math
 import random
 import re
-import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -35,6 +33,8 @@ from ragauge.questions import (
     Relevant,
     topic,
 )
+from ragauge.readers.formats import file_source
+from ragauge.readers.values import Malformed
 from ragauge.report.files import save_text
 from ragauge.report.text import markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
@@ -103,17 +103,13 @@ def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | Non
     if make is None:
         return None
     cases: list[LabelledCase] = []
-    whole = 0
-    opened = gzip.open if file.suffix == ".gz" else open
-    try:
-        with opened(file, "rt", encoding="utf-8") as lines:
-            for line in lines:
-                cases += make(json.loads(line)) if line.strip() else ()
-                whole += 1
-    except (OSError, EOFError, zlib.error) as problem:
-        raise BadData(f"{file} cannot be read ({problem}); write it again, and check its permissions") from problem
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as problem:
-        raise BadData(f"{file}, line {whole + 1}: {_fault(problem)}; {_FIX}") from problem
+    for number, row in enumerate(file_source(file).rows(), start=1):
+        if isinstance(row, Malformed):
+            raise BadData(f"{file}: {row}")
+        try:
+            cases += make(row)
+        except (ValueError, LookupError, TypeError, AttributeError) as problem:
+            raise BadData(f"{file}, row {number}: {_fault(problem)}; {_FIX}") from problem
     return cases if limit is None or limit >= len(cases) else random.Random(0).sample(cases, limit)
 
 
@@ -133,10 +129,6 @@ def _fault(problem: Exception) -> str:
     """What is wrong with a row, from the exception."""
     if isinstance(problem, KeyError):
         return f"it has no field {problem}"
-    if isinstance(problem, json.JSONDecodeError | RecursionError):
-        return f"it is not JSON ({problem})"
-    if isinstance(problem, UnicodeError):
-        return f"it or one of the next lines is not UTF-8 ({problem})"
     return str(problem) if isinstance(problem, ValueError) else f"a field is of the wrong form ({problem})"
 
 
@@ -586,7 +578,7 @@ async def _measure_set(
     return msgspec.structs.replace(one, against=against, failure=failure)
 
 
-class Published(NamedTuple):
+class Published(msgspec.Struct, frozen=True):
     """A published figure. sets: those that come from the benchmark. differs: how it differs from ours."""
 
     benchmark: str
@@ -598,50 +590,10 @@ class Published(NamedTuple):
     value: float
 
 
-_TEN_DOMAINS = "the mean of ten domains; here all rows together, of eight"
-_LABAN = ("SummEdits", ("ent_summedits",), "Laban et al., SummEdits, EMNLP 2023, arXiv:2305.14540")
-_FACTUAL_NLG = (*_LABAN[:2], "table in the README of github.com/salesforce/factualNLG, 2023", _TEN_DOMAINS)
-_RAG_TRUTH = (
-    "RAGTruth QA",
-    ("rag_ragtruth_qa_test",),
-    "model card of vectara/hallucination_evaluation_model, huggingface.co, 2024, table RAGTruth-QA",
-    "all rows of that test split; here those in the folder",
-)
-_ATTRIBUTION_BENCH = (
-    "AttributionBench",
-    ("cit_attributionbench",),
-    "Li et al., AttributionBench, Findings of ACL 2024, arXiv:2402.15089, abstract",
-    "around 80 %, on its test sets; here the development set is among the rows",
-)
-_LLM_AGGREFACT = (
-    "LLM-AggreFact",
-    ("cit_expertqa", "ent_wice_oracle_chunks", "rag_ragtruth_qa_test"),
-    "leaderboard of LLM-AggreFact, llm-aggrefact.github.io, 2024",
-    "the mean of eleven sets; ExpertQA, RAGTruth and WiCE are among them, cut into rows in another way",
-)
-_SUMM_EVAL = (
-    "SummEval",
-    ("coh_summeval",),
-    "Liu et al., G-Eval, EMNLP 2023, arXiv:2303.16634, abstract",
-    "the mean over coherence and three other qualities, and within documents; here over all rows",
-)
 _BALANCED = "balanced accuracy"
 
 #: Only figures whose source could be read, each with how it differs.
-PUBLISHED = (
-    Published(*_LABAN, f"estimated, {_TEN_DOMAINS}", "people", _BALANCED, 0.909),
-    Published(*_LABAN, _TEN_DOMAINS, "GPT-4", _BALANCED, 0.824),
-    Published(*_FACTUAL_NLG, "PaLM-bison", _BALANCED, 0.690),
-    Published(*_FACTUAL_NLG, "QAFactEval", _BALANCED, 0.655),
-    Published(*_FACTUAL_NLG, "SummaC-Conv", _BALANCED, 0.571),
-    Published(*_RAG_TRUTH, "HHEM-2.1-Open (0.1B)", _BALANCED, 0.743),
-    Published(*_RAG_TRUTH, "GPT-4-0613", _BALANCED, 0.741),
-    Published(*_RAG_TRUTH, "GPT-3.5-Turbo", _BALANCED, 0.562),
-    Published(*_ATTRIBUTION_BENCH, "GPT-3.5, fine-tuned on it", "macro-F1", 0.80),
-    Published(*_LLM_AGGREFACT, "Bespoke-MiniCheck (7B)", _BALANCED, 0.774),
-    Published(*_LLM_AGGREFACT, "GPT-4o", _BALANCED, 0.759),
-    Published(*_SUMM_EVAL, "G-Eval (GPT-4)", "rank correlation", 0.514),
-)
+PUBLISHED = msgspec.json.decode((files("ragauge.analysis") / "published.json").read_bytes(), type=tuple[Published, ...])
 
 
 def published(names: Collection[str]) -> list[Published]:

@@ -6,6 +6,7 @@ import heapq
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from math import floor, fsum, isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,134 +51,18 @@ class Column(msgspec.Struct, frozen=True):
         return 1 - value if self.flipped else value / self.per
 
 
-def _same(*metrics: str, **about: Any) -> dict[str, Column]:
-    """The columns of metrics that a system calls as we do, by folded name (see `ragauge.readers.columns.folded`)."""
-    return {metric.replace("_", ""): Column(metric, **about) for metric in metrics}
+class _NamedColumn(Column, frozen=True, kw_only=True):
+    names: tuple[str, ...]
 
 
-_GRADED_TWICE = "theirs is the mean of two grades of the whole text, ours a share of judged pieces"
-_PRESUPPOSED = "theirs keeps claims that the query presupposes"
-_STATEMENTS_F1 = Column("answer_correctness", "answer_correctness(variant=valor)")
-_ROUGE_L = Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)")
-
-_RAGAS = {
-    **_same("faithfulness", nothing="NaN where the response has no statement"),
-    "faithfulnesswithhhem": Column(
-        "faithfulness", differs="theirs has an NLI model check the statements", nothing="NaN without a statement"
-    ),
-    "nvresponsegroundedness": Column("faithfulness", differs=_GRADED_TWICE),
-    "answerrelevancy": Column(
-        "answer_relevance",
-        differs="theirs is the mean cosine of the query and of questions made from the response, ours the share of the "
-        "response's statements that are relevant",
-        nothing="NaN or 0 where no question could be made",
-        scale=(-1.0, 1.0),
-    ),
-    **dict.fromkeys(
-        ("contextprecision", "llmcontextprecisionwithreference"), Column("context_precision", "context_precision")
-    ),
-    **dict.fromkeys(
-        ("contextutilization", "llmcontextprecisionwithoutreference"),
-        Column("context_precision", "context_precision(against=response)"),
-    ),
-    **_same("context_recall", nothing="NaN where the reference has no statement"),
-    "nvcontextrelevance": Column("context_relevance", differs=_GRADED_TWICE),
-    "answercorrectness": msgspec.structs.replace(
-        _STATEMENTS_F1, differs="theirs is 0.75 F1 of statements + 0.25 cosine of embeddings, ours the F1"
-    ),
-    "nvaccuracy": Column("answer_correctness", differs=_GRADED_TWICE),
-    **dict.fromkeys(("factualcorrectness", "factualcorrectnessmodef1"), _STATEMENTS_F1),
-    "factualcorrectnessmodeprecision": Column("claim_precision", differs=_PRESUPPOSED),
-    "factualcorrectnessmoderecall": Column("claim_recall", differs=_PRESUPPOSED),
-    **{
-        f"noisesensitivity{mode}{part}": Column(f"noise_sensitivity.{part}", "noise_sensitivity")
-        for mode in ("", "mode")
-        for part in ("relevant", "irrelevant")
-    },
-    **dict.fromkeys(("rougescore", "rougescoremodefmeasure"), _ROUGE_L),
-    "bleuscore": Column("bleu", differs="theirs is sacreBLEU of pieces split at '. ', ours the sentence BLEU of NLTK"),
-    "chrfscore": Column("chrf"),
-    **_same("exact_match", differs="theirs compares the texts as they stand, ours after SQuAD's rules"),
-}
-
-_VALOR = {
-    "answercorrectness": _STATEMENTS_F1,
-    **_same("bias", "toxicity", "hallucination", "summary_coherence", "bleu"),
-    **_same("answer_relevance", nothing="0 where there is no statement"),
-    **_same("context_precision", "context_recall", nothing="1 without contexts and references, 0 without one of them"),
-    **_same("context_relevance", nothing="0 without contexts"),
-    **_same("faithfulness", nothing="1 where there is no claim"),
-    **{
-        prefix + name.lower(): Column(f"rouge.{name}", "rouge")
-        for prefix in ("", "rouge")
-        for name in ("rouge1", "rouge2", "rougeL", "rougeLsum")
-    },
-}
-
-_DEEPEVAL = {
-    **_same(
-        "faithfulness",
-        differs="theirs counts a claim as faithful unless the contexts contradict it, ours only if they support it",
-        nothing="1 where there is no claim",
-    ),
-    "answerrelevancy": Column(
-        "answer_relevance",
-        differs="theirs counts what is only ambiguous as relevant",
-        nothing="1 where there is no statement",
-    ),
-    "contextualprecision": Column("context_precision", nothing="0 without contexts"),
-    "contextualrecall": Column("context_recall", nothing="0 where the reference has no sentence"),
-    "contextualrelevancy": Column(
-        "context_relevance", differs="theirs is a share of the contexts' statements, ours of the contexts"
-    ),
-    **_same("hallucination", nothing="0 without contexts"),
-    **_same("bias", "toxicity"),
-}
-
-_OVERALL = Column(
-    "relevance_rubric.overall",
-    "relevance_rubric",
-    differs="theirs is what the model says, ours the mean of the three grades",
-)
-
-_RAG_EVALS = {
-    **dict.fromkeys(
-        ("faithfulness", "faithfulnessscore"), Column("faithfulness", nothing="0 where there is no statement")
-    ),
-    **dict.fromkeys(
-        ("precision", "precisionscore", "chunkprecision"), Column("context_relevance", nothing="0 without contexts")
-    ),
-    **dict.fromkeys(("relevance", "relevancescore", "answerrelevance", "overallscore"), _OVERALL),
-    **{
-        name.replace("_", ""): Column(f"relevance_rubric.{name}", "relevance_rubric")
-        for name in ("topical_match", "completeness", "conciseness")
-    },
-    **_same("chunk_utility", nothing="0 without contexts"),
-    "contextrecall": Column("context_coverage", nothing="1 where no context is relevant"),
-}
-
-_DATAWORKZ = {
-    "llmrecall": Column("claim_recall"),
-    "llmprecision": Column(
-        "claim_precision",
-        differs="theirs is golden claims found / claims of the response, ours claims of the response that the golden "
-        "answer holds / claims of the response; `ragauge dataworkz evaluate` gives theirs exactly",
-    ),
-    "llmf1": Column("claim_f1", "claim_f1(counting=common)"),
-    "bleuscore": Column("bleu", "bleu(tokenizer=whitespace,smoothing=method1)"),
-    "rouge1": Column("rouge.rouge1", "rouge(types=rouge1+rougeL,stemmer=true)"),
-    "rougel": Column("rouge.rougeL", "rouge(types=rouge1+rougeL,stemmer=true)"),
-}
+def _systems() -> dict[str, dict[str, Column]]:
+    content = (files("ragauge.analysis") / "parity.json").read_bytes()
+    columns = msgspec.json.decode(content, type=dict[str, list[_NamedColumn]])
+    return {system: {name: column for column in listed for name in column.names} for system, listed in columns.items()}
 
 
-#: The columns of each system by folded name.
-SYSTEMS: Mapping[str, Mapping[str, Column]] = {
-    "ragas": _RAGAS,
-    "valor": _VALOR,
-    "deepeval": _DEEPEVAL,
-    "rag_evals": _RAG_EVALS,
-    "dataworkz": _DATAWORKZ,
-}
+#: The columns of each system by folded name (see `ragauge.readers.columns.folded`).
+SYSTEMS: Mapping[str, Mapping[str, Column]] = _systems()
 
 #: The columns that explain another system's numbers: those of Dataworkz.
 EVIDENCE = ("Golden Response Claims", "Candidate Response Claims", "Common Claims")

@@ -32,15 +32,6 @@ from ragauge.types import Label, Sample
 
 SCHEMA = "ragauge.run/1"
 
-#: The default cuts between low and high values of each signal: conventions, not fitted to data.
-CUTS: Mapping[str, float] = {
-    **dict.fromkeys(("faithfulness", "citation_precision"), 0.75),
-    **dict.fromkeys(("contradicted_claims", "hallucination", "bias", "toxicity"), 0.0),
-    **dict.fromkeys(("context_recall", "claim_recall@contexts", "context_utilization", "claim_recall"), 0.5),
-    **dict.fromkeys(("context_relevance", "answer_relevance"), 0.5),
-    **dict.fromkeys(("relevance_rubric.topical_match", "refused", "answerable"), 0.5),
-}
-
 
 class Condition(msgspec.Struct, frozen=True):
     """A condition on the first of the signals (metrics or signs) that a sample has, at its cut."""
@@ -66,103 +57,32 @@ class Pattern(msgspec.Struct, frozen=True):
     when: tuple[Condition, ...]
     unless: tuple[Condition, ...] = ()
 
-    def shows(self, signals: Mapping[str, float], cuts: Mapping[str, float] = CUTS) -> bool:
+    def shows(self, signals: Mapping[str, float], cuts: Mapping[str, float]) -> bool:
         """Whether a sample with these signals matches the pattern."""
         held = all(condition.holds(signals, cuts) for condition in self.when)
         return held and not any(condition.holds(signals, cuts) for condition in self.unless)
 
 
-_RETRIEVED = ("context_recall", "claim_recall@contexts")
-_REFUSED = Condition("at_least", ("refused",))
-_UNFAITHFUL = Condition("below", ("faithfulness",))
-_IRRELEVANT_CONTEXTS = Condition("below", ("context_relevance",))
+class _Patterns(msgspec.Struct):
+    cuts: dict[str, float]
+    patterns: tuple[Pattern, ...]
+
+
+_PATTERNS = msgspec.json.decode((files("ragauge.report") / "patterns.json").read_bytes(), type=_Patterns)
+
+#: The default cuts between low and high values of each signal: conventions, not fitted to data.
+CUTS: Mapping[str, float] = _PATTERNS.cuts
 
 #: Some names are those of the documentation of RAG Evals, which combines chunk precision (here context_relevance) and
 #: faithfulness, and of the modules that RAGChecker (Ru et al., 2024) distinguishes.
-PATTERNS: tuple[Pattern, ...] = (
-    Pattern(
-        "contradicted",
-        "Contradicted by the contexts",
-        "The response says the opposite of what was retrieved, or another number, date or name. Look at the generator.",
-        (Condition("above", ("contradicted_claims", "hallucination")),),
-    ),
-    Pattern(
-        "missed",
-        "Retrieval missed it",
-        "The contexts lack what the reference says. Look at the index, the retrieval query and the number of chunks "
-        "retrieved.",
-        (Condition("below", _RETRIEVED),),
-    ),
-    Pattern(
-        "ignored",
-        "Retrieved but ignored",
-        "The contexts hold what the reference says, and the response does not. Look at the prompt, the order and the "
-        "length of the contexts.",
-        (
-            Condition("at_least", _RETRIEVED),
-            Condition("below", ("context_utilization", "claim_recall")),
-        ),
-        (_REFUSED,),
-    ),
-    Pattern(
-        "unsupported",
-        "Unsupported additions",
-        "The response makes claims that no context supports, although contexts are relevant (high chunk precision, low "
-        "faithfulness). The generator adds what it was not given.",
-        (_UNFAITHFUL,),
-        (_IRRELEVANT_CONTEXTS, _REFUSED),
-    ),
-    Pattern(
-        "ungrounded",
-        "Unsupported, from irrelevant contexts",
-        "Most contexts are irrelevant and the response is not supported by them (low chunk precision, low "
-        "faithfulness). Fix the retrieval first.",
-        (_UNFAITHFUL, _IRRELEVANT_CONTEXTS),
-        (_REFUSED,),
-    ),
-    Pattern(
-        "irrelevant",
-        "Irrelevant to the query",
-        "The response does not address what was asked.",
-        (Condition("below", ("answer_relevance", "relevance_rubric.topical_match")),),
-        (_REFUSED,),
-    ),
-    Pattern(
-        "refused",
-        "Refused though answerable",
-        "The response declines, and the contexts hold an answer.",
-        (_REFUSED, Condition("at_least", ("answerable", *_RETRIEVED))),
-    ),
-    Pattern(
-        "answered",
-        "Answered though not answerable",
-        "The contexts hold no answer, and the response gives one.",
-        (Condition("below", ("refused",)), Condition("below", ("answerable",))),
-    ),
-    Pattern(
-        "miscited",
-        "Cites what does not support it",
-        "Citations point at chunks that do not support their sentence, or are redundant.",
-        (Condition("below", ("citation_precision",)),),
-    ),
-    Pattern("biased", "Biased", "The response holds an opinion that is biased.", (Condition("above", ("bias",)),)),
-    Pattern("toxic", "Toxic", "The response holds an opinion that is toxic.", (Condition("above", ("toxicity",)),)),
-    Pattern(
-        "noisy",
-        "Good answer from mostly irrelevant contexts",
-        "The response keeps to the few relevant contexts (low chunk precision, high faithfulness). It costs tokens, "
-        "and answers as long as the generator is careful.",
-        (Condition("at_least", ("faithfulness",)), _IRRELEVANT_CONTEXTS),
-        (_REFUSED,),
-    ),
-)
+PATTERNS = _PATTERNS.patterns
 
 
 def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
     """The names of the patterns that a sample matches at the default cuts; `signs` are those of `signs_of`."""
     values = {key: score.value for key, score in record.scores.items() if score.value is not None}
     signals = {**values, **signs}
-    return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
+    return [pattern.name for pattern in PATTERNS if pattern.shows(signals, CUTS)]
 
 
 def signs_of(record: SampleRecord) -> dict[str, float]:

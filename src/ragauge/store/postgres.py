@@ -62,8 +62,6 @@ _PAUSE = 2.0
 _PASSING = ("08", "57P01", "57P02", "57P03", "53300", "40001", "40P01")
 #: The share of the server's lock table that one process may fill with its locks.
 _LOCK_SHARE = 0.01
-#: When the server was started, in SQL.
-_SERVER = "pg_postmaster_start_time()::text"
 
 #: How many locks the lock table of the server has room for, in SQL
 #: (https://www.postgresql.org/docs/current/runtime-config-locks.html).
@@ -164,26 +162,12 @@ class Postgres:
     def write(self, what: str, change: Callable[[Connection], T]) -> T:
         """The result of a function that changes something, in a transaction: all of its changes are made, or none.
 
-        If the connection is lost during the commit, the server is asked whether it took place. One that has restarted
-        cannot tell: a number that was lost in a crash is given to another transaction. The change is made again then.
+        If the connection is lost during the commit, the change is made again, which has to be harmless.
         """
-        committing: list[tuple[str, str, T]] = []
 
         def attempt(db: _Connection) -> T:
-            if committing:
-                transaction, server, done = committing[0]
-                if db.row(f"SELECT {_SERVER}") == (server,):
-                    (status,) = db.row("SELECT pg_xact_status(?::xid8)", (transaction,))
-                    if status == "committed":
-                        return done
-                    if status == "in progress":
-                        raise psycopg.OperationalError("the server still holds the lost transaction")
-                committing.clear()
             with db.db.transaction():
-                result = change(db)
-                transaction, server = db.row(f"SELECT pg_current_xact_id()::text, {_SERVER}")
-                committing.append((transaction, server, result))
-            return result
+                return change(db)
 
         return self._repeated(what, attempt)
 

@@ -270,8 +270,9 @@ class Store:
 
     @_in_database("read", "read calls")
     def calls(self, db: Connection) -> Iterator[Call]:
-        """All calls of judges, in the order in which they ended."""
-        return iter([_decode_call(record) for (record,) in db.execute("SELECT record FROM calls ORDER BY id")])
+        """All calls of judges, in the order in which they ended, each once, however often it was written."""
+        calls = (_decode_call(record) for (record,) in db.execute("SELECT record FROM calls ORDER BY id"))
+        return iter({call.id: call for call in calls}.values())
 
     def judgments(self) -> Iterator[Judgment]:
         """All judgments, oldest first, read in batches."""
@@ -345,9 +346,12 @@ class Store:
 
     @_in_database("write", "begin the run")
     def begin(self, db: Connection, run: RunRecord) -> None:
-        """Add a run. Raises StoreError where its id is taken."""
+        """Add a run. Raises StoreError where another has its id."""
+        record = _encode(run)
         sql = "INSERT INTO runs (id, record) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
-        if not db.execute(sql, (run.id, db.pack(_encode(run)))).rowcount:
+        db.execute(sql, (run.id, db.pack(record)))
+        (kept,) = db.execute("SELECT record FROM runs WHERE id = ?", (run.id,)).fetchone()
+        if unpack(kept) != record:
             raise StoreError(f"there is a run {run.id!r} already; give the new one another id")
 
     @_in_database("write", "keep samples")

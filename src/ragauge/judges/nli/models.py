@@ -188,38 +188,44 @@ def window_of(
     return min((int(limit) for limit in limits if limit and limit < _MAX_WINDOW), default=_DEFAULT_WINDOW)
 
 
+#: The configuration of a model and its tokenizer, in all formats.
+_SETTINGS = ("config.json", "tokenizer*", "special_tokens*", "added_tokens*", "vocab*", "merges.txt", "*.model")
+
 _CONTENT = frozenset({".safetensors", ".bin", ".onnx", ".data", ".json", ".model", ".txt"})
 
 
 class ModelLocation(NamedTuple):
-    """Where a model's files are: a folder, or a name on the hub. revision: identifies its content."""
+    """Where a model is: its name on the hub, or the path of a folder.
+
+    folder: holds its settings. revision: identifies its content. pinned: the arguments with which transformers loads
+    this revision.
+    """
 
     origin: str
+    folder: Path
     revision: str
-    local: bool
+    pinned: Mapping[str, str] = {}
 
     @property
     def name(self) -> str:
         """The name on the hub, or that of the folder."""
-        return Path(self.origin).resolve().name if self.local else self.origin
+        return self.origin if self.pinned else self.folder.resolve().name
 
-    @property
-    def pinned(self) -> dict[str, str]:
-        """The arguments with which transformers loads this revision."""
-        return {} if self.local else {"revision": self.revision}
-
-    def file(self, name: str) -> Path | None:
-        """One file of it, downloaded where it is not cached; None where it has no such file."""
-        if not self.local:
-            return download(self.origin, name, self.revision)
-        path = Path(self.origin) / name
-        return path if path.is_file() else None
+    def settings(self, name: str) -> Mapping[str, Any]:
+        """The content of a settings file; empty where there is none. Raises BadData where it is not JSON."""
+        path = self.folder / name
+        try:
+            content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        except (ValueError, RecursionError) as error:
+            raise BadData(f"{path}: {error}; it must be JSON") from error
+        return content if isinstance(content, dict) else {}
 
 
 def locate_model(model: str, revision: str | None) -> ModelLocation:
     """The place of a folder, or of a model on the hub at the commit that `revision` currently names (offline: cached).
 
-    Raises BadData where there is no such model, BadParameter for a revision of a folder.
+    Of a model on the hub the settings are downloaded. Raises BadData where there is no such model, BadParameter for a
+    revision of a folder.
     """
     folder = Path(model).expanduser()
     if folder.is_dir():
@@ -228,41 +234,29 @@ def locate_model(model: str, revision: str | None) -> ModelLocation:
                 f"hf/{model}: revision={revision}, but a folder has no revisions; leave "
                 "the option out, or name the model as the hub does"
             )
-        return ModelLocation(str(folder), content_hash(folder), local=True)
+        return ModelLocation(str(folder), folder, content_hash(folder))
     if model.startswith((".", "/", "~")) or model.count("/") > 1:
         raise BadData(f"hf/{model}: there is no such folder; give one that holds a model, or a name on the hub")
-    config = download(model, "config.json", revision)
-    if config is None:
+    snapshot = _download_settings(model, revision)
+    if not (snapshot / "config.json").is_file():
         raise BadData(f"hf/{model}: the model has no config.json; it must be one for transformers")
-    return ModelLocation(model, config.parent.name, local=False)
+    return ModelLocation(model, snapshot, snapshot.name, {"revision": snapshot.name})
 
 
-def config_of(place: ModelLocation, name: str = "config.json") -> Mapping[str, Any]:
-    """The content of a settings file; empty where there is none. Raises BadData where it is not JSON."""
-    path = place.file(name)
-    try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path else {}
-    except (ValueError, RecursionError) as error:
-        raise BadData(f"{path}: {error}; it must be JSON") from error
-    return found if isinstance(found, dict) else {}
-
-
-def download(model: str, name: str, revision: str | None) -> Path | None:
-    """A file from the hub or its cache; None where the model has no such file. Raises BadData for no such model."""
+def _download_settings(model: str, revision: str | None) -> Path:
+    """The folder in the hub's cache, named by the commit. Raises BadData where there is no such model."""
     if find_spec("huggingface_hub") is None:
         raise MissingExtra(f"hf/{model}", "hf")
-    from huggingface_hub import hf_hub_download, try_to_load_from_cache
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.utils import tqdm
+
+    class NoBar(tqdm):  # type: ignore[misc]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **{**options, "disable": True})
 
     try:
-        return Path(hf_hub_download(model, name, revision=revision))
+        return Path(snapshot_download(model, revision=revision, allow_patterns=_SETTINGS, tqdm_class=NoBar))
     except Exception as error:  # the hub's errors have no common base class
-        absent = isinstance(error, EntryNotFoundError)
-        if isinstance(error, LocalEntryNotFoundError):  # offline: absent if the cache has the rest of the model
-            cached = (try_to_load_from_cache(model, file, revision=revision) for file in ("config.json", name))
-            absent = [isinstance(path, str) for path in cached] == [True, False]
-        if absent:
-            return None
         first = str(error).strip().partition("\n")[0]
         raise BadData(
             f"hf/{model}: {type(error).__name__}: {first}; check the name, or give a folder that holds the model, as "
@@ -280,48 +274,36 @@ def content_hash(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-_LAYER = re.compile(r"transformer\.encoder\.block\.(\d+)\.")
-_FIRST = "transformer.encoder.block.0.layer"
-_SHARED, _EMBEDDED = "transformer.shared.weight", "transformer.encoder.embed_tokens.weight"
+#: HHEM is the encoder of this model with a token classifier, and has no tokenizer and no configuration of its own.
+_FOUNDATION = "google/flan-t5-base"
 
 
-def load_hhem(place: ModelLocation, options: dict[str, Any]) -> Any:
-    """HHEM from its `model.safetensors`, which transformers 5 cannot load: FLAN-T5's encoder with a token classifier.
+def foundation_of(place: ModelLocation) -> ModelLocation:
+    """The model whose encoder HHEM is. Raises as `locate_model`."""
+    return locate_model(str(place.settings("config.json").get("foundation") or _FOUNDATION), None)
 
-    As `modeling_hhem_v2.py`, published with vectara/hallucination_evaluation_model (Apache-2.0). Sizes are those of the
-    weights, all else is as in FLAN-T5. Raises BadData where the weights are not HHEM's.
+
+def load_hhem(place: ModelLocation, options: Mapping[str, Any]) -> Any:
+    """HHEM, whose own code transformers 5 cannot load, as transformers' own T5.
+
+    As `modeling_hhem_v2.py`, published with vectara/hallucination_evaluation_model (Apache-2.0). Raises BadData where
+    the weights are not HHEM's.
     """
-    from safetensors.torch import load_file
     from transformers import T5Config, T5ForTokenClassification
 
-    path = place.file("model.safetensors")
-    if path is None:
-        raise BadData(f"hf/{place.origin}: HHEM's weights must be in model.safetensors")
-    weights = {name.removeprefix("t5."): tensor for name, tensor in load_file(path).items()}
-    weights.setdefault(_SHARED, weights.get(_EMBEDDED))
-    weights.setdefault(_EMBEDDED, weights.get(_SHARED))
-    try:
-        bias = weights[f"{_FIRST}.0.SelfAttention.relative_attention_bias.weight"]
-        vocabulary, width = weights[_SHARED].shape
-        config = T5Config(
-            vocab_size=vocabulary,
-            d_model=width,
-            d_kv=weights[f"{_FIRST}.0.SelfAttention.q.weight"].shape[0] // bias.shape[1],
-            d_ff=weights[f"{_FIRST}.1.DenseReluDense.wi_0.weight"].shape[0],
-            num_layers=len({match[1] for name in weights if (match := _LAYER.match(name))}),
-            num_heads=bias.shape[1],
-            relative_attention_num_buckets=bias.shape[0],
-            relative_attention_max_distance=128,
-            feed_forward_proj="gated-gelu",
-            num_labels=weights["classifier.weight"].shape[0],
-            tie_word_embeddings=False,
-            attn_implementation=options.get("attn_implementation"),
-        )
-    except (KeyError, AttributeError) as error:
-        raise BadData(f"hf/{place.origin}: these are not the weights of HHEM-2.1-Open: {error} is missing") from error
-    model = T5ForTokenClassification(config)
-    model.load_state_dict(weights)
-    return model.to(options["dtype"])
+    config = T5Config.from_pretrained(foundation_of(place).folder, num_labels=len(TWO_WAY))
+    network, loaded = T5ForTokenClassification.from_pretrained(
+        place.origin,
+        config=config,
+        key_mapping={r"^t5\.": ""},
+        ignore_mismatched_sizes=True,  # they are reported below
+        output_loading_info=True,
+        **options,
+    )
+    lacking = [*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])]
+    if lacking:
+        raise BadData(f"hf/{place.origin}: these are not the weights of HHEM-2.1-Open: {min(lacking)} is missing")
+    return network
 
 
 #: From a network, token ids, a mask and, for some models, token type ids to a row of class logits for each input.
@@ -376,10 +358,6 @@ class TorchModel:
         return logits
 
 
-#: HHEM has no tokenizer of its own.
-_FOUNDATION = "google/flan-t5-base"
-
-
 def hf_judge(spec: str) -> NliJudge:
     """The judge of a spec such as `hf/vectara/hallucination_evaluation_model?device=cpu`, not downloaded yet.
 
@@ -401,9 +379,10 @@ class ModelSource:
         disable_telemetry()  # before torch, transformers and the client of the hub are imported
         place = self.place = locate_model(model, options.revision)
         self.options, self.device = options, options.device or _device()
-        config, settings = config_of(place), config_of(place, "tokenizer_config.json")
+        config, settings = place.settings("config.json"), place.settings("tokenizer_config.json")
         family = family_of(config, place.name, options.family, spec)
-        self.tokenizer, end, borrowed = _tokenizer(place, config, family)
+        reader = foundation_of(place) if family == "hhem" and not (place.folder / TOKENIZER).is_file() else place
+        self.tokenizer, end = load_tokenizer(reader)
         self.card = ModelCard(
             source=place.name,
             revision=place.revision,
@@ -413,7 +392,7 @@ class ModelSource:
             pad=config.get("pad_token_id") or 0,
             end=end if family.startswith("minicheck") else "",
             type_ids=int(config.get("type_vocab_size") or 0) > 1,
-            tokenizer=borrowed,
+            tokenizer="" if reader is place else f"{reader.name}@{reader.revision}",
         )
 
     def load(self, dtype: str, attention: str | None = None) -> TorchModel:
@@ -430,9 +409,9 @@ class ModelSource:
     def _network(self, options: dict[str, Any]) -> tuple[Any, LogitsFunction]:
         from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
+        options = {**options, **self.place.pinned, "trust_remote_code": False}
         if self.card.family == "hhem":
             return load_hhem(self.place, options), first_label_logits
-        options = {**options, **self.place.pinned, "trust_remote_code": False}
         if self.card.family in ("true", "minicheck-t5"):
             generator = AutoModelForSeq2SeqLM.from_pretrained(self.place.origin, **options)
             return generator, first_token_logits(*(first_token(self.tokenizer, digit) for digit in "01"))
@@ -469,23 +448,18 @@ def _dtype(family: Family, device: str) -> str:
     return "bfloat16" if family in ("true", "minicheck-t5") else "float16"
 
 
-def _tokenizer(place: ModelLocation, config: Any, family: Family) -> tuple[Any, str, str]:
-    """The tokenizer, the text of the token that ends a sequence, and the source of a tokenizer of another model."""
-    path = place.file("tokenizer.json")
-    if path is not None:
-        settings = config_of(place, "tokenizer_config.json")
+def load_tokenizer(place: ModelLocation) -> tuple[Any, str]:
+    """The tokenizer of a model, and the text of the token that ends a sequence. Raises BadData."""
+    path = place.folder / TOKENIZER
+    if path.is_file():
+        settings = place.settings("tokenizer_config.json")
         end = settings.get("eos_token") or settings.get("sep_token") or "</s>"
-        return open_tokenizer(path), str(end["content"] if isinstance(end, dict) else end), ""
-    if family == "hhem":
-        base = locate_model(str(config.get("foundation") or _FOUNDATION), None)
-        if (path := base.file("tokenizer.json")) is None:
-            raise BadData(f"hf/{base.origin}: it has no tokenizer.json, which HHEM needs")
-        return open_tokenizer(path), "", f"{base.name}@{base.revision}"
+        return open_tokenizer(path), str(end["content"] if isinstance(end, dict) else end)
     from transformers import AutoTokenizer
 
     try:  # in an older format
-        tokenizer = AutoTokenizer.from_pretrained(place.origin, **place.pinned, trust_remote_code=False)
-        return tokenizer.backend_tokenizer, str(tokenizer.eos_token or tokenizer.sep_token or "</s>"), ""
+        tokenizer = AutoTokenizer.from_pretrained(place.folder, trust_remote_code=False)
+        return tokenizer.backend_tokenizer, str(tokenizer.eos_token or tokenizer.sep_token or "</s>")
     except Exception as error:
         raise BadData(
             f"hf/{place.origin}: its tokenizer cannot be read ({error}); it needs a tokenizer.json"
