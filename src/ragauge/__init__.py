@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ragauge.analysis.compare import compare as compare
     from ragauge.analysis.parity import Parity as Parity
     from ragauge.analysis.parity import parity as parity
+    from ragauge.analysis.rank import Ranking as Ranking
+    from ragauge.analysis.rank import rank as rank
     from ragauge.analysis.trust_eval import trust_eval_block as trust_eval_block
     from ragauge.errors import BadData as BadData
     from ragauge.errors import BadParameter as BadParameter
@@ -119,6 +121,7 @@ _HOMES = {
     for module, names in {
         "analysis.compare": "Comparison compare",
         "analysis.parity": "Parity parity",
+        "analysis.rank": "Ranking rank",
         "analysis.trust_eval": "trust_eval_block",
         "errors": "BadData BadParameter BadRow MissingExtra MissingField RagaugeError RunFailed StoreError "
         "UnanswerableNeed UnknownName UsageError",

@@ -196,6 +196,10 @@ class Identity(msgspec.Struct, frozen=True, gc=False, cache_hash=True):
         return self.name
 
 
+#: The name of the judge of every human label; the person's name is its setting "by".
+PEOPLE = "people"
+
+
 class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One call to a model, of `asked` questions. model: the name reported by the server.
 

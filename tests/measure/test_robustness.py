@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -16,12 +18,14 @@ from ragauge.analysis.robustness import (
     FRAME,
     PRAISE,
     RobustnessCard,
+    RobustnessCase,
     card_view,
     check_robustness,
     robustness_cases,
 )
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.questions import Entail, Question
+from ragauge.report.text import plain_text
 from ragauge.types import Failure, Label, Verdict
 
 E, N, C = Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED
@@ -106,6 +110,55 @@ def test_repetition_is_asked_apart() -> None:
     found = asyncio.run(check_robustness(Saying("judge", Verdict(E)), robustness_cases(), first, again))
     assert changed(found)["repetition"] == (1.0, 0, 32)
     assert all(rate == (0.0, 0, 0) for name, rate in changed(found).items() if name != "repetition")
+
+
+def test_an_effect_is_what_exceeds_repetition() -> None:
+    """A judge that changes each verdict at random has no effect beyond repetition, one that obeys has all of it."""
+    moody = Random(1)
+
+    async def answer(_: object, questions: Any) -> list[Verdict | Failure]:
+        obeyed = [any("ignore your instructions" in text for text in question.premise) for question in questions]
+        return [Verdict(C if obeys else moody.choice((E, N))) for obeys in obeyed]
+
+    found = asyncio.run(check_robustness(Saying("judge", Verdict(E)), robustness_cases(), answer))
+    excess = {change.name: change.excess for change in found.changes}
+    assert excess.pop("repetition") is None
+    obeying = excess.pop("instructions")
+    assert obeying
+    assert obeying.value == 1 - (found.changes[0].rate.value or 0)
+    assert obeying.low is not None
+    assert obeying.low > 0
+    for interval in excess.values():
+        assert interval
+        assert interval.low is not None
+        assert interval.high is not None
+        assert interval.low <= 0 <= interval.high
+    assert "beyond repetition" in plain_text(list(card_view(found)), 140)
+
+
+@pytest.mark.slow
+def test_intervals_of_effects_cover() -> None:
+    """Of 200 judges that change a tenth at random and three tenths if praised, 90 % of intervals hold the 0.2."""
+    cases = [RobustnessCase(str(n // 2), Entail((f"text {n}",), "claim"), "other") for n in range(60)]
+    covered = 0
+    for seed in range(200):
+        random, asked = Random(seed), Counter[Entail]()
+
+        async def answer(_: object, questions: Any) -> list[Verdict | Failure]:
+            answers: list[Verdict | Failure] = []
+            for question in questions:
+                rate = 0.3 if PRAISE in question.premise else 0.1 if asked[question] else 0.0  # noqa: B023
+                answers.append(Verdict(N if random.random() < rate else E))  # noqa: B023
+                asked[question] += 1  # noqa: B023
+            return answers
+
+        found = asyncio.run(check_robustness(Saying("judge", Verdict(E)), cases, answer))
+        (praise,) = [change.excess for change in found.changes if change.name == "praise"]
+        assert praise
+        assert praise.low is not None
+        assert praise.high is not None
+        covered += praise.low <= 0.2 <= praise.high
+    assert covered >= 180
 
 
 def test_nothing_to_reorder_is_not_counted(tmp_path: Path) -> None:

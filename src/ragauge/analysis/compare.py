@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
+from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferred, preferences
 from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import split_specs
 from ragauge.questions import KINDS, former_identity, identity_for
@@ -130,6 +132,11 @@ class ComparedRunInfo(msgspec.Struct, frozen=True):
     name: str
     data: str
 
+    @classmethod
+    def of(cls, run: Run) -> ComparedRunInfo:
+        """That of a run."""
+        return cls(run.id, run.record.name, run.record.data)
+
     def __str__(self) -> str:
         return f"{self.name or self.data} ({self.id})"
 
@@ -140,7 +147,8 @@ class Comparison(msgspec.Struct, frozen=True):
     samples: number of samples in both, matched `by` "id" or "query"; only_a, only_b: number of samples in one run only.
     groups: number of groups of samples, None if samples are independent. differences: by metric. changes: the samples
     that changed most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the
-    judges differ. judging: how far the judges can be trusted, and how sure they were.
+    judges differ. judging: how far the judges can be trusted, and how sure they were. preference: how responses were
+    preferred to each other, where that was asked for; its row of the differences is "preferred".
     """
 
     a: ComparedRunInfo
@@ -155,6 +163,7 @@ class Comparison(msgspec.Struct, frozen=True):
     left_out: dict[str, str]
     notes: tuple[str, ...]
     judging: tuple[str, ...] = ()
+    preference: Preference | None = None
 
     def worse(self, metrics: Sequence[str]) -> list[str]:
         """The metrics in which b is significantly worse than a.
@@ -201,7 +210,7 @@ class Comparison(msgspec.Struct, frozen=True):
         lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(self))]
         if self.notes:
             lines += ["", *(f"**{plain(note)}**" for note in self.notes)]
-        lines += ["", *markdown_table(HEAD, (_cells(key, one) for key, one in self.differences.items())), ""]
+        lines += ["", *markdown_table(HEAD, (difference_cells(key, one) for key, one in self.differences.items())), ""]
         lines += [f"{plain(line)}  " for line in _footnotes(self)]
         if self.changes:
             lines += ["", "## What changed most", ""]
@@ -234,7 +243,12 @@ def comparison_view(comparison: Comparison, width: int) -> list[RenderableType]:
     from rich.text import Text
 
     warnings = [Text(note, style="yellow") for note in comparison.notes]
-    return [*_headlines(comparison), *warnings, _table(comparison, width), *_footnotes(comparison)]
+    return [
+        *_headlines(comparison),
+        *warnings,
+        differences_table(comparison.differences, width),
+        *_footnotes(comparison),
+    ]
 
 
 def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
@@ -266,17 +280,18 @@ def _headlines(comparison: Comparison) -> Iterator[str]:
         yield f"Left out: {' and '.join(alone)}."
 
 
-def _table(comparison: Comparison, width: int) -> Table:
+def differences_table(differences: Mapping[str, Difference], width: int, heads: Sequence[str] = HEAD) -> Table:
     """The differences, without the columns in SPARED that do not fit, at three spaces between columns."""
-    rows = [dict(zip(HEAD, _cells(key, one), strict=True)) for key, one in comparison.differences.items()]
-    heads, spared = list(HEAD), list(SPARED)
+    rows = [dict(zip(HEAD, difference_cells(key, one), strict=True)) for key, one in differences.items()]
+    heads, spared = list(heads), [head for head in SPARED if head in heads]
     while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows)))) for name in heads) > width:
         heads.remove(spared.pop(0))
-    styles = [_STYLES[one.verdict] for one in comparison.differences.values()]
+    styles = [_STYLES[one.verdict] for one in differences.values()]
     return rich_table(heads, ([row[name] for name in heads] for row in rows), left=("metric", "B is"), styles=styles)
 
 
-def _cells(key: str, one: Difference) -> list[str]:
+def difference_cells(key: str, one: Difference) -> list[str]:
+    """A row of the table, in the order of HEAD."""
     interval = "–" if one.low_adjusted is None else f"[{signed(one.low_adjusted)}, {signed(one.high_adjusted)}]"
     won = f"n {one.n}" if one.wins is None else f"{one.wins}/{one.ties}/{one.losses}"
     return [
@@ -602,9 +617,18 @@ def _only_in(run: str, pieces: Sequence[str], other: Sequence[str]) -> list[Chan
 
 
 def compare(
-    a: Run, b: Run, metrics: str | Collection[str] = (), *, group: str | None = None, show: int = 3
+    a: Run,
+    b: Run,
+    metrics: str | Collection[str] = (),
+    *,
+    group: str | None = None,
+    show: int = 3,
+    prefer: str = "",
+    judge: JudgeLike = "embedded",
+    max_cost: float | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> Comparison:
-    """Compare run `b` with run `a`, sample by sample; no judge is asked.
+    """Compare run `b` with run `a`, sample by sample; no judge is asked but for a preference.
 
     Samples are matched by id if their queries agree, else by query. A metric is compared over the samples in which it
     has a value in both runs. How often it has none is compared as well, since a system that refuses to answer drops out
@@ -617,54 +641,107 @@ def compare(
             values of rouge. Empty for all that both runs measured.
         group: The column that groups samples that are not independent, if the runs were not made with groups.
         show: The number of samples shown for each metric that differs, with the claims that made the difference.
+        prefer: A criterion, such as "more complete, without errors", by which the judge is asked which of the two
+            responses to a sample is better, in both orders; or "claims", which asks nothing. Other metrics are then
+            compared only where `metrics` names them.
+        judge, max_cost, progress: As for `evaluate`, for a preference. The answers are kept in the store of `b`.
 
     Returns:
         The differences (b - a) with 95 % intervals and p-values adjusted by Holm.
 
     Raises:
-        UsageError: The runs do not have the same samples, or a metric was measured in two ways.
+        UsageError: The runs do not have the same samples, a metric was measured in two ways, or the judge gives no
+            grades.
         UnknownName: A metric was measured in neither run, or a column is in neither.
     """
     for run in (a, b):
-        if not isinstance(run, Run):
-            raise BadParameter(f"{run!r} is not a run; give what `evaluate` returned, or Run.open(STORE, NAME)")
-    kept, left_out = _chosen(a.record, b.record, split_specs(metrics) if isinstance(metrics, str) else metrics)
+        check_run(run)
+    named = split_specs(metrics) if isinstance(metrics, str) else metrics
+    kept, left_out = _chosen(a.record, b.record, named) if named or not prefer else ([], {})
     sides = side(a.records(), kept, group), side(b.records(), kept, group)
     if group is not None:
         check_group(group, sides)
     pairing = paired(sides[0].rows, sides[1].rows)
-    names = [sides[0].rows[one].group or sides[1].rows[other].group for one, other in pairing.pairs]
-    groups: Clusters = names if any(names) else None
-    known = _measures(b.record)
+    groups = groups_of([(sides[0].rows[one], sides[1].rows[other]) for one, other in pairing.pairs])
+    measures: dict[str, Measure] = _measures(b.record)
+    better = {key: estimate.better for key, estimate in b.estimates.items()}
+    preferred = preferences([Contest(a, b, pairing.pairs)], prefer, judge, max_cost, progress) if prefer else None
 
     def cells_of(key: str) -> Cells:
+        if preferred and key == PREFERRED:
+            return halved(preferred.values[0])
         return [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
 
-    found = {}
-    for key in kept:
-        found[key] = _difference(cells_of(key), groups, known.get(key), b.estimates[key].better)
-    differences = _adjusted_intervals(
-        _adjusted(found), lambda key, confidence: _tested(cells_of(key), groups, known.get(key), confidence)
-    )
-    notes = list(cautions(a.record, b.record, [known.get(key) for key in kept]))
-    judging = list(filter(None, dict.fromkeys(caution(run.record) for run in (a, b))))
-    for name, run in (("A", a), ("B", b)):
-        if (first := chooser(run.record)) and (sure := certainty_words(run.records(), first)):
-            judging.append(f"{name}: {sure}")
+    keys, from_runs, judging = kept, kept, []
+    if preferred:
+        keys, measures[PREFERRED], better[PREFERRED] = [PREFERRED, *kept], preferred.measure, "higher"
+        from_runs = kept if preferred.about.judge else keys
+        judging.append(str(preferred.about))
+    differences = compared(keys, cells_of, groups, measures, better)
+    if preferred:
+        differences[PREFERRED] = of_pairs(differences[PREFERRED])
+    notes = list(cautions(a.record, b.record, [measures.get(key) for key in from_runs]))
+    if from_runs:
+        judging += filter(None, dict.fromkeys(caution(run.record) for run in (a, b)))
+        for name, run in (("A", a), ("B", b)):
+            if (first := chooser(run.record)) and (sure := certainty_words(run.records(), first)):
+                judging.append(f"{name}: {sure}")
     return Comparison(
-        ComparedRunInfo(a.id, a.record.name, a.record.data),
-        ComparedRunInfo(b.id, b.record.name, b.record.data),
+        ComparedRunInfo.of(a),
+        ComparedRunInfo.of(b),
         len(pairing.pairs),
         pairing.by,
         pairing.only_a,
         pairing.only_b,
-        # a sample without a group is its own
-        None if groups is None else len({at if name is None else name for at, name in enumerate(groups)}),
+        count_groups(groups),
         differences,
-        tuple(_largest_changes((a, b), sides, pairing.pairs, differences, show)),
+        tuple(_largest_changes((a, b), sides, pairing.pairs, {key: differences[key] for key in kept}, show)),
         left_out,
         tuple(notes),
         tuple(judging),
+        preferred.about if preferred else None,
+    )
+
+
+def check_run(run: Run) -> Run:
+    """The run. Raises BadParameter for what is none."""
+    if not isinstance(run, Run):
+        raise BadParameter(f"{run!r} is not a run; give what `evaluate` returned, or Run.open(STORE, NAME)")
+    return run
+
+
+def groups_of(pairs: Iterable[Sequence[PairedRow]]) -> Clusters:
+    """The group of each sample, of the first run that names one; None where none does."""
+    names = [next((row.group for row in rows if row.group), None) for rows in pairs]
+    return names if any(names) else None
+
+
+def count_groups(groups: Clusters) -> int | None:
+    """How many groups there are; a sample without one is its own."""
+    return None if groups is None else len({at if name is None else name for at, name in enumerate(groups)})
+
+
+def halved(preferred: Iterable[Preferred]) -> Cells:
+    """Preferences as values of two runs: half of each counts for either, so that the difference is the preference."""
+    return [(-value / 2, value / 2) if isinstance(value, float) else (value, value) for value in preferred]
+
+
+def of_pairs(difference: Difference) -> Difference:
+    """A difference of preferences, of which neither run has a value alone."""
+    return msgspec.structs.replace(difference, a=None, b=None)
+
+
+def compared(
+    keys: Iterable[str],
+    cells_of: Callable[[str], Cells],
+    groups: Clusters,
+    measures: Mapping[str, Measure],
+    better: Mapping[str, Better],
+) -> dict[str, Difference]:
+    """The differences of several values, adjusted for their number."""
+    alone = {key: _difference(cells_of(key), groups, measures.get(key), better[key]) for key in keys}
+    return _adjusted_intervals(
+        _adjusted(alone), lambda key, confidence: _tested(cells_of(key), groups, measures.get(key), confidence)
     )
 
 

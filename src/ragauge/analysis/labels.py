@@ -23,8 +23,7 @@ from ragauge.scores import Better, Evidence, RunRecord, SampleRecord, Score
 from ragauge.statistics.agreement import corrected_mean, kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.store import Store, label
-from ragauge.store.recording import PEOPLE
-from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdict
 
 _TWO_WAY = (Label.ENTAILED, Label.NOT_ENTAILED)
 

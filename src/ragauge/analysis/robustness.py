@@ -18,6 +18,7 @@ from ragauge.report.files import save_text
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, shortened, with_interval
 from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.paired import paired_mean
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, Failure, Label, Verdict
 
@@ -55,12 +56,17 @@ class Flip(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """How often verdicts changed in one way of asking again. failed: without a second verdict; flips: examples."""
+    """How often verdicts changed in one way of asking again.
+
+    failed: without a second verdict. excess: by how much oftener than by pure repetition, on the same claims; that is
+    what the change itself does. flips: examples.
+    """
 
     name: str
     claims: int
     failed: int
     rate: Interval
+    excess: Interval | None
     to_supported: int
     from_supported: int
     flips: tuple[Flip, ...]
@@ -144,7 +150,8 @@ async def check_robustness(
     if not known:
         failure = next(iter(first.values()))
         raise RunFailed(f"{judge.identity} answered no question, the first because: {failure}")
-    changes = []
+    changes: list[Change] = []
+    repeated: dict[Entail, bool] = {}
     for name in CHANGES:
         asked = [(case, label, _changed(name, case, label)) for case, label in known]
         rounds = _rounds((case, question) for case, _, question in asked)
@@ -153,7 +160,8 @@ async def check_robustness(
             asked = [each for each in asked if each[2] not in alone]
             rounds = [round_[::-1] for round_ in rounds if round_[0] not in alone]
         found_again = await ask(judge, rounds, (again or answer) if name == "repetition" else answer)
-        changes.append(_change(name, [(case, label, found_again[question]) for case, label, question in asked]))
+        answers = [(case, label, found_again[question]) for case, label, question in asked]
+        changes.append(_change(name, answers, repeated))
     return RobustnessCard(
         judge=str(judge.identity),
         samples=len({case.sample for case in cases}),
@@ -171,14 +179,26 @@ def _rounds(asked: Iterable[tuple[RobustnessCase, Entail]]) -> list[list[Entail]
     return list(rounds.values())
 
 
-def _change(name: str, answers: Sequence[tuple[RobustnessCase, Label, Answer | Failure]]) -> Change:
-    pairs = [(case, before, found.label) for case, before, found in answers if isinstance(found, Verdict)]
+def _change(
+    name: str, answers: Sequence[tuple[RobustnessCase, Label, Answer | Failure]], repeated: dict[Entail, bool]
+) -> Change:
+    """The change of verdicts. repeated: whether each changed by repetition, which that fills in."""
+    pairs = [(case, before, again.label) for case, before, again in answers if isinstance(again, Verdict)]
     flips = [Flip(case.sample, case.question.hypothesis, *both) for case, *both in pairs if both[0] is not both[1]]
+    if name == "repetition":
+        repeated.update((case.question, before is not after) for case, before, after in pairs)
+    compared = [
+        (case.sample, float(before is not after) - repeated[case.question])
+        for case, before, after in pairs
+        if case.question in repeated
+    ]
+    samples, excess = zip(*compared, strict=True) if compared else ((), ())
     return Change(
         name,
         claims=len(pairs),
         failed=len(answers) - len(pairs),
         rate=mean_interval([float(a is not b) for _, a, b in pairs], clusters=[case.sample for case, *_ in pairs]),
+        excess=None if name == "repetition" else paired_mean(excess, clusters=samples).interval,
         to_supported=sum(flip.after is Label.ENTAILED for flip in flips),
         from_supported=sum(flip.before is Label.ENTAILED for flip in flips),
         flips=tuple(flips[:_EXAMPLES]),
@@ -190,13 +210,17 @@ def card_view(card: RobustnessCard) -> Iterator[RenderableType]:
     failed = f", {card.failed} more without a verdict" if card.failed else ""
     claims = f"{counted(card.claims, 'claim')} of {counted(card.samples, 'sample')}{failed}"
     yield f"{card.judge}: changed verdicts, with 95 % intervals, on {claims}"
-    columns = ("asked again with", "claims", "changed", "to supported", "from supported", "failed")
+    columns = ("asked again with", "claims", "changed", "beyond repetition", "to supported", "from supported", "failed")
     rows = []
-    for one in card.changes:
-        rate = with_interval(one.rate.value, one.rate.low, one.rate.high, "{:.0%}".format) if one.claims else "–"
-        counts = map(str, (one.to_supported, one.from_supported, one.failed))
-        rows.append([one.name, str(one.claims), rate, *counts])
+    for change in card.changes:
+        rates = [_shares(rate, shown) for rate, shown in ((change.rate, "{:.0%}"), (change.excess, "{:+.0%}"))]
+        counts = map(str, (change.to_supported, change.from_supported, change.failed))
+        rows.append([change.name, str(change.claims), *rates, *counts])
     yield rich_table(columns, rows, left=columns[:1])
     for change in card.changes:
         for flip in change.flips:
             yield f"{change.name}: {flip.before} -> {flip.after} ({flip.sample}): {shortened(flip.claim, 80)}"
+
+
+def _shares(rate: Interval | None, shown: str) -> str:
+    return "–" if rate is None or rate.value is None else with_interval(rate.value, rate.low, rate.high, shown.format)

@@ -1,4 +1,4 @@
-"""Tuning a judge on people's labels: what is chosen on one half is measured on the rest."""
+"""Tuning a judge on people's labels: what one half chooses the other measures, and it is taken if that shows a gain."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ from ragauge.questions import Judgment, Question
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
 from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file, load_judge
-from ragauge.statistics.agreement import balanced_accuracy, group_difference
+from ragauge.statistics.agreement import balanced_accuracy
 from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.paired import Paired, paired_mean
 from ragauge.types import Answer, Failure, Label, Verdict
 
 if TYPE_CHECKING:
@@ -60,9 +61,15 @@ class FittedThreshold(msgspec.Struct, frozen=True):
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """A tuned judge. tried: the balanced accuracy on the labels to choose by; before, after, gain: that on the rest."""
+    """A tuned judge. tried: the balanced accuracy on the labels to choose by; before, after, gain: that on the rest.
+
+    adopted: whether the file is the judge that was chosen: a cascade, or one whose gain is shown, as its interval
+    excludes 0; else it is the judge as it was. chosen: that judge in words.
+    """
 
     file: JudgeFile
+    adopted: bool
+    chosen: str
     chosen_by: int
     measured_by: int
     tried: dict[str, float | None]
@@ -123,10 +130,7 @@ class Tuner:
             if unseen:
                 for name, file, _ in sets:
                     await self._try(f"{name} (on {len(unseen)})", file, unseen)
-        elif levels := self._levels():
-            file = msgspec.structs.replace(self._best, thresholds=levels)
-            await self._try(f"yes from {_named(levels)}", file, self._choosing)
-        return await self._measured({})
+        return await (self._measured({}) if self._best is not self._first else self._with_levels())
 
     async def _try(self, name: str, file: JudgeFile, questions: Sequence[Question]) -> None:
         """Ask a judge; it is the best if it agrees more often than the best so far on the same questions."""
@@ -144,9 +148,12 @@ class Tuner:
             raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
         return found
 
-    def _agreement(self, answers: Answers) -> float | None:
-        """Balanced accuracy; a missing answer counts as a wrong one."""
-        given = [says_yes(one) if isinstance(one, Verdict) else not self._yes[asked] for asked, one in answers.items()]
+    def _agreement(self, answers: Answers, levels: Mapping[str, float] = {}) -> float | None:
+        """Balanced accuracy, saying yes from levels on; a missing answer counts as a wrong one."""
+        given = [
+            says_yes(answer, levels.get(asked.kind)) if isinstance(answer, Verdict) else not self._yes[asked]
+            for asked, answer in answers.items()
+        ]
         return balanced_accuracy([self._yes[question] for question in answers], given)
 
     def _check_labels(self, questions: Collection[Question], where: str) -> None:
@@ -201,12 +208,27 @@ class Tuner:
             file = msgspec.structs.replace(self._best, examples=tuple(made[question] for question in chosen))
             yield f"{len(chosen)} examples, {'its mistakes first' if place == 1 else f'draw {place}'}", file, chosen
 
-    def _levels(self) -> dict[str, float]:
+    async def _with_levels(self) -> Tuned:
+        """Choose the probability from which the judge says yes: on all labels, each half measured by what the other
+        chooses.
+        """
+        answers = {**self._answers, **await self._asked(self.judge, self._rest)}
+        level_of: dict[Question, float | None] = {}
+        for half, other in ((self._choosing, self._rest), (self._rest, self._choosing)):
+            levels = self._levels({question: answers[question] for question in other})
+            level_of.update((question, levels.get(question.kind)) for question in half)
+        if levels := self._levels(answers):
+            self._best = msgspec.structs.replace(self._first, thresholds=levels)
+            self._tried[f"yes from {_named(levels)}"] = self._agreement(answers, levels)
+        after = {question: says_yes(answer, level_of[question]) for question, answer in answers.items()}
+        return self._tuned(answers, after if levels else _verdicts(answers), len(answers), {})
+
+    def _levels(self, answers: Answers) -> dict[str, float]:
         """By kind the probability from which yes agrees best with people, where that is more often than the judge."""
         found = {}
         levels = sorted((step / 100 for step in range(1, 100)), key=lambda level: abs(level - 0.5))
-        for name in dict.fromkeys(question.kind for question in self._answers):
-            of_kind = ((question, one) for question, one in self._answers.items() if question.kind == name)
+        for name in dict.fromkeys(question.kind for question in answers):
+            of_kind = ((question, one) for question, one in answers.items() if question.kind == name)
             own = {question: one for question, one in of_kind if isinstance(one, Verdict)}
             sure = [one.probability for one in own.values() if one.probability is not None]
             if own and len(sure) == len(own):
@@ -234,26 +256,59 @@ class Tuner:
 
     async def _measured(self, thresholds: dict[str, FittedThreshold]) -> Tuned:
         """The gain of the best judge on the rest of the labels."""
+        before = await self._asked(self.judge, self._rest)
         best = self._best
-        one = await self._asked(self.judge, self._rest)
-        other = one if best is self._first else await self._asked(judge_of_file(best), self._rest)
-        both = [q for q in self._rest if isinstance(one[q], Verdict) and isinstance(other[q], Verdict)]
+        after = before if best is self._first else await self._asked(judge_of_file(best), self._rest)
+        return self._tuned(before, _verdicts(after), len(self._choosing), thresholds)
+
+    def _tuned(
+        self, answers: Answers, after: Mapping[Question, bool], chosen_by: int, thresholds: dict[str, FittedThreshold]
+    ) -> Tuned:
+        """The best judge, if it is a cascade or agrees more often than the first. after: whether it says yes."""
+        before = _verdicts(answers)
+        both = [question for question in before if question in after]
         labels, texts = [float(self._yes[question]) for question in both], [question.subject for question in both]
-        before, after = ([float(says_yes(found[question])) for question in both] for found in (one, other))
-        tested = group_difference(labels, after, before, texts, balanced_accuracy)
-        found = Tuned(
-            best,
-            chosen_by=len(self._choosing),
+        own, others = ([float(said[question]) for question in both] for said in (before, after))
+        same = Paired(Interval(0.0, 0.0, 0.0, "the same judge"), 1.0)
+        gain = same if self._best is self._first else _gain(labels, own, others, texts)
+        adopted = self._is_cascade or (gain.interval.low or 0.0) > 0
+        file = self._best if adopted else self._first
+        tuned = Tuned(
+            file,
+            adopted,
+            _in_words(self._best),
+            chosen_by=chosen_by,
             measured_by=len(both),
             tried=self._tried,
-            before=figure(labels, before, texts, balanced_accuracy),
-            after=figure(labels, after, texts, balanced_accuracy),
-            gain=tested.interval,
-            p=tested.p,
+            before=figure(labels, own, texts, balanced_accuracy),
+            after=figure(labels, others, texts, balanced_accuracy),
+            gain=gain.interval,
+            p=gain.p,
             thresholds=thresholds,
         )
-        record = {name: value for name, value in msgspec.to_builtins(found).items() if name != "file"}
-        return msgspec.structs.replace(found, file=msgspec.structs.replace(best, tuned=record))
+        record = {name: value for name, value in msgspec.to_builtins(tuned).items() if name != "file"}
+        return msgspec.structs.replace(tuned, file=msgspec.structs.replace(file, tuned=record))
+
+
+def _verdicts(answers: Answers) -> dict[Question, bool]:
+    """Whether each answer that is a verdict says yes."""
+    return {question: says_yes(answer) for question, answer in answers.items() if isinstance(answer, Verdict)}
+
+
+def _gain(labels: Sequence[float], before: Sequence[float], after: Sequence[float], texts: Sequence[str]) -> Paired:
+    """The difference of two balanced accuracies on the same questions, by clusters of those on one text.
+
+    It is the mean over questions of whether the second is right less whether the first is, the questions of either
+    answer weighing one half together.
+    """
+    yes = sum(labels)
+    if not 0 < yes < len(labels):
+        return Paired(Interval(None, None, None, "halves"), None)
+    weights = {1.0: len(labels) / yes / 2, 0.0: len(labels) / (len(labels) - yes) / 2}
+    largest = max(weights.values())
+    right = ((other == label) - (own == label) for label, own, other in zip(labels, before, after, strict=True))
+    weighted = [weights[label] * change for label, change in zip(labels, right, strict=True)]
+    return paired_mean(weighted, scale=(-largest, largest), clusters=texts)
 
 
 def fit_thresholds(yes: Mapping[Question, bool], answers: Answers, accuracy: float) -> dict[str, FittedThreshold]:
@@ -286,9 +341,11 @@ def _fitted(
     return nearest
 
 
-def says_yes(answer: Answer | Failure) -> bool:
-    """Whether an answer is "entailed" or "yes"."""
-    return isinstance(answer, Verdict) and answer.label in (Label.ENTAILED, Label.YES)
+def says_yes(answer: Answer | Failure, level: float | None = None) -> bool:
+    """Whether an answer is "entailed" or "yes"; level: the probability from which it is, whatever the label."""
+    if not isinstance(answer, Verdict) or level is None or answer.probability is None:
+        return isinstance(answer, Verdict) and answer.label in (Label.ENTAILED, Label.YES)
+    return answer.probability >= level
 
 
 def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:
@@ -341,12 +398,20 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     for name, fitted in tuned.thresholds.items():
         at = "no threshold qualifies" if fitted.threshold is None else f"stands from {fitted.threshold:g}"
         yield f"{name}: the first judge {at}; {fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
-    added = f", {len(tuned.file.examples)} examples" if tuned.file.examples else ""
-    levels = f", yes from {_named(tuned.file.thresholds)}" if tuned.file.thresholds else ""
-    yield f"chosen: {tuned.file.judge}{added}{levels}"
+    low, high = tuned.gain.low or 0.0, tuned.gain.high or 0.0
+    loss = f"; the loss that this accepts is at most {-low:.3f}" if low < 0 else ""
+    missed = f"; it could lose {max(-low, 0):.3f} as well as gain {max(high, 0):.3f}, so the judge stays as it was"
+    yield f"chosen: {tuned.chosen}{loss if tuned.adopted else missed if tuned.chosen != _in_words(tuned.file) else ''}"
     before, after = (
         "–" if one is None else with_interval(one.value, one.low, one.high) for one in (tuned.before, tuned.after)
     )
     gain = with_interval(tuned.gain.value, tuned.gain.low, tuned.gain.high, signed)
-    rest = counted(tuned.measured_by, "other label")
+    rest = f"{counted(tuned.measured_by, 'label')} that did not choose"
     yield f"balanced accuracy on {rest}: before {before}, after {after}, gain {gain}, p {p_value(tuned.p)}"
+
+
+def _in_words(file: JudgeFile) -> str:
+    """A judge with its examples and thresholds."""
+    added = f", {len(file.examples)} examples" if file.examples else ""
+    levels = f", yes from {_named(file.thresholds)}" if file.thresholds else ""
+    return f"{file.judge}{added}{levels}"

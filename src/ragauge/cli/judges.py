@@ -164,7 +164,8 @@ def tune_command(
 
     Of an LLM judge: which of the folders of prompts, and which worked examples from the labels. Of a judge with
     probabilities: that from which it says yes. Of a cascade: the thresholds beyond which its first judge stands. What
-    is chosen has the highest balanced accuracy. -j FILE uses the judge file.
+    is chosen has the highest balanced accuracy; the judge stays as it is unless the gain's interval excludes 0. -j FILE
+    uses the judge file.
     """
     opts.check_outputs([output], [".json"], [labels, data])
     if not (labels or data):

@@ -126,6 +126,7 @@ COMMANDS = {
     "generate": "ragauge.cli.datasets:generate_command",
     "report": "ragauge.cli.runs:report_command",
     "compare": "ragauge.cli.runs:compare_command",
+    "rank": "ragauge.cli.runs:rank_command",
     "view": "ragauge.cli.runs:view_command",
     "label": "ragauge.cli.runs:label_command",
     "dataworkz": "ragauge.cli.dataworkz:command",

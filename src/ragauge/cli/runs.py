@@ -17,11 +17,14 @@ import click
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.labels import Labelling, LabelSession, answer_words, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
+from ragauge.analysis.preference import BY_CLAIMS, Contest, Preference, plan_preferences
+from ragauge.analysis.rank import RANKING_WRITERS, contests_of, rank, ranking_view
 from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
-from ragauge.cli.run import exit_by_outcome, judging, progress_bar, show_run
+from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, progress_bar, show_run
 from ragauge.errors import BadParameter, UsageError
+from ragauge.judges.base import JudgeLike
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
@@ -94,6 +97,29 @@ def opened_in_browser(address: str) -> Iterator[None]:
         yield
 
 
+def _priced(contests: Sequence[Contest], prefer: str, judge: JudgeLike) -> None:
+    """Print what asking for preferences takes, before it is spent."""
+    if prefer != BY_CLAIMS:
+        planned = plan_preferences(contests, prefer, judge)
+        say(f"preference: {planned.questions.total()} questions to ask, {planned.known.total()} known")
+        say(*([planned.cost_words()] if planned.cost.calls else []))
+
+
+def _exit_stopped(preference: Preference | None, store: Store) -> None:
+    """Exit with 4 if not all preferences were asked."""
+    if preference and preference.stopped:
+        exit_stopped(preference.stopped, store.place)
+
+
+_PREFER_HELP = (
+    'Which response is better by this criterion, such as "more complete, without errors"? The judge is asked in both '
+    "orders. claims asks nothing: correct claims, less contradicted ones, as judged in the runs."
+)
+_judging_options = opts.combined(
+    opts.judges_option("Whom to ask for a preference, as for `ragauge run`."), opts.max_cost_option
+)
+
+
 @click.command("compare")
 @click.argument("a", shell_complete=opts.complete_runs)
 @click.argument("b", shell_complete=opts.complete_runs)
@@ -105,6 +131,8 @@ def opened_in_browser(address: str) -> Iterator[None]:
     shell_complete=opts.complete_metrics,
     help="Compare only these, such as faithfulness,rouge.rougeL.",
 )
+@click.option("--prefer", default="", metavar="CRITERION", help=f"{_PREFER_HELP} Other metrics only with -m.")
+@_judging_options
 @opts.group_option
 @opts.show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
 @opts.output_option("Write the comparison", COMPARISON_WRITERS)
@@ -116,14 +144,19 @@ def opened_in_browser(address: str) -> Iterator[None]:
     help="Exit with 3 if B is significantly worse than A, repeatable.",
 )
 def compare_command(
-    a: str, b: str, store: Store, metrics: str | None, group: str | None, show: int, output: Paths, gated: Texts
+    a: str, b: str, store: Store, metrics: str | None, group: str | None, output: Paths, gated: Texts, **options: Any
 ) -> None:
     """Test whether run B is better than run A: paired differences, with intervals and p-values.
 
-    A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again.
+    A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again; only --prefer
+    asks a judge, and prints the price first.
     """
     opts.check_outputs(output, COMPARISON_WRITERS)
-    comparison = compare(Run.open(store, a), Run.open(store, b), metrics or "", group=group, show=show)
+    runs = Run.open(store, a), Run.open(store, b)
+    if options["prefer"]:
+        _priced(contests_of(runs, group)[0], options["prefer"], options["judge"])
+    with judging(store.place, label="preferring") as progress:
+        comparison = compare(*runs, metrics or "", group=group, progress=progress, **options)
     worse = comparison.worse(gated)
     written = [f"wrote {comparison.save(path)}" for path in output]
     try:
@@ -132,8 +165,31 @@ def compare_command(
     except BrokenPipeError:
         discard_output()
     say(*(f"gate failed: {metric} is significantly worse" for metric in worse), err=True)
+    _exit_stopped(comparison.preference, store)
     if worse:
         raise SystemExit(3)
+
+
+@click.command("rank")
+@click.argument("runs", nargs=-1, required=True, metavar="A B [C ...]", shell_complete=opts.complete_runs)
+@opts.open_store_option("Where the runs are kept.")
+@click.option("--prefer", required=True, metavar="CRITERION", help=_PREFER_HELP)
+@_judging_options
+@opts.group_option
+@opts.output_option("Write the ranking", RANKING_WRITERS)
+def rank_command(runs: Texts, store: Store, group: str | None, output: Paths, prefer: str, **options: Any) -> None:
+    """Rank runs by whose responses are preferred, each two compared, with intervals and p-values.
+
+    A run is named as for `compare`. The price of asking is printed first.
+    """
+    opts.check_outputs(output, RANKING_WRITERS)
+    opened = [Run.open(store, run) for run in runs]
+    _priced(contests_of(opened, group)[0], prefer, options["judge"])
+    with judging(store.place, label="preferring") as progress:
+        ranking = rank(opened, prefer, group=group, progress=progress, **options)
+    show_parts(*ranking_view(ranking, screen().width))
+    say(*(f"wrote {ranking.save(path)}" for path in output))
+    _exit_stopped(ranking.preference, store)
 
 
 @click.command("parity")

@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.metrics.retrieval import NO_CONTEXTS
-from ragauge.needs.base import Grades, Need, Undefined
-from ragauge.needs.checks import grade_of
+from ragauge.needs.base import Grades, Need, Preferences, Undefined
+from ragauge.needs.checks import compared_with, grade_of
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
 from ragauge.scores import Better, Scale
 
@@ -72,6 +72,7 @@ GradedTexts = Annotated[
     tuple[Annotated[str, Meta(pattern=_GRADED_TEXT)], ...],
     Meta(description='texts such as "5: every question is answered"'),
 ]
+Background = Literal["query", "contexts", "references", "source", "reference_contexts"]
 Field = Literal["query", "response", "contexts", "references", "source", "reference_contexts", "chunk"]
 Fields = Annotated[tuple[Field, ...], Meta(min_length=1)]
 Key = Annotated[str, Meta(pattern=r"^\w*$", description="a name of letters, digits and underscores")]
@@ -121,3 +122,35 @@ def criterion(grades: Grades) -> float | Undefined:
     where it describes a fault. name: the key of its scores.
     """
     return _mean_grade(grades)
+
+
+def _over_other(
+    text: Annotated[Words, "the criterion in your own words"],
+    other: Annotated[str, "the column of the text that the response is compared with"] = "other",
+    reads: Annotated[tuple[Background, ...], "what the judge sees too, of samples that have it"] = (
+        "query",
+        "references",
+        "source",
+    ),
+) -> Need[Preferences]:
+    return compared_with(text, other, reads)
+
+
+@metric(_over_other, scale=(-2.0, 2.0), caption="preferred to the other")
+def preference(orders: Preferences) -> float:
+    """How much the response is preferred to another by a criterion in your own words, from -2 to 2.
+
+    Asked in both orders: the mean where both prefer the same text, else 0, a tie, as in MT-Bench (Zheng et al., 2023).
+    What `ragauge compare --prefer` measures. text: the criterion. other: the column of the other response. reads: what
+    the judge sees too.
+    """
+    return fmean(orders.orders) if orders.orders and orders.agree else 0.0
+
+
+@metric(_over_other, better="lower", caption="changed by the order")
+def preference_flip(orders: Preferences) -> float:
+    """1 where the judge prefers another text once the two are swapped, which makes a tie of `preference`, else 0.
+
+    Its mean is how far the judge goes by the order. text, other, reads: as for preference.
+    """
+    return float(not orders.agree)

@@ -18,7 +18,7 @@ import msgspec
 from ragauge.errors import MissingExtra
 from ragauge.questions import Judgment, Question
 from ragauge.scores import ChunkEvidence, Evidence
-from ragauge.types import Chunk, ChunkVerdict, Decomposition, Failure, Grade, Label, Sample, Statement, Verdict
+from ragauge.types import PEOPLE, Chunk, ChunkVerdict, Decomposition, Failure, Grade, Label, Sample, Statement, Verdict
 
 
 class EvidenceTable(Protocol):
@@ -400,6 +400,28 @@ class Grades(_JudgedPieces):
     def values(self) -> tuple[float, ...]:
         """The grades, in the order of the pieces."""
         return tuple(cast(Grade, judgment.answer).value for judgment in self.judgments)
+
+
+@dataclass(frozen=True)
+class Preferences(Grades):
+    """Which of two texts is better: grades of the response against the other, and of that against the response.
+
+    Without grades the two are the same.
+    """
+
+    @property
+    def orders(self) -> tuple[float, ...]:
+        """By how much the response is preferred in each order; where people judged any, in those that they judged."""
+        toward = tuple(sign * grade for sign, grade in zip((1, -1), self.values, strict=False))
+        by_people = tuple(
+            value for value, judgment in zip(toward, self.judgments, strict=True) if judgment.judge.name == PEOPLE
+        )
+        return by_people or toward
+
+    @property
+    def agree(self) -> bool:
+        """Whether all orders prefer the same text, or all neither."""
+        return len({(value > 0) - (value < 0) for value in self.orders}) <= 1
 
 
 def chunk_pieces(contexts: Sequence[Chunk], against: str) -> tuple[Evidence, ...]:

@@ -18,14 +18,16 @@ from ragauge.needs.base import (
     Measured,
     Need,
     NothingToCount,
+    Preferences,
     QuestionFlow,
     Ranks,
     chunk_pieces,
     gather,
     need,
+    present,
 )
 from ragauge.needs.entailment import references_of, response_of, response_statements
-from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
+from ragauge.questions import REFUSAL, Classify, Judgment, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.overlap import bertscore, similarity
@@ -98,13 +100,45 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
         ]
         return Grades(pieces, tuple(judgments))
 
-    reads = tuple("contexts" if field == "chunk" else field for field in rubric.fields)
+    places = {"chunk": "contexts", "other": "metadata.other"}
+    reads = tuple(places.get(field, field) for field in rubric.fields)
     return Need(f"grade_of({rubric.name} {rubric.digest})", reads, frozenset({f"rate:{rubric.name}"}), flow)
 
 
+def compared_with(text: str, column: str, reads: tuple[str, ...]) -> Need[Preferences]:
+    """Which is better by the criterion `text`, the response or the text in a column? Asked in both orders.
+
+    The orders are asked in rounds of their own, so that no judge sees both in one call. Nothing is asked where the two
+    texts are the same. reads: fields that the judge sees too, of samples that have them.
+    """
+
+    whole = Rubric("preference", (*reads, "response", "other"), -2, 2, f"{_WHICH_IS_BETTER}{text}", whole=True)
+
+    def flow(sample: Sample) -> QuestionFlow[Preferences]:
+        shown = tuple((field, _text(sample, field)) for field in reads if present(sample, field))
+        rubric = msgspec.structs.replace(whole, fields=(*dict(shown), "response", "other"))
+        response, other = response_of(sample), str(sample.metadata[column])
+        judgments: list[Judgment] = []
+        if response.split() != other.split():
+            for texts in ((response, other), (other, response)):
+                judgments += yield [Rate(rubric, (*shown, *zip(("response", "other"), texts, strict=True)))]
+        pieces = (Evidence(response, "response", against=column), Evidence(other, column, against="response"))
+        return Preferences(pieces, tuple(judgments))
+
+    fields = ("response", f"metadata.{column}")
+    return Need(f"compared_with({column} {whole.digest})", fields, frozenset({"rate:preference"}), flow)
+
+
+_WHICH_IS_BETTER = (
+    "Which is better by the criterion below, the response or the other? 2: the response is clearly better. 1: it is "
+    "somewhat better. 0: neither is better. -1: the other is somewhat better. -2: the other is clearly better. Nothing "
+    "but the criterion counts, neither length nor which of the two comes first. The criterion: "
+)
+
+
 def _text(sample: Sample, field: str) -> str:
-    """A field as one text, chunks or alternatives separated by empty lines."""
-    value = getattr(sample, field)
+    """A field as one text, chunks or alternatives separated by empty lines; "other" is a column of that name."""
+    value = sample.metadata["other"] if field == "other" else getattr(sample, field)
     if isinstance(value, str):
         return value
     return "\n\n".join(piece.passage if isinstance(piece, Chunk) else piece for piece in value)

@@ -24,8 +24,7 @@ from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.redaction import redacted
 from ragauge.run.budget import Budget, Stopped, leaf_judges
 from ragauge.store import Store
-from ragauge.store.recording import PEOPLE
-from ragauge.types import Answer, Call, Failure, Identity, Verdict
+from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, Verdict
 
 
 class LazyExitStack(AsyncExitStack):

@@ -67,22 +67,26 @@ class Plan:
     def __str__(self) -> str:
         return "\n".join(map(one_line, _lines(self)))
 
+    def cost_words(self) -> str:
+        """The calls to models, with their price."""
+        from ragauge.judges.llm.pricing import RELATIVE_ERROR
+
+        cost, seconds = self.cost, self.cost.seconds
+        duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        dated = f" (prices of {', '.join(map(str, self.priced))})" if cost.dollars and self.priced else ""
+        return (
+            f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} "
+            f"completion tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), "
+            f"price {dollars(cost.dollars)}{dated}, very roughly {duration}"
+        )
+
 
 def _lines(plan: Plan) -> Iterator[str]:
     about = "about " if plan.estimated else ""
     yield f"{plan.samples} samples, {about}{plan.questions.total()} questions to ask, {plan.known.total()} known"
     yield from (f"  {name:<12}{plan.questions[name]:>8} to ask {plan.known[name]:>8} known" for name in KINDS)
     if plan.cost.calls:
-        from ragauge.judges.llm.pricing import RELATIVE_ERROR
-
-        cost, seconds = plan.cost, plan.cost.seconds
-        duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-        dated = f" (prices of {', '.join(map(str, plan.priced))})" if cost.dollars and plan.priced else ""
-        yield (
-            f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} "
-            f"completion tokens (estimated, ±{RELATIVE_ERROR:.0%} for the prompts), "
-            f"price {dollars(cost.dollars)}{dated}, very roughly {duration}"
-        )
+        yield plan.cost_words()
     yield "each metric on its own (metrics share questions):"
     yield from (f"  {metric:<28}{count:>8}" for metric, count in plan.by_metric.items())
     yield from (f"not measured: {metric} ({reason})" for metric, reason in plan.left_out.items())

@@ -28,6 +28,7 @@ else:
 METHOD = "bootstrap of groups"
 
 RaterLabel = TypeVar("RaterLabel", bound=Hashable)
+T = TypeVar("T")
 
 _MIN_RESAMPLES = 40  # one of which lies beyond each end of a 95 % interval
 
@@ -116,10 +117,10 @@ def group_interval(
     Resamples in which the statistic is undefined are skipped; None where it is undefined in all.
     """
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
-    resampled = _resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples)
-    if not resampled:
+    drawn = resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples)
+    if not drawn:
         return None
-    low, high = np.quantile(resampled, [0.025, 0.975])
+    low, high = np.quantile(drawn, [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -149,28 +150,28 @@ def group_difference(
     value = difference(np.arange(truth.size))
     if value is None:
         return Paired(Interval(None, None, None, METHOD), None)
-    resampled = sorted(_resampled(groups, difference, resamples)) if len(set(groups)) >= MIN_DIFFERING else []
-    if len(resampled) < _MIN_RESAMPLES:
+    drawn = sorted(resampled(groups, difference, resamples)) if len(set(groups)) >= MIN_DIFFERING else []
+    if len(drawn) < _MIN_RESAMPLES:
         return Paired(Interval(value, -1.0, 1.0, METHOD), 1.0)
-    tail = min(sum(resample <= 0 for resample in resampled), sum(resample >= 0 for resample in resampled))
-    rank = ceil((len(resampled) + 1) / _MIN_RESAMPLES) - 2
-    interval = Interval(value, resampled[rank], resampled[-1 - rank], METHOD)
-    return Paired(interval, min(1.0, 2 * (tail + 1) / (len(resampled) + 1)))
+    tail = min(sum(resample <= 0 for resample in drawn), sum(resample >= 0 for resample in drawn))
+    rank = ceil((len(drawn) + 1) / _MIN_RESAMPLES) - 2
+    interval = Interval(value, drawn[rank], drawn[-1 - rank], METHOD)
+    return Paired(interval, min(1.0, 2 * (tail + 1) / (len(drawn) + 1)))
 
 
-def _resampled(groups: Sequence[Hashable], value: Callable[[Any], float | None], resamples: int) -> list[float]:
+def resampled(groups: Sequence[Hashable], value: Callable[[Any], T | None], resamples: int) -> list[T]:
     """The defined values of `value` on the rows of groups drawn with replacement."""
     rows_of: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows_of.setdefault(group, []).append(row)
     members = [np.array(rows) for rows in rows_of.values()]
     random = np.random.default_rng(0)
-    values = []
+    values: list[T] = []
     for _ in range(resamples if members else 0):
         rows = np.concatenate([members[i] for i in random.integers(len(members), size=len(members))])
-        resampled = value(rows)
-        if resampled is not None:
-            values.append(resampled)
+        drawn = value(rows)
+        if drawn is not None:
+            values.append(drawn)
     return values
 
 

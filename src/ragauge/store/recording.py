@@ -14,10 +14,7 @@ import msgspec
 from ragauge.errors import BadData, UsageError
 from ragauge.host import decoded
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
-from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
-
-#: The name of the judge of every label; the person's name is its setting "by".
-PEOPLE = "people"
+from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdict
 
 
 def label(question: Question, answer: Answer, by: str) -> Judgment:

@@ -25,9 +25,9 @@ from ragauge.questions import Judgment, Question, former_identity, has_own_promp
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
-from ragauge.store.recording import PEOPLE, answered, label
+from ragauge.store.recording import answered, label
 from ragauge.store.texts import Connection, unpack
-from ragauge.types import Answer, Call, Failure, Identity, ModelResponse
+from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, ModelResponse
 
 if TYPE_CHECKING:
     from ragauge.store.postgres import Postgres, PostgresUrl

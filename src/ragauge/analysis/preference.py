@@ -1,0 +1,212 @@
+"""Preference: whose responses are better, sample by sample, by a criterion that a judge is asked, or by claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import msgspec
+
+from ragauge.errors import BadParameter, UsageError
+from ragauge.judges.base import JudgeLike
+from ragauge.metrics.base import Metric
+from ragauge.metrics.rubrics import preference, preference_flip
+from ragauge.report.wording import counted, shortened
+from ragauge.run.aggregation import recovered_record
+from ragauge.run.evaluate import evaluate
+from ragauge.run.plan import Plan, plan
+from ragauge.run.results import Run
+from ragauge.scores import SampleRecord
+from ragauge.types import Label, Sample
+
+#: The criterion that asks nothing: the claims of the responses, as judged in both runs.
+BY_CLAIMS = "claims"
+
+#: The key of preferences among the differences of a comparison.
+PREFERRED = "preferred"
+
+#: The needs whose evidence says which claims are correct, the best first, and by what; one that all runs have is taken.
+_JUDGED_CLAIMS = {
+    "response_in_references": "references",
+    "response_claims_in_references": "references",
+    "response_in_contexts(claims)": "contexts",
+}
+
+#: How much the second response is preferred, or why that is not known.
+Preferred: TypeAlias = float | Literal["undefined", "failed", "absent"]
+_Missing: TypeAlias = Literal["undefined", "failed"]
+
+
+class Preference(msgspec.Struct, frozen=True, kw_only=True):
+    """How responses were preferred.
+
+    by: the criterion, or "claims against references" or "contexts". judge: who was asked; "" for claims. samples: how
+    often two responses were compared. flips: how often the judge preferred another one once they were swapped, which
+    makes a tie. run: the id of the run that keeps each preference with its reason. failure: why a preference is
+    missing, the first reason. stopped: why not all were asked.
+    """
+
+    by: str
+    judge: str = ""
+    samples: int
+    flips: int = 0
+    run: str = ""
+    failure: str = ""
+    stopped: str = ""
+
+    def __str__(self) -> str:
+        if not self.judge:
+            return (
+                f"{PREFERRED}: by {self.by}, as judged in the runs: correct ones that B gains less contradicted ones, "
+                "as a share of those of both. Nothing was asked."
+            )
+        flips = f"on {self.flips} of {counted(self.samples, 'comparison')} that changed the answer, which is a tie"
+        words = [f"{PREFERRED}: by {self.judge}, “{shortened(self.by, 100)}”, asked in both orders; {flips}"]
+        words += [f"failed because: {self.failure}"] if self.failure else []
+        words += [f"stopped: {self.stopped}"] if self.stopped else []
+        return f"{'; '.join(words)}. Each with its reason: ragauge report {self.run}"
+
+
+class Contest(NamedTuple):
+    """Two runs over the samples that they share. pairs: the positions of each sample in both."""
+
+    a: Run
+    b: Run
+    pairs: Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """The preferences of contests.
+
+    about: how they were made. measure: the metric behind them, on the scale of one half, since half of a preference
+    counts for each of two runs. values: of each contest, by how much the response of `b` is preferred.
+    """
+
+    about: Preference
+    measure: Metric
+    values: list[list[Preferred]]
+
+
+def _asked(criterion: str) -> list[Metric]:
+    if not criterion.strip():
+        raise BadParameter('prefer is empty; give a criterion, such as "more complete, without errors", or "claims"')
+    return [preference(criterion), preference_flip(criterion)]
+
+
+def plan_preferences(contests: Sequence[Contest], criterion: str, judge: JudgeLike) -> Plan:
+    """What asking for preferences would take. Raises UsageError as `plan` does."""
+    return plan(list(_samples(contests)), _asked(criterion), judge, contests[0].b.store)
+
+
+def preferences(
+    contests: Sequence[Contest],
+    criterion: str,
+    judge: JudgeLike,
+    max_cost: float | None,
+    progress: Callable[[int], None] | None = None,
+) -> Preferences:
+    """By how much the response of each second run is preferred; the answers are kept in the store of the first contest.
+
+    Raises UsageError where claims were not judged in all runs, or as `evaluate`.
+    """
+    if criterion == BY_CLAIMS:
+        return _by_claims(contests)
+    (a, b, _), asked = contests[0], _asked(criterion)
+    name = f"preferred: {b.record.name or b.id} to {a.record.name or a.id}" if len(contests) == 1 else "preferred"
+    run = evaluate(
+        list(_samples(contests)), asked, judge, b.store, max_cost=max_cost, name=name, progress=progress or _silent
+    )
+    values: Iterator[Preferred] = (_cell(record, asked[0].key) for record in run.records())
+    return Preferences(
+        Preference(
+            by=criterion,
+            judge=str(next(iter(run.record.judges.values()))),
+            samples=run.record.samples,
+            flips=sum(value == 1 for value in run.values(asked[1].key)),
+            run=run.id,
+            failure=run.record.failures.get(asked[0].key, ""),
+            stopped=run.record.stopped,
+        ),
+        replace(asked[0], scale_of=(-1.0, 1.0)),
+        [[next(values, "absent") for _ in contest.pairs] for contest in contests],
+    )
+
+
+def _silent(_: int) -> None:
+    """Shows no progress."""
+
+
+def _cell(record: SampleRecord, key: str) -> float | _Missing:
+    score = record.scores[key]
+    if score.value is not None:
+        return score.value
+    return "undefined" if score.failed is None else "failed"
+
+
+def _samples(contests: Sequence[Contest]) -> Iterator[Sample]:
+    """Each pair of responses as a sample, that of the first run as the metadata "other"."""
+    samples = {run.id: [record.sample for record in run.records()] for contest in contests for run in contest[:2]}
+    for a, b, pairs in contests:
+        names = f"{b.record.name or b.id} to {a.record.name or a.id}"
+        for first, second in pairs:
+            other, sample = samples[a.id][first].response, samples[b.id][second]
+            metadata: dict[str, Any] = {} if other is None else {"other": other}
+            if len(contests) > 1:
+                metadata["pair"] = names
+            yield msgspec.structs.replace(
+                sample,
+                id=sample.id if len(contests) == 1 else f"{sample.id}, {names}",
+                group=sample.group if len(contests) == 1 else sample.group or sample.id,
+                metadata=metadata,
+            )
+
+
+def _by_claims(contests: Sequence[Contest]) -> Preferences:
+    """Preferences from the claims of stored runs."""
+    runs = {run.id: run for contest in contests for run in contest[:2]}
+    measures = {id: _measures_of_claims(run) for id, run in runs.items()}
+    need = next((name for name in _JUDGED_CLAIMS if all(name in named for named in measures.values())), None)
+    if need is None:
+        raise UsageError(
+            "the runs have no judged claims in common; measure answer_correctness (against references) or faithfulness "
+            "(against contexts) in each, or prefer by a criterion of your own"
+        )
+    claims = {id: [_claims(record, need, measures[id][need]) for record in run.records()] for id, run in runs.items()}
+    values = [[_gained(claims[a.id][one], claims[b.id][other]) for one, other in pairs] for a, b, pairs in contests]
+    measure = measures[contests[0].b.id][need]
+    about = Preference(by=f"claims against {_JUDGED_CLAIMS[need]}", samples=sum(map(len, values)))
+    return Preferences(about, replace(measure, better_of="higher", scale_of=(-0.5, 0.5)), values)
+
+
+def _measures_of_claims(run: Run) -> dict[str, Metric]:
+    """The first metric of a run that counts each need."""
+    measures = [measure for measure in recovered_record(run.record) if isinstance(measure, Metric)]
+    return {need.name: measure for measure in reversed(measures) for need in measure.needs}
+
+
+class _Claims(NamedTuple):
+    """The claims of a response. net: correct ones less contradicted ones, by the reference that agrees best."""
+
+    net: int
+    total: int
+
+
+def _claims(record: SampleRecord, need: str, measure: Metric) -> _Claims | _Missing:
+    pieces = record.evidence.get(need, ())
+    if not pieces:
+        score = _cell(record, measure.values[0])
+        return _Claims(0, 0) if isinstance(score, float) else score  # it claims nothing
+    net: dict[str, list[int]] = {}
+    for piece in pieces:
+        labels = {piece.label, *(chunk.label for chunk in piece.chunks)}
+        net.setdefault(piece.against, []).append(-1 if Label.CONTRADICTED in labels else Label.ENTAILED in labels)
+    return max((_Claims(sum(counts), len(counts)) for counts in net.values()), key=lambda claims: claims.net)
+
+
+def _gained(first: _Claims | _Missing, second: _Claims | _Missing) -> Preferred:
+    """By how many correct, not contradicted claims the second is ahead, as a share of the claims of both."""
+    if isinstance(first, _Claims) and isinstance(second, _Claims):
+        return (second.net - first.net) / max(1, first.total + second.total)
+    return "failed" if "failed" in (first, second) else "undefined"

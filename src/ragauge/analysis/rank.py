@@ -1,0 +1,213 @@
+"""`rank`: several runs in the order in which their responses are preferred."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ragauge.analysis.compare import (
+    HEAD,
+    ComparedRunInfo,
+    Difference,
+    check_group,
+    check_run,
+    compared,
+    count_groups,
+    difference_cells,
+    differences_table,
+    groups_of,
+    halved,
+    of_pairs,
+    paired,
+    side,
+)
+from ragauge.analysis.preference import Contest, Preference, preferences
+from ragauge.errors import BadParameter, UsageError
+from ragauge.host import LazyModule
+from ragauge.judges.base import JudgeLike
+from ragauge.metrics.base import Measure
+from ragauge.report.files import save_text
+from ragauge.report.text import markdown_table, plain, plain_text, rich_table
+from ragauge.report.wording import counted, printable, signed
+from ragauge.run.results import Run
+from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.ranking import ranked
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import RenderableType
+else:
+    np = LazyModule("numpy")
+
+SCHEMA = "ragauge.rank/1"
+
+RANKING_WRITERS = (".json", ".md")
+
+#: The columns of differences that say something of a pair.
+_PAIR_HEAD = tuple(head for head in HEAD if head not in ("A", "B"))
+
+
+class RankedRun(msgspec.Struct, frozen=True):
+    """A run among others.
+
+    strength: by Bradley and Terry, with its 95 % interval; the log-odds of being preferred to the average run here.
+    wins, ties, losses: the number of comparisons with others, over all samples.
+    """
+
+    run: ComparedRunInfo
+    strength: Interval
+    wins: int
+    ties: int
+    losses: int
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """Runs by strength, the strongest first, and the preferences between each two, adjusted for their number.
+
+    samples: how many all runs share. groups: how many groups these are in, None where samples are independent.
+    """
+
+    runs: tuple[RankedRun, ...]
+    pairs: dict[str, Difference]
+    samples: int
+    groups: int | None
+    preference: Preference
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ranking as one document of schema "ragauge.rank/1"; see docs/compare.md."""
+        return {"schema": SCHEMA, **msgspec.to_builtins(self)}
+
+    def save(self, path: str | Path) -> Path:
+        """Write the ranking to a .json or .md file. Raises UsageError for other endings."""
+        writers = {
+            ".json": lambda: msgspec.json.encode(self.to_dict()).decode() + "\n",
+            ".md": self._repr_markdown_,
+        }
+        return save_text(Path(path), writers)
+
+    def __str__(self) -> str:
+        return plain_text(ranking_view(self, 140), 140)
+
+    def _repr_markdown_(self) -> str:
+        lines = ["# Ranking", "", f"{plain(_headline(self))}  ", f"{plain(str(self.preference))}  ", ""]
+        lines += [*markdown_table(_HEAD, _rows(self)), ""]
+        pairs = (difference_cells(key, difference) for key, difference in self.pairs.items())
+        lines += markdown_table(HEAD, pairs)
+        return "\n".join(lines) + "\n"
+
+
+def rank(
+    runs: Sequence[Run],
+    prefer: str,
+    *,
+    judge: JudgeLike = "embedded",
+    group: str | None = None,
+    max_cost: float | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Ranking:
+    """Rank runs over the same samples by whose responses are preferred, each two compared.
+
+    Args:
+        runs: Two or more.
+        prefer: A criterion by which the judge is asked, in both orders, or "claims"; as for `compare`.
+        judge, max_cost, progress: As for `evaluate`. The answers are kept in the store of the second run.
+        group: As for `compare`.
+
+    Returns:
+        The runs, the strongest first, with intervals by the bootstrap over samples, or groups.
+
+    Raises:
+        UsageError: There are fewer than two runs, they have no sample in common, or as `compare`.
+    """
+    contests, groups = contests_of(runs, group)
+    preferred = preferences(contests, prefer, judge, max_cost, progress)
+    names = [f"{_name(b)} over {_name(a)}" for a, b, _ in contests]
+    cells = dict(zip(names, map(halved, preferred.values), strict=True))
+    measures: dict[str, Measure] = dict.fromkeys(names, preferred.measure)
+    differences = compared(names, cells.__getitem__, groups, measures, dict.fromkeys(names, "higher"))
+    count = len(contests[0].pairs)
+    outcomes = np.zeros((count, len(runs), len(runs)))
+    for (first, second), values in zip(combinations(range(len(runs)), 2), preferred.values, strict=True):
+        for sample, value in enumerate(values):
+            if isinstance(value, float):
+                outcomes[sample, second, first] = (np.sign(value) + 1) / 2
+                outcomes[sample, first, second] = 1 - outcomes[sample, second, first]
+    units = [sample if name is None else name for sample, name in enumerate(groups or [None] * count)]
+    entries = [
+        RankedRun(
+            ComparedRunInfo.of(run),
+            strength,
+            wins=int((outcomes[:, place] == 1).sum()),
+            ties=int((outcomes[:, place] == 0.5).sum()),
+            losses=int((outcomes[:, :, place] == 1).sum()),
+        )
+        for place, (run, strength) in enumerate(zip(runs, ranked(outcomes, units), strict=True))
+    ]
+    return Ranking(
+        tuple(sorted(entries, key=lambda entry: -(entry.strength.value or 0.0))),
+        {name: of_pairs(difference) for name, difference in differences.items()},
+        count,
+        count_groups(groups),
+        preferred.about,
+    )
+
+
+def contests_of(runs: Sequence[Run], group: str | None = None) -> tuple[list[Contest], Clusters]:
+    """Each two of the runs over the samples that all have, and the groups of these samples. Raises as `rank`."""
+    if len(runs) < 2 or len({run.id for run in map(check_run, runs)}) < len(runs):
+        raise BadParameter("give two or more different runs to compare")
+    sides = [side(run.records(), (), group) for run in runs]
+    if group is not None:
+        check_group(group, sides)
+    matched = [dict(paired(sides[0].rows, other.rows).pairs) for other in sides[1:]]
+    common = [position for position in range(len(sides[0].rows)) if all(position in places for places in matched)]
+    if not common:
+        raise UsageError("the runs have no sample in common; each two have some, but no sample is in all")
+    positions = [common, *([places[position] for position in common] for places in matched)]
+    rows = [[one.rows[place] for place in places] for one, places in zip(sides, positions, strict=True)]
+    contests = [
+        Contest(runs[first], runs[second], list(zip(positions[first], positions[second], strict=True)))
+        for first, second in combinations(range(len(runs)), 2)
+    ]
+    return contests, groups_of(zip(*rows, strict=True))
+
+
+def _name(run: Run) -> str:
+    return run.record.name or run.id
+
+
+_HEAD = ("run", "strength", "95 % interval", "won/tied/lost")
+
+
+def _rows(ranking: Ranking) -> list[list[str]]:
+    return [
+        [
+            printable(str(entry.run)),
+            signed(entry.strength.value),
+            f"[{signed(entry.strength.low)}, {signed(entry.strength.high)}]",
+            f"{entry.wins}/{entry.ties}/{entry.losses}",
+        ]
+        for entry in ranking.runs
+    ]
+
+
+def _headline(ranking: Ranking) -> str:
+    groups = f" in {counted(ranking.groups, 'group')}" if ranking.groups is not None else ""
+    return f"{counted(len(ranking.runs), 'run')} over {counted(ranking.samples, 'sample')}{groups} that all share."
+
+
+def ranking_view(ranking: Ranking, width: int) -> list[RenderableType]:
+    """The runs by strength, and the preferences between each two."""
+    return [
+        _headline(ranking),
+        rich_table(_HEAD, _rows(ranking), left=("run",)),
+        "strength: the log-odds of being preferred to the average of these runs (Bradley and Terry).",
+        "",
+        differences_table(ranking.pairs, width, _PAIR_HEAD),
+        f"p and intervals are adjusted for {counted(len(ranking.pairs), 'test')} (Holm).",
+        str(ranking.preference),
+    ]
