@@ -284,15 +284,15 @@ def main() -> None:
         "--only", default="", help="pages whose path matches this regular expression; nothing is written"
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="print what is raised")
-    given = parser.parse_args()
-    checkouts = dict(pair.split("=", 1) for pair in given.checkouts)
+    options = parser.parse_args()
+    checkouts = dict(pair.split("=", 1) for pair in options.checkouts)
     with StubServer() as server:
         os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "OPENAI_MODEL_NAME": "gpt-4.1"}
         done = []
         for section in SECTIONS:
-            if section.system not in checkouts or not re.search(given.only, " ".join(section.pages)):
+            if section.system not in checkouts or not re.search(options.only, " ".join(section.pages)):
                 continue
-            pages = list(results(section, Path(checkouts[section.system]).resolve(), given.verbose))
+            pages = list(results(section, Path(checkouts[section.system]).resolve(), options.verbose))
             done.append((section.title, pages))
             counted = Counter(block.outcome for _, listed in pages for block in listed)
             print(section.title, dict(counted))
@@ -308,7 +308,7 @@ def main() -> None:
                             block.documented,
                             block.ours,
                         )
-    if not given.only:
+    if not options.only:
         PAGE.write_text(table(done), encoding="utf-8")
 
 

@@ -132,8 +132,8 @@ def update_current_span(test_case: LLMTestCase | None = None, **parts: Any) -> N
         return
     had = vars(cases[0]) if cases else {"input": ""}
     named = {"actual_output" if part == "output" else part: value for part, value in parts.items()}
-    known = {name: value for name, value in named.items() if name in LLMTestCase.__dataclass_fields__}
-    cases[:] = [test_case or LLMTestCase(**{**had, **known})]
+    fields = {name: value for name, value in named.items() if name in LLMTestCase.__dataclass_fields__}
+    cases[:] = [test_case or LLMTestCase(**{**had, **fields})]
 
 
 _INSTEAD = {"Conv\\w+|Persona|Backg\\w+|Interr\\w+": "use Golden with the conversation as its input; none is simulated"}
