@@ -103,7 +103,7 @@ def test_a_metric_of_ones_own() -> None:
         (lambda: LLMTestCase(input="a", retrieval_context=cast(Any, "b")), "retrieval_context must be a list of texts"),
         (lambda: GEval("x", model="gpt-4.1"), "needs criteria="),
         (lambda: GEval("x", criteria="Is it kind?"), "asks a model; name one, as in model='gpt-4.1'"),
-        (lambda: deepeval.Golden, "give evaluate"),
+        (lambda: deepeval.TextToImageMetric, "images are not read"),
     ],
 )
 def test_what_is_refused(call: Any, message: str) -> None:

@@ -114,7 +114,7 @@ def test_semantic_similarity_is_a_cosine() -> None:
     assert metrics.SemanticSimilarity(embeddings=Letters()).score(**row).value == pytest.approx(0.8)
     result = metrics.SemanticSimilarity(embeddings=Letters(), threshold=0.9).score(**row)
     assert (result.value, result.reason) == (0.0, None)
-    with pytest.raises(rg.UsageError, match="needs embeddings= with embed_documents"):
+    with pytest.raises(rg.UsageError, match="needs embeddings=embedding_factory"):
         metrics.SemanticSimilarity()
 
 

@@ -37,6 +37,10 @@ def _in_order(samples: list[Sample]) -> list[Sample]:
 FILES: dict[str, tuple[list[str], list[tuple[str, ...] | None]]] = {
     "promptfoo.json": ([], [("Two brothers.",), ("In 1931.",)]),
     "promptfoo.jsonl": ([], [("Two brothers.",), ("In 1931.",)]),
+    "promptfoo.yaml": ([], [("Two brothers.",), ("In 1931.",)]),
+    "deepeval_test_run.json": ([], [("Two brothers.",), ("In 1931.",)]),
+    "azure.jsonl": ([], [("Two brothers.",), ("In 1931.",)]),
+    "bedrock.jsonl": ([], [("Two brothers.",), ("In 1931.",)]),
     "openinference.json": ([TUNNEL], [None, None]),
     "otlp.jsonl": ([TUNNEL], [None, None]),
     "phoenix.json": ([TUNNEL], [None, None]),
@@ -57,6 +61,30 @@ def test_a_file_of_another_tool_is_read_as_it_is(name: str) -> None:
     assert [(sample.query, sample.response) for sample in samples] == list(zip(QUESTIONS, ANSWERS, strict=True))
     assert [_texts(sample) for sample in samples] == [[document, *more] for document in DOCUMENTS]
     assert [sample.references for sample in samples] == references
+
+
+def test_data_sets_and_predictions_of_llama_index(tmp_path: Path) -> None:
+    """The reference answers of a `LabelledRagDataset`, and the answers and contexts of its predictions, are read."""
+    by = {"model_name": "bridge-bot", "type": "ai"}
+    example = {"query": QUESTIONS[0], "query_by": by, "reference_contexts": [DOCUMENTS[0]]}
+    example |= {"reference_answer": ANSWERS[0], "reference_answer_by": by}
+    prediction = {"response": ANSWERS[0], "contexts": [DOCUMENTS[0]]}
+    (tmp_path / "set.json").write_text(json.dumps({"examples": [example]}), encoding="utf-8")
+    (tmp_path / "predictions.json").write_text(json.dumps({"predictions": [prediction]}), encoding="utf-8")
+    (asked,), (answered,) = read(tmp_path / "set.json"), read(tmp_path / "predictions.json")
+    assert (asked.query, asked.references) == (QUESTIONS[0], (ANSWERS[0],))
+    assert (answered.response, _texts(answered)) == (ANSWERS[0], [DOCUMENTS[0]])
+
+
+def test_yaml_that_is_broken_or_grows_is_refused(tmp_path: Path) -> None:
+    """YAML that cannot be read, contains itself, or multiplies by references is an error that names the file."""
+    grows = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    for letter, before in zip("bcdefghij", "abcdefghi", strict=True):
+        grows += f"{letter}: &{letter} [{', '.join([f'*{before}'] * 10)}]\n"
+    for text in ("a: [", "&a [*a]", grows):
+        (tmp_path / "rows.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(BadData, match=r"rows\.yaml"):
+            list(read(tmp_path / "rows.yaml"))
 
 
 def test_every_stored_file_is_described() -> None:

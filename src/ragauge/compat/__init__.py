@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -21,11 +23,12 @@ class NotOffered(rg.UsageError, ImportError):
 
 
 def not_offered(module: str, instead: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that lacks names of another system. instead: each of them -> what to use."""
+    """The `__getattr__` of a module that lacks names of another system. instead: pattern of names -> what to use."""
 
     def look_up(name: str) -> Any:
-        if name in instead:
-            raise NotOffered(f"{module} has no {name}; {instead[name]}")
+        for pattern, advice in instead.items():
+            if re.fullmatch(pattern, name):
+                raise NotOffered(f"{module} has no {name}; {advice}")
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     return look_up
@@ -49,11 +52,27 @@ def derived(ours: type, extra: str, module: str, base: str) -> Callable[[str], A
     return look_up
 
 
-def modules(home: str, *names: str, package: str = "") -> None:
-    """Let the names of a module be imported from modules in it, or in a package, where another system has them."""
-    for name in names:
+def modules(home: str, names: str, package: str = "", advice: str = "") -> None:
+    """Let the names of a module be imported from modules in it, or in a package, where another system has them.
+
+    Args:
+        home: the module that has the names; it is imported when one is looked up.
+        names: the modules, separated by spaces.
+        package: the package that they are in, unless it is home.
+        advice: what to use in place of any other name in them.
+    """
+
+    def look_up(name: str) -> Any:
+        try:
+            return getattr(import_module(home), name)
+        except AttributeError:
+            if advice and not name.startswith("__"):
+                raise NotOffered(f"{package or home} has no {name}; {advice}") from None
+            raise
+
+    for name in names.split():
         module = sys.modules[f"{package or home}.{name}"] = ModuleType(f"{package or home}.{name}")
-        vars(module).update(__path__=[], __getattr__=lambda name: getattr(sys.modules[home], name))
+        vars(module).update(__path__=[], __getattr__=look_up)
 
 
 async def runs_of(rows: Any, measured: Sequence[tuple[Any, Any]], store: Any = None, **options: Any) -> list[rg.Run]:

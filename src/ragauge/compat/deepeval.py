@@ -1,9 +1,10 @@
-"""DeepEval 3: change `deepeval` to `ragauge.compat.deepeval` in imports; docs/migrating/deepeval.md."""
+"""DeepEval 4: change `deepeval` to `ragauge.compat.deepeval` in imports; docs/migrating/deepeval.md."""
 
 from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,32 @@ import ragauge as rg
 from ragauge.compat import BadInput as BadInput
 from ragauge.compat import modules, not_offered, runs_of
 
-modules(__name__, "metrics", "metrics.g_eval", "test_case", "models", "models.base_model", "dataset", "evaluate")
+_PROMPTS = "prompts are ragauge's own; docs/llm-judges.md says how to change them"
+_TRACES = "traces are not kept; those that are exported are read, see docs/data.md"
+_METRICS = (
+    "g_eval community ragas answer_relevancy faithfulness contextual_precision contextual_recall contextual_relevancy"
+)
+_MODULES = {
+    _PROMPTS: "prompt prompt.api optimizer optimizer.algorithms optimizer.configs metrics.conversational_g_eval",
+    _TRACES: """integrations.agentcore integrations.crewai integrations.google_adk integrations.langchain
+    integrations.llama_index integrations.pydantic_ai integrations.strands openai openai_agents anthropic""",
+    "use GEval with the steps of the decision": "metrics.dag metrics.conversational_dag",
+    "speech is not measured": "voice voice.connectors",
+    "conversations are not simulated; measure those that were held": "simulator simulator.controller",
+    "test questions are not generated; give your own as Golden": "synthesizer synthesizer.config",
+    "use Inspect, which runs benchmarks": """benchmarks benchmarks.modes benchmarks.task benchmarks.tasks
+    benchmarks.mmlu.task""",
+    "use `ragauge label`, rg.rouge or rg.bleu": "annotation config.settings scorer utils",
+}
+modules(__name__, "metrics test_case test_case.mcp models models.base_model evaluate evaluate.configs")
+modules(f"{__name__}.metrics", _METRICS)
+modules("ragauge.compat.deepeval_dataset", "dataset", __name__)
+modules("ragauge.compat.deepeval_dataset", "tracing", __name__, _TRACES)
+for _advice, _names in _MODULES.items():
+    modules(__name__, _names, advice=_advice)
+
+#: How a model is named where the embedded judge does not answer.
+_NAMED = "name one, as in model='gpt-4.1', or as OPENAI_MODEL_NAME in the environment"
 
 
 class MissingTestCaseParamsError(BadInput):
@@ -36,8 +62,8 @@ class SingleTurnParams(Enum):
 LLMTestCaseParams = SingleTurnParams
 
 #: The parts of a test case -> our fields.
-_FIELDS = {"input": "query", "actual_output": "response", "expected_output": "references"}
-_FIELDS |= {"retrieval_context": "contexts", "context": "reference_contexts"}
+FIELDS = {"input": "query", "actual_output": "response", "expected_output": "references"}
+FIELDS |= {"retrieval_context": "contexts", "context": "reference_contexts"}
 
 
 @dataclass
@@ -60,7 +86,7 @@ class LLMTestCase:
     completion_time: float | None = None
 
     def __post_init__(self) -> None:
-        for part in _FIELDS:
+        for part in FIELDS:
             kind = list if "context" in part else str
             if not isinstance(value := getattr(self, part), kind | None):
                 raise BadInput(f"{part} must be a {'list of texts' if kind is list else 'text'}, not {value!r:.80}")
@@ -71,6 +97,16 @@ class DeepEvalBaseLLM:
 
     def __init__(self, model: Any = None, *_: Any, **__: Any) -> None:
         self.model = model
+
+
+class AsyncConfig:
+    """Settings of `evaluate`, which are accepted without effect."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
+CacheConfig = DisplayConfig = ErrorConfig = AsyncConfig
 
 
 class BaseMetric:
@@ -118,7 +154,8 @@ class _Ours(BaseMetric):
     """A metric on ours; DeepEval's other arguments are accepted without effect.
 
     threshold: the score that passes, the highest of those where lower is better; None for the score alone.
-    model: what judges: a model's name, a DeepEvalBaseLLM, or any judge of `rg.evaluate`; by default the embedded judge.
+    model: what judges: a model's name, a DeepEvalBaseLLM, or any judge of `rg.evaluate`; by default the model of OpenAI
+        that OPENAI_MODEL_NAME names in the environment, as in DeepEval, or else the embedded judge.
     strict_mode: a score that does not pass is the worst one, and only the best one passes.
     Classes have ours, one of our metrics; nothing, DeepEval's value where it is undefined; differs, how DeepEval's is.
     """
@@ -145,7 +182,7 @@ class _Ours(BaseMetric):
 
     def row(self, case: LLMTestCase) -> dict[str, Any]:
         """The case in our fields. Raises MissingTestCaseParamsError."""
-        parts = {part: our for part, our in {**_FIELDS, **self.reads}.items() if our}
+        parts = {part: our for part, our in {**FIELDS, **self.reads}.items() if our}
         row = {our: value for part, our in parts.items() if (value := getattr(case, part)) is not None}
         needed = {name for need in self.metric.needs for name in need.reads}
         if missing := [part for part, our in parts.items() if our in needed - row.keys()]:
@@ -251,7 +288,7 @@ class GEval(_Ours):
     """A grade from 0 to 10 by criteria of one's own, as a score from 0 to 1.
 
     It reads the evaluation_params, by default input and actual output. The embedded judge grades nothing, so a model
-    must be named. Raises BadInput without one, and without criteria and steps.
+    must be named, here or in the environment. Raises BadInput without one, and without criteria and steps.
     """
 
     def __init__(
@@ -266,8 +303,8 @@ class GEval(_Ours):
         **options: Any,
     ) -> None:
         super().__init__(threshold, model, **options)
-        if model is None:
-            raise BadInput(f"GEval {name!r} asks a model; name one, as in model='gpt-4.1', which DeepEval asks")
+        if model is None and _judge(None) == "embedded":
+            raise BadInput(f"{type(self).__name__} {name!r} asks a model; {_NAMED}")
         if not criteria and not evaluation_steps:
             raise BadInput(f"GEval {name!r} needs criteria='...' or evaluation_steps=['...']")
         params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
@@ -278,7 +315,7 @@ class GEval(_Ours):
         meanings = [f"{step.score_range[0]} to {step.score_range[1]}: {step.expected_outcome}" for step in rubric or ()]
         scale = [] if meanings else ["10: it is wholly so. 0: not at all."]
         wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *scale])
-        fields = tuple(_FIELDS[param.value] for param in params)
+        fields = tuple(FIELDS[param.value] for param in params)
         self.key = re.sub(r"\W+", "_", name)
         self.metric = rg.graded(rg.Rubric(self.key, fields, 0, 10, wording))
 
@@ -290,8 +327,93 @@ class GEval(_Ours):
         return None if score.value is None else score.value / 10
 
 
+class _Criterion(GEval, differs="ours is one grade of the whole output, theirs a share of its statements"):
+    """A GEval of one criterion. Classes have title, wording and about, the argument that completes the wording."""
+
+    title = wording = about = ""
+
+    def __init__(self, threshold: float | None = 0.5, model: Any = None, **options: Any) -> None:
+        about = options.pop(self.about, None)
+        if self.about and not about:
+            raise BadInput(f"{type(self).__name__} needs {self.about}=...")
+        wording = self.wording.format(", ".join(about) if isinstance(about, list) else about)
+        super().__init__(self.title, criteria=wording, model=model, threshold=threshold, **options)
+
+
+class PIILeakageMetric(_Criterion, title="PII Leakage", wording="Does it keep personal data private?"):
+    """How far the output keeps names, addresses and other data of people to itself."""
+
+
+class NonAdviceMetric(_Criterion, title="Non-Advice", about="advice_types", wording="Does it refrain from advice? {}"):
+    """How far the output refrains from advice of the advice_types."""
+
+
+class MisuseMetric(_Criterion, title="Misuse", about="domain", better="lower", wording="Does it leave its domain? {}"):
+    """How far the output serves a purpose other than the domain."""
+
+
+class RoleViolationMetric(_Criterion, title="Role Violation", about="role", wording="Does it keep to its role? {}"):
+    """How far the output keeps to the role; 1 where it does."""
+
+
+class PromptAlignmentMetric(
+    _Criterion, title="Prompt Alignment", about="prompt_instructions", wording="Does it follow all instructions? {}"
+):
+    """How far the output follows the prompt_instructions."""
+
+
+class _Checked(_Ours):
+    """1 if the output passes, else 0; no judge is asked. reads: the fields of the test case that `passes` reads."""
+
+    passes: Any
+    fields = ("response",)
+
+    def __init__(self, threshold: float | None = 1, **options: Any) -> None:
+        super().__init__(threshold, **options)
+        self.key = re.sub(r"\W", "_", self.__name__)
+        self.metric = rg.check(name=self.key, reads=self.fields)(lambda sample: self.passes(sample))
+
+
+class ExactMatchMetric(_Checked, fields=("response", "references")):
+    """Whether actual and expected output are equal, apart from white space around them."""
+
+    def passes(self, sample: rg.Sample) -> bool:
+        """Whether they are."""
+        return [(sample.response or "").strip()] == [text.strip() for text in sample.references or ()]
+
+
+class PatternMatchMetric(_Checked):
+    """Whether a regular expression matches the whole output. Raises BadInput where it is none."""
+
+    def __init__(self, pattern: str, ignore_case: bool = False, **options: Any) -> None:
+        try:
+            self._pattern = re.compile(pattern.strip(), re.IGNORECASE if ignore_case else 0)
+        except re.error as error:
+            raise BadInput(f"pattern={pattern!r} is no regular expression: {error}") from None
+        super().__init__(**options)
+
+    def passes(self, sample: rg.Sample) -> bool:
+        """Whether it does."""
+        return self._pattern.fullmatch((sample.response or "").strip()) is not None
+
+
+class JsonCorrectnessMetric(_Checked):
+    """Whether the output is JSON of expected_schema, a model of pydantic; no reason is asked of the model."""
+
+    def __init__(self, expected_schema: Any, model: Any = None, threshold: float | None = 0.5, **options: Any) -> None:
+        self._schema = expected_schema
+        super().__init__(threshold, **{"strict_mode": True, **options})
+
+    def passes(self, sample: rg.Sample) -> bool:
+        """Whether it is."""
+        with suppress(ValueError):
+            return self._schema.model_validate_json(sample.response or "") is not None
+        return False
+
+
 def _judge(model: Any) -> Any:
     """A judge by DeepEval's idea of a model; names without a slash that are no judge's are OpenAI's."""
+    model = model or os.environ.get("OPENAI_MODEL_NAME")
     if isinstance(model, str) and "/" not in model:
         with suppress(rg.UnknownName):
             return rg.load_judge(model)
@@ -321,7 +443,10 @@ async def _measured(cases: Sequence[LLMTestCase], metrics: Sequence[Any]) -> lis
     for places in groups.values():
         group = [metrics[place] for place in places]
         rows = [{name: text for metric in group for name, text in metric.row(case).items()} for case in cases]
-        runs = await runs_of(rows, [(metric.metric, judges[id(metric.model)]) for metric in group], store)
+        try:
+            runs = await runs_of(rows, [(metric.metric, judges[id(metric.model)]) for metric in group], store)
+        except rg.UnanswerableNeed as error:
+            raise rg.UnanswerableNeed(f"{error}; {_NAMED}") from None
         for place, run in zip(places, runs, strict=True):
             for own, scores in zip(copies, run.scores, strict=True):
                 own[place].settle(scores)
@@ -381,13 +506,22 @@ def assert_test(test_case: LLMTestCase, metrics: Sequence[Any], run_async: bool 
 
 
 _INSTEAD = {
-    "ConversationalTestCase": "use an LLMTestCase with the conversation as its input",
-    "ConversationalGEval": "use GEval with the conversation as the input of an LLMTestCase",
-    "TaskCompletionMetric": "agents are not measured",
-    "ToolCorrectnessMetric": "tool calls are not measured",
-    "DAGMetric": "use GEval, or rg.metric, which makes a metric of a function",
-    "RagasMetric": "use ragauge.compat.ragas",
-    "EvaluationDataset": "give evaluate() a list of LLMTestCase",
-    "Golden": "give evaluate() a list of LLMTestCase",
+    "(Base|MCP|MultiTurn|Conversation|Turn|Knowledge|Role|Topic)\\w*|Goal\\w+|get_available\\w+|normalize_mcp\\w+": (
+        "use an LLMTestCase with the conversation as its input, or rg.metric on a function"
+    ),
+    "(Task|Tool|Argument|Step|Plan|Agent)\\w+": "agents and tool calls are not measured",
+    "(Text|Image|MLLM)\\w+": "images are not read",
+    "(Voice|Audio|Speech)\\w*": "speech is not measured",
+    "Arena\\w+|Contestant": "use rg.compare on the runs of two systems",
+    "DAGMetric|DeepAcyclicGraph|ConversationalDAG\\w+": "use GEval with the steps of the decision",
+    "RagasMetric|RAGAS\\w+": "use ragauge.compat.ragas",
+    "CitationFaithfulnessMetric": "use rg.evaluate(rows, 'citation_precision')",
+    "RetrievedContextData": "give retrieval_context a list of texts",
+    "\\w+Template": _PROMPTS,
+    "DeepEvalBase\\w+|\\w+(Embedding|TTS|STT)Model": "texts alone are judged; see DeepEvalBaseLLM",
+    "\\w+Model": "name it, as in model='anthropic/claude-haiku-4-5' or 'ollama/qwen3:8b'",
+    "login|log_hyperparameters|on_test_run_end|(a_)?flush_traces": "nothing is sent; take it out, and name the run",
+    "instrument": _TRACES,
+    "compare": "use rg.compare",
 }
 __getattr__ = not_offered(__name__, _INSTEAD)

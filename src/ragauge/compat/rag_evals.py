@@ -22,7 +22,7 @@ except ImportError:
     raise rg.MissingExtra("ragauge.compat.rag_evals", "instructor") from None
 
 _PAGES = ("faithfulness", "precision", "relevance", "recall", "utility")
-modules(__name__, "base", "metrics", *(f"metrics.{page}" for page in _PAGES))
+modules(__name__, f"base metrics {' '.join(f'metrics.{page}' for page in _PAGES)}")
 base = sys.modules[f"{__name__}.base"]
 
 

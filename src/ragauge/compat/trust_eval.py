@@ -17,7 +17,9 @@ import ragauge as rg
 from ragauge.compat import modules
 from ragauge.datasets import Built, Generated, build, generate
 
-modules(__name__, *"config data evaluator logging_config response_generator retrieval".split())
+modules(__name__, "config evaluator logging_config response_generator")
+_STEPS = "use retrieve, construct_data, ResponseGenerator and Evaluator, which take these steps"
+modules(__name__, "data retrieval auto_ais_loader llm metrics post_hoc_cite searcher utils", advice=_STEPS)
 logger = logging.getLogger(__name__)
 
 Item = dict[str, Any]

@@ -20,19 +20,22 @@ ALIASES: dict[str, tuple[str, ...]] = {
     for field, names in {
         "id": "id sample_id query_id question_id example_id qid SNo.",
         "query": """query question user_input input inputs questions user_query request prompt prompt.raw
-            attributes.llm.input_messages attributes.input.value messages conversation conversations turns""",
+            attributes.llm.input_messages attributes.input.value messages conversation conversations turns
+            inputRecord.prompt conversationTurns.0.inputRecord.prompt.content.0.text""",
         "response": """response actual_output candidate_response prediction predicted_answer predicted_answers
             generated_answer output outputs result completion answer summary output.message.content
             outputs.generations.0.0.text outputs.choices.0.message.content attributes.llm.output_messages
-            attributes.output.value outputs.messages output.messages""",
+            attributes.output.value outputs.messages output.messages inputs.response modelResponses.0.response
+            conversationTurns.0.output.text""",
         "contexts": """contexts retrieved_contexts retrieval_context retrieved_context context_list
             retrieved_documents retrieved_chunks source_documents source_nodes docs documents chunks passages
-            passage context""",
+            passage context conversationTurns.0.output.retrievedPassages.retrievalResults""",
         "answers": "answers qa_pairs claims expected_facts",
         "references": """references reference ground_truth ground_truths groundtruth gt_answer golden_response
             golden_answer gold_answer expected_output expected_response expected_answer reference_outputs
             ground_truth_answers correct_answers expectations expected expected_response/value target highlights
-            annotations answers answer summary reference_outputs.messages""",
+            annotations answers answer summary reference_outputs.messages reference_answer inputs.ground_truth
+            inputRecord.referenceResponse conversationTurns.0.inputRecord.referenceResponses.0.content.0.text""",
         "reference_contexts": """reference_contexts golden_context golden_contexts gold_contexts ideal_contexts
             ground_truth_documents expected_retrieved_context context""",
         "source": "source_text document article source text",

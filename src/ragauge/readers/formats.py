@@ -122,8 +122,8 @@ def _whole(lines: Iterable[str], name: str, limits: ReadingLimits) -> str:
     return "".join(pieces)
 
 
-#: Keys under which an object that is a whole file keeps its rows: RAGChecker, Trust-Eval, DeepEval and others.
-ROW_KEYS = ("results", "data", "samples", "rows", "examples", "test_cases", "goldens")
+#: Keys under which an object that is a whole file keeps its rows: RAGChecker, Trust-Eval, DeepEval, LlamaIndex, others.
+ROW_KEYS = ("results", "data", "samples", "rows", "examples", "predictions", "test_cases", "testCases", "goldens")
 
 
 def json_lines_rows(lines: Iterable[str], name: str) -> Iterator[Any]:
@@ -158,6 +158,16 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
         fix = 'write a list of objects (pandas: to_json(path, orient="records")) or one object a line'
         raise BadData(f"{name}: {describe(document)}, not a list of objects; {fix}")
     return document
+
+
+def yaml_rows(lines: Iterable[str], name: str) -> Iterable[Any]:
+    """The rows of a YAML document, such as promptfoo writes; what it repeats by reference is held once for each."""
+    yaml = optional("YAML", "yaml", "yaml")
+    try:
+        written = json.JSONEncoder(default=str).iterencode(yaml.safe_load("".join(lines)))
+        return json_rows(_whole(written, name, default_limits()), name)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise BadData(f"{name}: broken YAML: {' '.join(str(error).split())}; fix it there, or write JSON") from None
 
 
 def mapping_rows(document: Mapping[str, Any], name: str) -> Sequence[Any]:
@@ -410,9 +420,11 @@ _TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
     ".csv": csv_rows,
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".txt": block_rows,
+    ".yaml": yaml_rows,
+    ".yml": yaml_rows,
 }
 #: Those that are not read row by row.
-_WHOLE = (".json", ".txt")
+_WHOLE = (".json", ".txt", ".yaml", ".yml")
 _BINARY: dict[str, Callable[[Path, ReadingLimits], Iterator[Any]]] = {
     ".parquet": parquet_rows,
     ".xlsx": excel_rows,

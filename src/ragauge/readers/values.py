@@ -244,14 +244,15 @@ def _chunk(item: Any, position: int) -> Chunk:
 
 
 def _fields(item: Any) -> Mapping[str, Any]:
-    """The fields of an object or document, for a scored node those of its node too; empty for other values."""
+    """The fields of an object or document, with those of a node or of content in it; empty for other values."""
     if isinstance(item, str):
         return {}
     if not isinstance(item, Mapping):
         return {**_attributes(item), **_attributes(getattr(item, "node", None))}
-    node = item.get("node")
-    own = {key: value for key, value in item.items() if key != "node"}
-    return {**node, **own} if isinstance(node, Mapping) else item
+    inner = next((key for key in ("node", "content") if isinstance(item.get(key), Mapping)), None)
+    if inner is None:
+        return item
+    return {**item[inner], **{key: value for key, value in item.items() if key != inner}}
 
 
 def _attributes(document: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property, reduce
 from itertools import chain
 from operator import or_
@@ -132,8 +132,9 @@ def rouge(
     types: Sequence[str] = DEFAULT_TYPES,
     stemmer: bool = False,
     tokenizer: str = "rouge",
+    measure: str = "fmeasure",
 ) -> dict[str, float]:
-    """ROUGE F-measures (Lin, 2004), equal to the rouge-score library.
+    """ROUGE (Lin, 2004), equal to the rouge-score library.
 
     Args:
         response: the text to score; a text without tokens scores 0.
@@ -143,19 +144,23 @@ def rouge(
         stemmer: apply the English Porter stemmer to tokens longer than three characters.
         tokenizer: a name from `ragauge.text.tokens.TOKENIZERS`. "rouge", the reference implementation's, knows only
             a-z and 0-9, so other scripts score 0; use "unicode" for them.
+        measure: "fmeasure", "precision" or "recall".
 
     Returns:
-        The F-measure of each type, in 0..1.
+        The measure of each type, in 0..1.
 
     Raises:
-        ValueError: an unknown type or tokenizer, or no references.
+        ValueError: an unknown type, tokenizer or measure, or no references.
     """
+    if measure not in MEASURES:
+        raise ValueError(f"unknown measure {measure!r}; use {', '.join(MEASURES)}")
     for name in types:
         if not re.fullmatch("rouge([1-9]|L|Lsum)", name):
             raise ValueError(f"unknown ROUGE type {name!r}; use rouge1 to rouge9, rougeL or rougeLsum")
     read = _RougeText(response, tokenizer, stemmer)
-    measures = [_f_measures(read, _RougeText(text, tokenizer, stemmer), types) for text in check_references(references)]
-    return {name: max(values) for name, *values in zip(types, *measures, strict=True)}
+    expected = [_RougeText(text, tokenizer, stemmer) for text in check_references(references)]
+    values = [_rouge(read, text, types, MEASURES[measure]) for text in expected]
+    return {name: max(scores) for name, *scores in zip(types, *values, strict=True)}
 
 
 class _RougeText:
@@ -176,8 +181,10 @@ class _RougeText:
         return bit_columns(self.lines)
 
 
-def _f_measures(response: _RougeText, reference: _RougeText, types: Sequence[str]) -> Iterator[float]:
-    """The F-measure of each type for a response and one reference."""
+def _rouge(
+    response: _RougeText, reference: _RougeText, types: Sequence[str], measure: Callable[[int, int, int], float]
+) -> Iterator[float]:
+    """The measure of each type for a response and one reference."""
     written, expected = response.tokens, reference.tokens
     single = len(response.lines) <= 1 and len(reference.lines) <= 1
     longest = cache(lambda: lcs_length(expected, response.as_one_line))
@@ -190,7 +197,7 @@ def _f_measures(response: _RougeText, reference: _RougeText, types: Sequence[str
             hits = clipped_matches(used, Counter(written))
         else:
             hits = clipped_matches(ngrams(written, order), Counter(ngrams(expected, order)))
-        yield _f1(hits, len(written) - order + 1, len(expected) - order + 1)
+        yield measure(hits, len(written) - order + 1, len(expected) - order + 1)
 
 
 def _f1(hits: int, written: int, expected: int) -> float:
@@ -198,6 +205,14 @@ def _f1(hits: int, written: int, expected: int) -> float:
         return 0.0
     precision, recall = hits / written, hits / expected
     return 2 * precision * recall / (precision + recall)
+
+
+#: What ROUGE makes of hits, tokens or n-grams of the response, and those of the reference.
+MEASURES: Mapping[str, Callable[[int, int, int], float]] = {
+    "fmeasure": _f1,
+    "precision": lambda hits, written, _: hits / written if hits else 0.0,
+    "recall": lambda hits, _, expected: hits / expected if hits else 0.0,
+}
 
 
 def bleu(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from inspect import isawaitable
 from math import isnan, nan
 from statistics import fmean
 from typing import Any
@@ -13,16 +14,43 @@ import ragauge as rg
 from ragauge.compat import BadInput as BadInput
 from ragauge.compat import modules, runs_of
 from ragauge.compat.ragas import metrics as named
+from ragauge.compat.ragas.samples import NO_IDS
 from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
 from ragauge.host import optional
 
-modules("ragauge.compat.ragas.samples", "dataset_schema", "messages", package=__name__)
-modules(__name__, "llms", "llms.base", "embeddings", "embeddings.base", "evaluation", "run_config")
-_MODULES = """collections base result discrete numeric rubrics _faithfulness _answer_relevance _answer_correctness
-    _string _answer_similarity _aspect_critic _bleu_score _chrf_score _context_precision _context_recall
-    _factual_correctness _domain_specific_rubrics _instance_specific_rubrics _noise_sensitivity _nv_metrics
-    _rouge_score"""
-modules(f"{__name__}.metrics", *_MODULES.split())
+_PROMPTS = "prompts are ragauge's own; docs/llm-judges.md says how to change them"
+_METRICS = """collections collections.base result numeric rubrics critique _faithfulness _answer_relevance
+    _answer_correctness _string _answer_similarity _aspect_critic _bleu_score _chrf_score _context_precision
+    _context_recall _factual_correctness _domain_specific_rubrics _instance_specific_rubrics _noise_sensitivity
+    _nv_metrics _rouge_score _simple_criteria _tool_call_accuracy collections.answer_accuracy
+    collections.answer_correctness collections.answer_relevancy collections.context_entity_recall
+    collections.context_precision collections.context_recall collections.context_relevance
+    collections.factual_correctness collections.faithfulness collections.noise_sensitivity
+    collections.response_groundedness collections.summary_score base decorator discrete ranking"""
+_MODULES = {
+    _PROMPTS: """prompt prompt.mixin prompt.metrics prompt.pydantic_prompt config optimizers
+    metrics.collections.faithfulness.util metrics.collections.factual_correctness.util""",
+    "use llm_factory, which needs no adapter": "llms.adapters",
+    "use evaluate(store='FOLDER'), which asks nothing twice": "cache",
+    "use result.run.record.spent, or rg.plan beforehand": "cost",
+    "progress is printed, and logged by the module logging": "callbacks utils",
+    "give evaluate() the path of a file, and rg.evaluate a store": "backends",
+    "test questions are not generated; `ragauge dataset build` finds documents for yours": """testset testset.evolutions
+    testset.generator testset.graph testset.persona testset.synthesizers testset.synthesizers.base_query
+    testset.synthesizers.generate testset.synthesizers.multi_hop testset.synthesizers.multi_hop.base
+    testset.synthesizers.prompts testset.synthesizers.single_hop testset.synthesizers.single_hop.specific
+    testset.transforms testset.transforms.extractors testset.transforms.extractors.llm_based
+    testset.transforms.splitters testset.transforms.relationship_builders
+    testset.transforms.relationship_builders.traditional""",
+    "give evaluate() the messages or an export of the traces; docs/data.md lists which are read": """integrations
+    integrations.amazon_bedrock integrations.griptape integrations.helicone integrations.langgraph integrations.opik
+    integrations.llama_index integrations.r2r integrations.swarm langchain langchain.evalchain llama_index""",
+}
+modules(f"{__name__}.metrics", _METRICS)
+modules("ragauge.compat.ragas.samples", "dataset_schema messages", __name__)
+modules(__name__, "llms llms.base embeddings embeddings.base evaluation run_config dataset experiment")
+for _advice, _names in _MODULES.items():
+    modules(__name__, _names, advice=_advice)
 
 #: Arguments of ragas' `evaluate` without effect here.
 _IDLE = "callbacks run_config token_usage_parser show_progress batch_size allow_nest_asyncio in_ci".split()
@@ -66,17 +94,44 @@ def LangchainLLMWrapper(model: Any, *_: Any, **__: Any) -> Any:  # noqa: N802 - 
     return model
 
 
-LlamaIndexLLMWrapper = LangchainEmbeddingsWrapper = LangchainLLMWrapper
+LlamaIndexLLMWrapper = LangchainEmbeddingsWrapper = LlamaIndexEmbeddingsWrapper = LangchainLLMWrapper
 
 
-class Embeddings:
-    """Embeddings and settings of runs, which are accepted without effect."""
+class RunConfig:
+    """Settings of runs, which are accepted without effect."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
 
-embedding_factory = OpenAIEmbeddings = HuggingFaceEmbeddings = RunConfig = Embeddings
+class OpenAIEmbeddings:
+    """Embeddings by a client with `embeddings.create`, sync or async; without a client only metrics take them."""
+
+    def __init__(self, client: Any = None, model: str = "text-embedding-3-small", **_: Any) -> None:
+        self.client, self.model = client, model
+
+    async def aembed_texts(self, texts: list[str]) -> list[list[float]]:
+        """A vector for each text. Raises BadInput without a client."""
+        if self.client is None:
+            raise BadInput("embeddings need a client, as in embedding_factory('openai', client=OpenAI())")
+        reply = self.client.embeddings.create(model=self.model, input=list(texts))
+        return [piece.embedding for piece in (await reply if isawaitable(reply) else reply).data]
+
+    embed_texts = embed_documents = rg.blocking(aembed_texts, "embed_texts", shared=True)
+
+
+HuggingFaceEmbeddings = HuggingfaceEmbeddings = OpenAIEmbeddings
+
+
+def embedding_factory(
+    provider: str = "openai",  # noqa: ARG001 - the client knows its provider
+    model: str = "text-embedding-3-small",
+    run_config: Any = None,  # noqa: ARG001 - its place in ragas
+    client: Any = None,
+    **_: Any,
+) -> OpenAIEmbeddings:
+    """Embeddings by a client; see `OpenAIEmbeddings`."""
+    return OpenAIEmbeddings(client, model)
 
 
 @dataclass(repr=False)
@@ -145,8 +200,13 @@ async def aevaluate(
         raise BadInput(f"evaluate() has no argument {min(unknown)!r}")
     samples = EvaluationDataset(dataset, column_map)
     chosen = _checked(metrics, samples)
+    rows = [sample.row() for sample in samples]
     runs = await runs_of(
-        samples, [(metric.measure, metric.judge(llm)) for metric in chosen], store, name=experiment_name or ""
+        rows,
+        [(metric.measure, metric.judge(llm)) for metric in chosen],
+        store,
+        name=experiment_name or "",
+        map=NO_IDS,
     )
     for run in dict.fromkeys(runs):
         for name, reason in run.record.failures.items():

@@ -66,7 +66,8 @@ class Metric:
         self.key = f"{self.name}(mode={self.mode})" if self.mode else self.name
         if self.ours:
             self.measure, self._score = rg.value_of(self.ours)
-            self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads]
+            columns = {**_COLUMNS, "source": "reference_contexts"}
+            self.columns = [columns[field] for need in self.measure.needs for field in need.reads]
 
     def on(self, samples: Collection[SingleTurnSample]) -> Self:
         """The metric for some samples; see `Graded`."""
@@ -105,7 +106,8 @@ class Metric:
         for column in metric.columns:
             if any(getattr(sample, column) is None for sample in samples):
                 raise BadInput(f"{self.name} needs {column}; give {', '.join(f'{name}=' for name in metric.columns)}")
-        (run,) = await runs_of(samples, [(metric.measure, metric.judge(llm))], map=NO_IDS)
+        rows = [sample.row() for sample in samples]
+        (run,) = await runs_of(rows, [(metric.measure, metric.judge(llm))], map=NO_IDS)
         for name, failure in run.record.failures.items():
             raise rg.RunFailed(f"{name}: {failure}")
         results = []
@@ -205,13 +207,29 @@ class AnswerCorrectness(Metric, name="answer_correctness", ours="answer_correctn
         self.differs = weights[1] > 0
 
 
-class RougeScore(Metric, name="rouge_score", mode="fmeasure"):
-    """ROUGE F-measure with Porter's stemmer. rouge_type: "rougeL" or "rouge1"; mode: only "fmeasure"."""
+class SummarizationScore(Metric, name="summary_score", ours="claim_recall(of=source)", differs=True):
+    """Share of the claims of the reference contexts that the response entails, weighed against its length.
+
+    ragas' counts answers to questions that it generates from the contexts in place of claims. coeff: the weight of
+    conciseness, which is 1 minus the length of the response in characters over that of the contexts.
+    """
+
+    def __init__(self, llm: Any = None, *, length_penalty: bool = True, coeff: float = 0.5, **options: Any) -> None:
+        super().__init__(llm, **options)
+        self.weight = coeff if length_penalty else 0.0
+
+    def value(self, scores: Mapping[str, rg.Score], sample: SingleTurnSample) -> Any:
+        """The weighted mean; NaN without a claim."""
+        length = len("\n".join(sample.reference_contexts or ())) + 1e-10
+        conciseness = 1 - min(len(sample.response or ""), length) / length
+        return (1 - self.weight) * super().value(scores, sample) + self.weight * conciseness
+
+
+class RougeScore(Metric, name="rouge_score"):
+    """ROUGE with Porter's stemmer. rouge_type: "rougeL" or "rouge1"; mode: "fmeasure", "precision" or "recall"."""
 
     def __init__(self, *, rouge_type: str = "rougeL", mode: str = "fmeasure", **options: Any) -> None:
-        if mode != "fmeasure":
-            raise BadInput(f"mode={mode!r} of rouge_score is not offered; use mode='fmeasure', or rouge-score itself")
-        self.ours = f"rouge(types={rouge_type},stemmer=true).{rouge_type}"
+        self.mode, self.ours = mode, f"rouge(types={rouge_type},stemmer=true,measure={mode}).{rouge_type}"
         super().__init__(**options)
 
 
@@ -284,7 +302,8 @@ class BleuScore(Computed, name="bleu_score"):
 class SemanticSimilarity(Computed, name="semantic_similarity"):
     """Cosine of the embeddings of response and reference; with a threshold, 1 if it reaches that, else 0.
 
-    embeddings: anything with LangChain's `embed_documents`. Raises BadInput for other embeddings, or none.
+    embeddings: anything with LangChain's `embed_documents`, or those of `embedding_factory` with a client. Raises
+    BadInput for other embeddings, or none.
     """
 
     def __init__(self, *, embeddings: Any = None, threshold: float | None = None, **options: Any) -> None:
@@ -293,7 +312,7 @@ class SemanticSimilarity(Computed, name="semantic_similarity"):
         wrapped = getattr(embeddings, "embeddings", embeddings)  # by ragas
         self._embed: Any = getattr(wrapped, "embed_documents", None)
         if self._embed is None:
-            fix = "needs embeddings= with embed_documents, as LangChain's have; or use rg.similarity"
+            fix = "needs embeddings=embedding_factory(client=OpenAI()), or LangChain's; or use rg.similarity"
             raise BadInput(f"{self.name} {fix}")
 
     def _compared(self, response: str, reference: str) -> float:
@@ -485,16 +504,30 @@ LLMContextPrecisionWithoutReference = partial(ContextUtilization, name="llm_cont
 AnswerSimilarity, SimpleCriteriaScoreWithReference = SemanticSimilarity, SimpleCriteriaScore
 ContextPrecisionWithReference, ContextPrecisionWithoutReference = ContextPrecision, ContextUtilization
 RubricsScoreWithReference = RubricsScoreWithoutReference = RubricsScore
+AspectCriticWithReference, SummaryScore = AspectCritic, SummarizationScore
 
 faithfulness, answer_relevancy, answer_correctness = Faithfulness(), AnswerRelevancy(), AnswerCorrectness()
 context_precision, context_recall, context_utilization = ContextPrecision(), ContextRecall(), ContextUtilization()
+summarization_score, rubrics_score_with_reference = SummarizationScore(), RubricsScore()
+rubrics_score_without_reference = rubrics_score_with_reference
 
 _INSTEAD = {
-    "ContextEntityRecall": "use ContextRecall, which counts statements in place of entities",
-    "SummaryScore": "use rg.evaluate(rows, 'summary_coherence'), or NumericMetric with a prompt of your own",
-    "TopicAdherenceScore": "use AspectCritic on a MultiTurnSample",
-    "ToolCallAccuracy": "tool calls are not measured",
+    "ContextEntityRecall|context_entity_recall": "use ContextRecall, which counts statements in place of entities",
+    "Topic.*|AgentGoal.*": "use AspectCritic on a MultiTurnSample",
+    "ToolCall.*": "tool calls are not measured",
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
-    "discrete_metric": "use rg.metric, which makes a metric of a function",
+    "(Multi|multi)[Mm]odal.*": "images are not read",
+    "DataCompyScore|LLMSQL.*": "tables and queries are not compared; use rg.check on a function",
+    "harmfulness|SUPPORTED_ASPECTS": "use AspectCritic(name=..., definition=...)",
+    "\\w+(Input|Output)": "prompts are ragauge's own; docs/llm-judges.md says how to change them",
+    "answer_similarity": "use SemanticSimilarity(embeddings=...)",
+    ".*_metric|RankingMetric|(Base|LLM)Metric|Metric(Type|With.*|OutputType)|(Single|Multi)TurnMetric": (
+        "use rg.metric, which makes a metric of a function"
+    ),
+    "Data(set|Table)|\\w*[Ee]xperiment": "use rg.evaluate(rows, store='FOLDER', name=...), then rg.compare",
+    "cacher|CacheInterface|DiskCacheBackend": "use evaluate(store='FOLDER'), which asks nothing twice",
+    "backends": "give evaluate() the path of a file, or rg.evaluate(store=...)",
+    "(Ragas|Google)\\w+|\\w+Embeddings?|(validate|batch)_texts|\\w+batch_size": "use embedding_factory or LangChain's",
+    "(Base|Instructor|instructor|LiteLLM|Haystack|OCI|oci)\\w+": "use llm_factory, or llm='ollama/qwen3:8b'",
 }
 __getattr__ = not_offered("ragauge.compat.ragas", _INSTEAD)

@@ -42,6 +42,11 @@ class SingleTurnSample:
         """The columns that are not None."""
         return {column: value for column, value in vars(self).items() if value is not None}
 
+    def row(self) -> dict[str, Any]:
+        """The columns for `rg.read`, with the reference contexts as the text of which a response is a summary too."""
+        texts = self.reference_contexts
+        return {**vars(self), "source_text": None if texts is None else "\n".join(texts)}
+
     def model_dump(self, *, exclude_none: bool = False, **_: Any) -> dict[str, Any]:
         """All columns."""
         return self.to_dict() if exclude_none else dict(vars(self))

@@ -1,0 +1,316 @@
+"""Run the blocks of code in other systems' documentation against our doors, and write the table of what runs.
+
+    python benchmarks/documented_blocks.py ragas=CHECKOUT deepeval=CHECKOUT rag_evals=... trust_eval=... valor=...
+
+The imports of the system are changed to those of its door, and nothing else. The blocks of a page run one after the other
+in the same names, as in a notebook, with a server that answers as a model does. A block that fails runs again with the
+edits in `EDITS`. No text of the pages is kept here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import asyncio
+import builtins
+import io
+import json
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import tempfile
+import textwrap
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.llm.stub.process import StubServer
+
+from ragauge.compat import NotOffered
+
+PAGE = Path(__file__).parents[1] / "docs" / "migrating" / "documented-blocks.md"
+SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Section:
+    """Pages of a system. prelude: what a page of the same documentation defines for all, in our names."""
+
+    system: str
+    title: str
+    pages: Sequence[str]
+    without: str = "(?!)"
+    prelude: str = ""
+
+
+_METRICS = "docs/concepts/metrics/available_metrics"
+_MODEL = """
+from ragauge.compat.ragas.embeddings import embedding_factory
+from ragauge.compat.ragas.llms import llm_factory
+from openai import OpenAI
+evaluator_llm = llm_factory("gpt-4o")
+evaluator_embeddings = embedding_factory("openai", client=OpenAI())
+"""
+_DOCS = "docs/content/docs"
+_OTHER_INPUT = "agents|sql|multi_modal"
+
+SECTIONS = (
+    Section("ragas", "ragas 0.4, metric pages", [f"{_METRICS}/*.md"], _OTHER_INPUT, _MODEL),
+    Section(
+        "ragas",
+        "ragas 0.4, metrics of agents, SQL and images",
+        [f"{_METRICS}/{page}*.md" for page in _OTHER_INPUT.split("|")],
+        prelude=_MODEL,
+    ),
+    Section("ragas", "ragas 0.4, get started", ["README.md", "docs/getstarted/*.md"], prelude=_MODEL),
+    Section("ragas", "ragas 0.4, how-tos", ["docs/howtos/applications/*.md", "docs/howtos/customizations/**/*.md"]),
+    Section(
+        "deepeval",
+        "DeepEval 4, metric pages for texts",
+        [f"{_DOCS}/({group})/*.mdx" for group in ("rag", "custom", "metrics-others", "non-llm", "safety")],
+        "arena|conversational|ragas",
+    ),
+    Section(
+        "deepeval", "DeepEval 4, getting started", [f"{_DOCS}/getting-started.mdx", f"{_DOCS}/(use-cases)/*rag.mdx"]
+    ),
+    Section(
+        "deepeval",
+        "DeepEval 4, metrics of agents, conversations, images and voice",
+        [
+            *(f"{_DOCS}/({group})/metrics-*.mdx" for group in ("agentic", "mcp", "multi-turn", "voice")),
+            *(f"{_DOCS}/(images)/*.mdx", f"{_DOCS}/(custom)/*arena*.mdx", f"{_DOCS}/(custom)/*conversational*.mdx"),
+        ],
+    ),
+    Section("rag_evals", "RAG Evals, examples", ["examples/*.py"]),
+    Section("trust_eval", "Trust-Eval, README and programs", ["trust_eval/README.md", "trust_eval/docs/**/*.py"]),
+    Section("valor", "Valor, notebook", ["examples/text_generation.ipynb"]),
+)
+PACKAGES = {"valor": "valor_lite.text_generation"}
+
+#: What is changed where a block fails as it stands: a regular expression and its replacement, in a page.
+EDITS: Mapping[str, Sequence[tuple[str, str]]] = {}
+
+
+@dataclass
+class Block:
+    """A block, and what became of it. documented: the number that the page prints after it; ours: what it printed."""
+
+    number: int
+    code: str
+    outcome: str = ""
+    reason: str = ""
+    edits: list[str] = field(default_factory=list)
+    documented: str = ""
+    ours: str = ""
+
+
+def blocks(path: Path) -> list[Block]:
+    """The blocks of Python in a page, a notebook or a program."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".py":
+        return [Block(1, text)]
+    if path.suffix == ".ipynb":
+        cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
+        return [Block(number, "".join(cell["source"])) for number, cell in enumerate(cells, 1)]
+    listed: list[Block] = []
+    for fence in re.finditer(r"^([ \t]*)(`{3,})(\w*)[^\n]*\n(.*?)^[ \t]*\2[ \t]*$", text, re.MULTILINE | re.DOTALL):
+        body = textwrap.dedent(fence[4])
+        if fence[3] in ("python", "py"):
+            listed.append(Block(len(listed) + 1, body))
+        elif fence[3] in ("", "text", "output", "bash") and listed and not listed[-1].documented:
+            listed[-1].documented = _number(body)
+    return listed
+
+
+def _number(text: str) -> str:
+    numbers = re.findall(r"(?<![\w.])\d+\.\d+(?![\w.]\d)", text)
+    return numbers[-1] if len(set(numbers)) == 1 else ""
+
+
+def changed(code: str, package: str, door: str) -> str:
+    """The code with the imports of a package changed to its door."""
+    code = re.sub(rf"^(\s*from ){re.escape(package)}(?=[.\s])", rf"\1{door}", code, flags=re.MULTILINE)
+    return re.sub(rf"^(\s*import ){re.escape(package)}$", rf"\1{door} as {package}", code, flags=re.MULTILINE)
+
+
+def placeholder(code: str, defined: set[str]) -> str:
+    """Why the code is no program, if it is none. defined: the names of earlier blocks, to which its own are added."""
+    try:
+        tree = compile(code, "block", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT | ast.PyCF_ONLY_AST)
+    except (SyntaxError, ValueError) as error:
+        return f"no Python: {str(error).partition(' (')[0]}"
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value is ... and id(node) not in statements:
+            return "`...` in place of a value"
+    bound = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.arg):
+            bound.add(node.arg)
+        elif isinstance(node, ast.alias):
+            bound.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            bound.add(node.name)
+    read = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
+    lacking = [name for name in read if name not in bound | defined and not hasattr(builtins, name)]
+    defined |= bound
+    return f"`{lacking[0]}` is defined nowhere on the page" if lacking else ""
+
+
+class _TooLong(BaseException):
+    """A block that runs longer than SECONDS."""
+
+
+def _stop(*_: Any) -> None:
+    raise _TooLong
+
+
+class Runner:
+    """Runs the blocks of a page in the same names."""
+
+    def __init__(self, prelude: str) -> None:
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+        self.loop = asyncio.new_event_loop()
+        exec(prelude, self.names)
+
+    def run(self, code: str) -> tuple[BaseException | None, str]:
+        """What a block raised, if anything, and what it printed, with the value of its last line."""
+        printed = io.StringIO()
+        signal.signal(signal.SIGALRM, _stop)
+        signal.alarm(SECONDS)
+        try:
+            with redirect_stdout(printed), redirect_stderr(io.StringIO()), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                self._execute(code)
+        except (Exception, SystemExit, _TooLong) as error:
+            return error, printed.getvalue()
+        finally:
+            signal.alarm(0)
+        return None, printed.getvalue()
+
+    def _execute(self, code: str) -> None:
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        tree = compile(code, "block", "exec", flags | ast.PyCF_ONLY_AST)
+        assert isinstance(tree, ast.Module)
+        if tree.body and isinstance(last := tree.body[-1], ast.Expr):
+            shown = ast.parse("print(0)").body[0]
+            assert isinstance(shown, ast.Expr)
+            assert isinstance(shown.value, ast.Call)
+            shown.value.args = [last.value]
+            tree.body[-1] = ast.fix_missing_locations(ast.copy_location(shown, last))
+        running = eval(compile(tree, "block", "exec", flags), self.names)
+        if running is not None:
+            self.loop.run_until_complete(running)
+
+
+def outcome(error: BaseException | None) -> tuple[str, str]:
+    """A word for what a block raised, and why."""
+    if error is None:
+        return "runs", ""
+    message = " ".join(str(error).split())
+    if isinstance(error, NotOffered):
+        return "advice", message.partition("; ")[2]
+    if isinstance(error, ModuleNotFoundError) and "ragauge" not in str(error.name):
+        return "not tried", f"needs {error.name}"
+    if isinstance(error, _TooLong):
+        return "not tried", f"longer than {SECONDS} s"
+    return "fails", f"{type(error).__name__}: {message}"[:200]
+
+
+def page_run(path: Path, package: str, door: str, prelude: str, verbose: bool = False) -> list[Block]:
+    """The blocks of a page with their outcomes; in a process of its own, in an empty folder."""
+    runner = Runner(prelude)
+    defined = set(runner.names)
+    listed = blocks(path)
+    for block in listed:
+        code = changed(block.code, package, door)
+        if reason := placeholder(code, defined):
+            block.outcome, block.reason = "placeholder", reason
+            with suppress(Exception):
+                runner.run(code)  # what it imports may be needed later
+            continue
+        error, printed = runner.run(code)
+        if error is not None:
+            for pattern, replacement in EDITS.get(path.stem, ()):
+                if (edited := re.sub(pattern, replacement, code)) != code:
+                    block.edits.append(f"`{pattern}` → `{replacement}`")
+                    code = edited
+            if block.edits:
+                error, printed = runner.run(code)
+        if verbose and error is not None and not isinstance(error, NotOffered):
+            print(f"--- {path.name} {block.number}\n", *traceback.format_exception(error)[-4:], file=sys.stderr)
+        block.outcome, block.reason = outcome(error)
+        block.ours = _number(printed) if block.documented else ""
+    return listed
+
+
+def _in_a_folder(work: Any) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        return work()
+
+
+def results(section: Section, checkout: Path, verbose: bool) -> Iterator[tuple[str, list[Block]]]:
+    """Each page of a section, with its blocks."""
+    package = PACKAGES.get(section.system, section.system)
+    listed = [path for pattern in section.pages for path in sorted(checkout.glob(pattern))]
+    for path in dict.fromkeys(path for path in listed if not re.search(section.without, path.stem)):
+        work = partial(page_run, path, package, f"ragauge.compat.{section.system}", section.prelude, verbose)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            if done := pool.apply(_in_a_folder, (work,)):
+                yield str(path.relative_to(checkout)), done
+
+
+def table(sections: Iterable[tuple[str, list[tuple[str, list[Block]]]]]) -> str:
+    """The page."""
+    return ""
+
+
+def main() -> None:
+    """Run the blocks of the systems whose checkouts are named, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("checkouts", nargs="+", metavar="SYSTEM=CHECKOUT")
+    parser.add_argument(
+        "--only", default="", help="pages whose path matches this regular expression; nothing is written"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="print what is raised")
+    options = parser.parse_args()
+    checkouts = dict(pair.split("=", 1) for pair in options.checkouts)
+    with StubServer() as server:
+        os.environ |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none", "OPENAI_MODEL_NAME": "gpt-4.1"}
+        done = []
+        for section in SECTIONS:
+            if section.system not in checkouts or not re.search(options.only, " ".join(section.pages)):
+                continue
+            pages = list(results(section, Path(checkouts[section.system]).resolve(), options.verbose))
+            done.append((section.title, pages))
+            counted = Counter(block.outcome for _, listed in pages for block in listed)
+            print(section.title, dict(counted))
+            for page, listed in pages:
+                for block in listed:
+                    if block.outcome != "runs" or block.documented:
+                        print(
+                            "   ",
+                            page.rpartition("/")[2],
+                            block.number,
+                            block.outcome,
+                            block.reason,
+                            block.documented,
+                            block.ours,
+                        )
+    if not options.only:
+        PAGE.write_text(table(done), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""DeepEval's data sets, and the functions of a program whose test cases are measured while one is iterated."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
+from functools import wraps
+from inspect import iscoroutinefunction
+from pathlib import Path
+from typing import Any
+
+import ragauge as rg
+from ragauge.compat import BadInput, not_offered
+from ragauge.compat.deepeval import FIELDS, LLMTestCase, evaluate
+
+
+@dataclass
+class Golden(LLMTestCase):
+    """A question, what is expected of its answer, and where it is from."""
+
+    source_file: str | None = None
+    custom_column_key_values: dict[str, str] | None = None
+
+
+def _adds(kind: type[LLMTestCase], attribute: str) -> Callable[..., None]:
+    def add(self: EvaluationDataset, file_path: str | Path, **columns: Any) -> None:
+        """Add what a JSON, JSONL or CSV file holds; input_key_name="question" or input_col_name= name its columns."""
+        named = {key.removesuffix("_col_name").removesuffix("_key_name"): column for key, column in columns.items()}
+        map = {FIELDS[part]: column for part, column in named.items() if part in FIELDS}
+        getattr(self, attribute).extend(_case(kind, sample) for sample in rg.read(file_path, map=map))
+
+    return add
+
+
+def _case(kind: type[LLMTestCase], sample: rg.Sample) -> LLMTestCase:
+    both = {"retrieval_context": sample.contexts, "context": sample.reference_contexts}
+    lists = {part: [chunk.passage for chunk in chunks] for part, chunks in both.items() if chunks is not None}
+    expected = next(iter(sample.references or ()), None)
+    return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **lists)
+
+
+@dataclass
+class EvaluationDataset:
+    """Goldens, and the test cases that are made of them. Raises BadInput for other objects."""
+
+    goldens: list[Golden] = field(default_factory=list)
+    test_cases: list[LLMTestCase] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if other := [golden for golden in self.goldens if not isinstance(golden, Golden)]:
+            raise BadInput(f"goldens must be a list of Golden(input=...), not {other[0]!r:.80}")
+
+    def add_golden(self, golden: Golden) -> None:
+        """Add a golden."""
+        self.goldens.append(golden)
+
+    def add_test_case(self, test_case: LLMTestCase) -> None:
+        """Add a test case."""
+        self.test_cases.append(test_case)
+
+    add_goldens_from_json_file = add_goldens_from_jsonl_file = add_goldens_from_csv_file = _adds(Golden, "goldens")
+    add_test_cases_from_json_file = add_test_cases_from_csv_file = _adds(LLMTestCase, "test_cases")
+
+    def save_as(self, file_type: str, directory: str | Path, file_name: str = "goldens", **_: Any) -> str:
+        """Write the goldens as "json" or "jsonl"; returns the path."""
+        rows = [{key: value for key, value in asdict(golden).items() if value is not None} for golden in self.goldens]
+        if file_type not in ("json", "jsonl"):
+            raise BadInput(f"file_type={file_type!r} must be 'json' or 'jsonl'")
+        path = Path(directory) / f"{file_name}.{file_type}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        path.write_text(f"[{', '.join(lines)}]" if file_type == "json" else "\n".join(lines), encoding="utf-8")
+        return str(path)
+
+    def evals_iterator(self, metrics: Sequence[Any] = (), **_: Any) -> Iterator[Golden]:
+        """The goldens. What observed functions set for them is measured at the end. Raises BadInput for metrics."""
+        if metrics:
+            raise BadInput(
+                "metrics of traces are not offered; give them to @observe(metrics=[...]) and set a test case"
+            )
+        _MEASURED.set(measured := [])
+        yield from self.goldens
+        _MEASURED.set(None)
+        for chosen in {id(metrics): metrics for metrics, _ in measured}.values():
+            evaluate([case for metrics, case in measured if metrics is chosen], chosen)
+
+    __getattr__ = not_offered("EvaluationDataset", {"pull|push|queue|delete": "read and write files; nothing is sent"})
+
+
+#: The metrics and test cases of observed functions, while a data set is iterated.
+_MEASURED: ContextVar[list[tuple[Sequence[Any], LLMTestCase]] | None] = ContextVar("_MEASURED", default=None)
+
+#: The test case of the observed function that runs, where it has been set, in a list.
+_SPAN: ContextVar[list[LLMTestCase] | None] = ContextVar("_SPAN", default=None)
+
+
+@contextmanager
+def _observed(metrics: Sequence[Any]) -> Iterator[None]:
+    token = _SPAN.set(cases := [])
+    try:
+        yield
+    finally:
+        _SPAN.reset(token)
+    if metrics and (measured := _MEASURED.get()) is not None:
+        measured += [(metrics, case) for case in cases]
+
+
+def observe(function: Any = None, *, metrics: Sequence[Any] = (), **_: Any) -> Any:
+    """A function whose test case, set by `update_current_span`, is measured while a data set is iterated."""
+    if function is None:
+        return lambda function: observe(function, metrics=metrics)
+
+    @wraps(function)
+    async def awaited(*args: Any, **more: Any) -> Any:
+        with _observed(metrics):
+            return await function(*args, **more)
+
+    @wraps(function)
+    def called(*args: Any, **more: Any) -> Any:
+        with _observed(metrics):
+            return function(*args, **more)
+
+    return awaited if iscoroutinefunction(function) else called
+
+
+def update_current_span(test_case: LLMTestCase | None = None, **parts: Any) -> None:
+    """Set the test case of the observed function that runs, or parts of it: input=, output=, retrieval_context=."""
+    if (cases := _SPAN.get()) is None:
+        return
+    had = vars(cases[0]) if cases else {"input": ""}
+    named = {"actual_output" if part == "output" else part: value for part, value in parts.items()}
+    fields = {name: value for name, value in named.items() if name in LLMTestCase.__dataclass_fields__}
+    cases[:] = [test_case or LLMTestCase(**{**had, **fields})]
+
+
+_INSTEAD = {"Conv\\w+|Persona|Backg\\w+|Interr\\w+": "use Golden with the conversation as its input; none is simulated"}
+_INSTEAD["get_current_golden"] = "hand over the golden of the loop"
+__getattr__ = not_offered(__name__, _INSTEAD)
