@@ -58,14 +58,14 @@ MOST_DEARER = 10  # times the price of the run without faults that a run may cos
 HEADER = "fault              faulted  unscored  wrong  repeated   time    MB"
 
 STATUSES = (
-    *("429", "500", "502", "503", "529", "408"),
+    *("429", "500", "502", "503", "529", "408", "204", "418", "451"),
     *("429-seconds", "429-date", "429-absurd", "429-negative", "429-overflow", "429-latin1", "429-page"),
     *("307-same", "308-elsewhere", "limits-absurd", "limits-negative", "limits-huge"),
 )
 BODIES = (
     *("garbled", "blank", "halved", "gzip", "gzip-broken", "gzip-bomb", "bad-utf8", "nul", "bom", "deep"),
     *("member-twice", "drop", "severed", "reset", "stalled", "stall", "drip", "trickle", "endless"),
-    *("chunk-garbage", "chunk-unended", "no-http", "followed", "doubled", "doubled-late", "long-header"),
+    *("chunk-garbage", "chunk-unended", "no-http", "continues", "switched", "followed", "doubled", "doubled-late", "long-header"),
 )
 COMPLETIONS = (
     *("choices-empty", "choices-null", "choices-missing", "choices-disagree"),

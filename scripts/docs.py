@@ -242,7 +242,7 @@ Made from the code by `python scripts/docs.py`.
 | exit code | meaning |
 |---|---|
 | 0 | fine |
-| 1 | the run failed: no score has a value, or the store cannot be written |
+| 1 | scores failed, for reasons that are printed, or the store cannot be written |
 | 2 | the call or the data is wrong; the message says what, where and how to fix it |
 | 3 | a gate failed (`--fail-under`, `--fail-over`, `--fail-if-worse`) |
 | 4 | stopped early: `--max-cost`, or server or key gave out; run the same command again to resume |

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -178,3 +180,33 @@ def _refusal(line: dict[str, Any]) -> dict[str, Any]:
 
 def _refused(*arguments: object) -> None:
     raise OSError("the test lets nothing out")
+
+
+def test_a_folder_of_somebody_else_runs_no_code_and_sends_no_key(
+    call: Call, folder: Path, stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another user exported names neither Python code nor a server that is not allowed."""
+    server = stub_server()
+    spec = f"openai/gpt-4o-mini?base_url={server.url}"
+    (folder / "theirs.py").write_text("open('ran', 'w').close()\n", encoding="utf-8")
+    options = ("-j", spec, "-j", "classify=embedded", "-m", "faithfulness", "-o", "out")
+    call("batch", "export", "data.jsonl", *options)
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "another user"))
+    refused = call("batch", "submit", "out")
+    assert refused.exit_code == 2
+    assert "--allow-host 127.0.0.1" in refused.stderr
+    assert not server.stats()["paths"]
+    assert call("batch", "submit", "out", "--allow-host", "127.0.0.1").stdout == "wave-01-1.jsonl: sent, as batch_1\n"
+
+    _edit_settings(folder / "out", '"embedded"', '"python:theirs:judge"')
+    for command in ("submit", "status", "fetch", "import"):
+        refused = call("batch", command, "out", "--allow-host", "127.0.0.1")
+        assert refused.exit_code == 2
+        assert "python:theirs:judge is code" in refused.stderr
+    assert not (folder / "ran").exists()
+
+
+def _edit_settings(folder: Path, old: str, new: str) -> None:
+    with closing(sqlite3.connect(folder / "batch.db")) as ledger, ledger:
+        ledger.execute("UPDATE facts SET value = replace(value, ?, ?) WHERE name = 'manifest'", (old, new))

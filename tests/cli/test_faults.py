@@ -133,6 +133,15 @@ def test_only_failures_end_with_1(call: Call, folder: Path) -> None:
     assert json.loads((folder / "out.json").read_text())["estimates"]["faithfulness"]["failed"] == 1
 
 
+def test_some_failures_end_with_1(call: Call, folder: Path) -> None:
+    """If some scores failed the exit code is 1 with their number and the reason; the others are printed and written."""
+    call("run", "data.jsonl", "-m", "faithfulness", "--limit", "2", "--store", "first")
+    result = call("run", "data.jsonl", "-m", "faithfulness", "-j", "recording:first", "-o", "out.json")
+    assert result.exit_code == 1
+    assert "scores failed (faithfulness 4), the first because: not_recorded" in _message(result)
+    assert json.loads((folder / "out.json").read_text())["estimates"]["faithfulness"]["n"] == 2
+
+
 def test_only_undefined_scores_end_with_1(call: Call, folder: Path) -> None:
     """If every score is undefined the exit code is 1 as well, with the reason."""
     (folder / "empty.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))

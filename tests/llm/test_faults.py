@@ -47,6 +47,11 @@ SEEN = [
     (422, {"detail": [{"loc": ["body"], "msg": "extra"}]}, "bad_request"),
     (400, {"error": "'messages' is required"}, "bad_request"),
     (307, "", "redirected"),
+    (101, "", "server_error"),
+    (204, "", "server_error"),
+    (418, "<html>I am a teapot</html>", "server_error"),
+    (451, "", "server_error"),
+    (405, "", "bad_request"),
 ]  # fmt: skip
 
 

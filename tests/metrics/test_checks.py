@@ -226,6 +226,39 @@ def test_a_schema_refers_to_its_own_parts(tmp_path: Path) -> None:
     assert drafted.scores[0]["json_schema"].value == 0
 
 
+def _schema(**keywords: Any) -> str:
+    return f"json_schema({json.dumps(json.dumps(keywords))})"
+
+
+#: Finding no "P" behind sixty commas takes a backtracking search ages.
+ENDLESS, COMMAS = "(.*?,){20}P", "," * 60
+
+
+@pytest.mark.parametrize(
+    ("spec", "response"),
+    [
+        ('matches("(.*?,){20}P")', COMMAS),
+        (_schema(pattern=ENDLESS), json.dumps(COMMAS)),
+        (_schema(patternProperties={ENDLESS: False}), json.dumps({COMMAS: 1})),
+    ],
+)
+def test_a_regular_expression_has_a_limit_of_time(spec: str, response: str) -> None:
+    """A pattern that would search for ages fails the score of its sample, and of no other."""
+    run = rg.evaluate([{"response": response}, {"response": '"P"'}], spec)
+    first, second = ([*scores.values()][0] for scores in run.scores)
+    assert "takes more than 2 s" in (first.failed or "")
+    assert second.value is not None
+
+
+def test_fields_that_a_pattern_of_a_schema_names(tmp_path: Path) -> None:
+    """Fields are held to the pattern that their names match; without one they are additional."""
+    schema = {"patternProperties": {"^n": {"type": "integer"}}, "additionalProperties": False}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    rows = [{"response": json.dumps(response)} for response in ({"n1": 1}, {"n1": "x"}, {"n1": 1, "m": 1}, [])]
+    run = rg.evaluate(rows, f"json_schema({tmp_path / 'schema.json'})")
+    assert [scores["json_schema"].value for scores in run.scores] == [1, 0, 0, 1]
+
+
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its library a check says what to install, before the run."""
     monkeypatch.setitem(sys.modules, "jsonschema", None)

@@ -10,9 +10,10 @@ from typing import Any
 import click
 
 from ragauge.cli.main import say
-from ragauge.cli.options import data_options, store_option
+from ragauge.cli.options import allow_host_option, data_options, store_option
 from ragauge.cli.run import progress_bar
 from ragauge.errors import BadParameter
+from ragauge.judges.base import JudgeSpec
 from ragauge.report.wording import counted, dollars, usage_words
 from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit
 from ragauge.run.batch.export import export
@@ -20,6 +21,11 @@ from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder
 from ragauge.store import Place
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
+
+
+def _opened(folder: Path) -> Folder:
+    """An existing folder; see `Folder.open`."""
+    return Folder.open(folder, click.get_current_context().meta["ragauge.allow_hosts"])
 
 
 @click.group("batch")
@@ -52,20 +58,28 @@ def export_command(data: str, store: Place, folder: Path, **options: Any) -> Non
     """
     if data == "-":
         raise BadParameter("a batch reads its data again in every round; give a file, not standard input")
-    labels, metrics = options.pop("labels"), options.pop("metrics")
+    labels, metrics, judge = options.pop("labels"), options.pop("metrics"), options.pop("judge")
+    judges = {kind: _spec(judge) for kind, judge in judge.items()} if isinstance(judge, dict) else _spec(judge)
     settings = BatchSettings(
         data=str(Path(data).resolve()),
         store=str(store.resolve() if isinstance(store, Path) else store),
         labels=str(labels.resolve()) if labels else None,
         metrics=None if metrics == "all" else metrics,
+        judge=judges,
         **options,
     )
     with Folder.make(folder, settings) as opened:
         _export_round(opened)
 
 
+def _spec(judge: str | JudgeSpec) -> str:
+    """The spec of a judge without hosts: of a judge file no model can be asked in a batch."""
+    return judge if isinstance(judge, str) else judge.spec
+
+
 @command.command("import")
 @_folder
+@allow_host_option
 @click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--lost",
@@ -75,7 +89,7 @@ def export_command(data: str, store: Place, folder: Path, **options: Any) -> Non
 )
 def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None:
     """Store the answers in RESULTS, files of any part of a batch in any order, and write the next round."""
-    with Folder.open(folder) as opened:
+    with _opened(folder) as opened:
         if results:
             with progress_bar("importing") as progress:
                 imported = import_results(opened, results, progress)
@@ -87,9 +101,10 @@ def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None
 
 @command.command("submit")
 @_folder
+@allow_host_option
 def submit_command(folder: Path) -> None:
     """Send the exported files that were not sent yet. This costs money and needs the provider's key."""
-    with Folder.open(folder) as opened:
+    with _opened(folder) as opened:
 
         def show(sent: Sent) -> None:
             say(f"{sent.file.name}: {'was sent already' if sent.found else 'sent'}, as {sent.batch}")
@@ -103,9 +118,10 @@ def submit_command(folder: Path) -> None:
 
 @command.command("status")
 @_folder
+@allow_host_option
 def status_command(folder: Path) -> None:
     """Show the progress of each file; the provider is asked about those that were sent."""
-    with Folder.open(folder) as opened:
+    with _opened(folder) as opened:
         for file, progress in status(opened):
             state = f"not sent, {file.waiting} without a result" if file.waiting else "done"
             if progress:
@@ -118,9 +134,10 @@ def status_command(folder: Path) -> None:
 
 @command.command("fetch")
 @_folder
+@allow_host_option
 def fetch_command(folder: Path) -> None:
     """Import the results of finished batches, and write the next round."""
-    with Folder.open(folder) as opened:
+    with _opened(folder) as opened:
         with progress_bar("importing") as progress:
             fetched = fetch(opened, progress)
         for file, how_far, imported, again in fetched:

@@ -207,7 +207,8 @@ def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
 
 
 def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
-    """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed."""
+    """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed, with 1 if a score is
+    missing because it failed."""
     if all(estimate.value is None for estimate in run.estimates.values()) and (
         run.record.failures or not run.record.stopped
     ):
@@ -221,6 +222,10 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
     say(*(f"gate failed: {line}" for line in failed), err=True)
     if failed:
         raise SystemExit(3)
+    missing = [f"{key} {estimate.failed}" for key, estimate in run.estimates.items() if estimate.failed]
+    if missing:
+        first = next(iter(run.record.failures.values()), "")
+        raise RunFailed(f"scores failed ({', '.join(missing)}), the first because: {first}; run it again to retry them")
 
 
 @click.command("plan")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial, wraps
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
+import regex
 from msgspec import Meta
 
 from ragauge.host import optional
@@ -151,10 +151,48 @@ def _validator_of(text: str) -> Any:
     schema = json.loads(text)
     kind = validators.validator_for(schema)
     kind.check_schema(schema)
+    bounded = {name: keyword for name, keyword in _PATTERN_KEYWORDS.items() if name in kind.VALIDATORS}
     specification = specification_with(kind.META_SCHEMA.get("$schema", ""), default=DRAFT202012)
     resource = specification.create_resource(schema)
     _check_references(resource, REGISTRY.resolver_with_root(resource))
-    return kind(schema, registry=REGISTRY)
+    return validators.extend(kind, bounded)(schema, registry=REGISTRY)
+
+
+def _matching(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
+    """The fault of a text that a "pattern" does not match."""
+    from jsonschema import ValidationError
+
+    if validator.is_type(value, "string") and not _search(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, schema: Any) -> Iterator[Any]:
+    """The faults of fields that "patternProperties" speak of."""
+    for name in value if validator.is_type(value, "object") else ():
+        for pattern, inner in patterns.items():
+            if _search(pattern, name):
+                yield from validator.descend(value[name], inner, path=name, schema_path=pattern)
+
+
+def _without_matching_names(validator: Any, allowed: Any, value: Any, schema: dict[str, Any]) -> Iterator[Any]:
+    """The faults of fields that "additionalProperties" speak of: those of which no pattern speaks."""
+    from jsonschema import Draft202012Validator
+
+    patterns = schema.get("patternProperties", {})
+    if validator.is_type(value, "object"):
+        named = {name for name in value if any(_search(pattern, name) for pattern in patterns)}
+        value = {name: field for name, field in value.items() if name not in named}
+    plain = Draft202012Validator.VALIDATORS["additionalProperties"]
+    schema = {name: keyword for name, keyword in schema.items() if name != "patternProperties"}
+    yield from plain(validator, allowed, value, schema)
+
+
+#: The keywords of JSON Schema that search, with a limit of time.
+_PATTERN_KEYWORDS = {
+    "pattern": _matching,
+    "patternProperties": _matching_names,
+    "additionalProperties": _without_matching_names,
+}
 
 
 def _check_references(resource: Any, resolver: Any) -> None:
@@ -186,10 +224,23 @@ def json_schema(sample: Sample, *, schema: Annotated[Text, "the JSON Schema, or 
     return (False, f"{fault.json_path}: {fault.message}") if fault else True
 
 
+#: Seconds that a regular expression may take on a text.
+SEARCH_SECONDS = 2.0
+
+
+def _search(pattern: str, text: str) -> regex.Match[str] | None:
+    """The first match of a regular expression in a text. Raises ValueError where looking for it takes too long."""
+    try:
+        return regex.search(pattern, text, timeout=SEARCH_SECONDS)
+    except TimeoutError as error:
+        seconds = f"{SEARCH_SECONDS:g} s on {len(text)} characters"
+        raise ValueError(f"{pattern!r} takes more than {seconds}; repeat nothing that is repeated within") from error
+
+
 def _pattern(pattern: str) -> None:
     try:
-        re.compile(pattern)
-    except re.error as error:
+        regex.compile(pattern)
+    except regex.error as error:
         raise ValueError(
             f"{pattern!r} is no regular expression: {error}; a backslash before a sign takes it as it is"
         ) from error
@@ -197,8 +248,11 @@ def _pattern(pattern: str) -> None:
 
 @_passing(valid=_pattern)
 def matches(sample: Sample, *, pattern: Annotated[Text, "the regular expression"]) -> CheckResult:
-    """1 if a regular expression of Python matches somewhere in the response, else 0. (?i) ignores case."""
-    match = re.search(pattern, _response(sample))
+    """1 if a regular expression matches somewhere in the response, else 0. (?i) ignores case.
+
+    By the library regex, which takes what Python's re does; looking for a match may take two seconds.
+    """
+    match = _search(pattern, _response(sample))
     return bool(match), f"found {match[0]!r}" if match else f"nothing matches {pattern!r}"
 
 

@@ -174,6 +174,14 @@ async def _long_header(request: web.BaseRequest, body: bytes) -> None:
     await _written(request, [long, body])
 
 
+async def _continuing(request: web.BaseRequest, body: bytes) -> None:
+    await _written(request, [b"HTTP/1.1 100 Continue\r\n\r\n"] * 300, 0.01)
+
+
+async def _switched(request: web.BaseRequest, body: bytes) -> None:
+    await _written(request, [b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n", body])
+
+
 async def _followed(request: web.BaseRequest, body: bytes) -> None:
     completion = msgspec.json.decode(body)
     for choice in completion.get("choices", ()):
@@ -210,6 +218,8 @@ CONNECTIONS: dict[str, tuple[str, Callable[[web.BaseRequest, bytes], Awaitable[N
     "endless": ("the body does not end, up to 64 MB", _endless),
     "chunk-garbage": ("the size of a chunk is no number", _unchunked),
     "chunk-unended": ("the last chunk does not come", _unended),
+    "continues": ("status 100 for 3 s, and nothing else", _continuing),
+    "switched": ("status 101, and the body in another protocol", _switched),
     "no-http": ("what comes is no HTTP", _no_http),
     "followed": ("a second, wrong response comes unasked behind the first", _followed),
     "long-header": ("a header of 100,000 characters", _long_header),

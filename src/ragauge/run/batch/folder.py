@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
 
 import msgspec
 
-from ragauge.errors import BadParameter, RagaugeError, UsageError
+from ragauge.errors import BadData, BadParameter, RagaugeError, UsageError
+from ragauge.host import user_secret
 from ragauge.judges.base import Judge, JudgeRouter, adapted
 from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style
 from ragauge.judges.llm.packing import pack_limits
@@ -23,8 +25,8 @@ from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 from ragauge.questions import Question, former_identity, judgment_key
 from ragauge.run.prepare import RunRequest
-from ragauge.run.specs import load_judge
-from ragauge.store import Store
+from ragauge.run.specs import check_shared, load_judge
+from ragauge.store import Store, is_url
 from ragauge.store.texts import pack, unpack
 from ragauge.types import Failure, Identity
 from ragauge.version import VERSION
@@ -369,12 +371,30 @@ UNANSWERED = "unanswered.jsonl"
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The purpose of a folder. token: marks its calls. identities: of the judges, by kind."""
+    """The purpose of a folder. token: marks its calls. identities: of the judges, by kind. mark: see `_mark`."""
 
     settings: BatchSettings
     identities: dict[str, Identity]
     version: str
     token: str
+    mark: str = ""
+
+
+def _mark(settings: BatchSettings) -> str:
+    """What nobody else can put to settings, so that their user knows them; "" where no secret can be kept."""
+    secret = user_secret()
+    return blake2b(msgspec.json.encode(settings), key=secret, digest_size=16).hexdigest() if secret else ""
+
+
+def _check_trusted(path: Path, manifest: Manifest, allow_hosts: Collection[str]) -> None:
+    """Raise BadData where a folder that somebody else made would run code, or send anything to a server of theirs."""
+    settings = manifest.settings
+    if manifest.mark and manifest.mark == _mark(settings):
+        return
+    for judge in settings.judges.values():
+        check_shared(judge, str(path), allow_hosts)
+    if is_url(settings.store):
+        raise BadData(f"{path}: its answers go to a database, and it was not made by you; export into a new folder")
 
 
 class Folder:
@@ -414,18 +434,25 @@ class Folder:
         part = path / f"{LEDGER}.part"
         part.unlink(missing_ok=True)
         with closing(Ledger(part)) as ledger, ledger.writing():
-            ledger.state("manifest", msgspec.json.encode(Manifest(settings, identities, VERSION, token_hex(6))))
+            manifest = Manifest(settings, identities, VERSION, token_hex(6), _mark(settings))
+            ledger.state("manifest", msgspec.json.encode(manifest))
         part.replace(path / LEDGER)
         return cls.open(path)
 
     @classmethod
-    def open(cls, path: Path) -> Folder:
-        """The batch in a folder. Raises UsageError where there is none."""
+    def open(cls, path: Path, allow_hosts: Collection[str] = ()) -> Folder:
+        """The batch in a folder.
+
+        allow_hosts: hosts to which one that another user made may send prompts and keys. Raises UsageError where there
+        is none, BadData where it was made by another user, and would run code or use another host.
+        """
         if not (path / LEDGER).exists():
             raise UsageError(f"{path} holds no batch; make one with: ragauge batch export DATA -j JUDGE -o {path}")
         with ExitStack() as opened:
             ledger = opened.enter_context(closing(Ledger(path / LEDGER)))
-            folder = cls(path, ledger, msgspec.json.decode(ledger.fact("manifest") or b"", type=Manifest))
+            manifest = msgspec.json.decode(ledger.fact("manifest") or b"", type=Manifest)
+            _check_trusted(path, manifest, allow_hosts)
+            folder = cls(path, ledger, manifest)
             opened.pop_all()
             return folder
 

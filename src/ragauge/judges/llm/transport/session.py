@@ -56,8 +56,8 @@ class ReplyError(Exception):
         self.reason, self.detail, self.wait, self.throttled = reason, redacted(detail), wait, throttled
 
 
-#: Statuses after which the same request may succeed, in addition to every status of 500 and more.
-_TRANSIENT = frozenset({408, 409, 425, 429})
+#: Statuses after which the same request cannot succeed. After any other, 204 and 418 included, it may.
+_PERMANENT = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431})
 THROTTLED = frozenset({429, 503, 529})
 
 _LENGTH_ERROR = re.compile(
@@ -131,7 +131,7 @@ def reason_of(fault: Fault) -> str:
         return "no_such_model"
     if fault.status == 429:
         return "rate_limited"
-    return "server_error" if fault.status >= 500 or fault.status in _TRANSIENT else "bad_request"
+    return "bad_request" if fault.status in _PERMANENT else "server_error"
 
 
 def is_transient(fault: Fault) -> bool:
