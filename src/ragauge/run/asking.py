@@ -247,7 +247,7 @@ class Dispatcher:
         context = _DispatchContext(self)
         answers: list[Answer | Failure] = []
         try:
-            answers += await judge.consult(list(keys), context)
+            answers = list(await judge.consult(list(keys), context))
             fault = f"{judge.identity} gave {len(answers)} answers to {len(keys)} questions"
         except Exception as error:
             fault = f"{judge.identity} raised {type(error).__name__}: {error}"

@@ -51,7 +51,7 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
         BadParameter: A value is not what its option must be.
     """
     transport, chosen = _transport_of(model, options)
-    assumed = chosen.concurrency or min(transport.max_concurrency, CallTempo().concurrency)
+    concurrency = chosen.concurrency or min(transport.max_concurrency, CallTempo().concurrency)
     return LLMJudge(
         transport,
         price=_price_of(transport, chosen),
@@ -59,7 +59,7 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
         pack=chosen.pack,
         context=chosen.context or context_window(transport.name),
         width=2 * chosen.concurrency if chosen.concurrency else 256,
-        tempo=CallTempo(assumed, chosen.rpm, chosen.tpm),
+        tempo=CallTempo(concurrency, chosen.rpm, chosen.tpm),
     )
 
 

@@ -160,7 +160,10 @@ class ModelClient:
     def call_record(
         self, outcome: Completion | Failure, expected: TokenUsage, n_questions: int, seconds: float, fault: str
     ) -> Call:
-        """The record of a call, with a cost wherever the price is known. expected: its tokens."""
+        """The record of a call, with a cost wherever the price is known.
+
+        expected: its tokens, for what the server does not count.
+        """
         name = f"{self._session_id}-{next(self._numbers)}"
         if isinstance(outcome, Failure):
             unknown = self.price is None or outcome.reason in _MAYBE_BILLED

@@ -109,7 +109,7 @@ def price_table() -> PriceTable:
 def price_of(name: str, own: tuple[float, float, float] | None = None) -> Price | None:
     """The price of a model such as "openai/gpt-4o-mini"; None where it is not known.
 
-    own: by the caller, which takes precedence over the table.
+    own: the price that the caller gave, which takes precedence over the table.
     A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs what its model costs; so does a model
     behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on one's own machine cost 0.
     """

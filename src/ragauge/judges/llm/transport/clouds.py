@@ -46,7 +46,8 @@ def bedrock_body(prompt: Prompt, _model: str, options: LLMOptions, features: Ser
     former), or by words alone ("plain").
     """
     plain = features.structured == "plain"
-    messages = [{"role": message["role"], "content": [{"text": message["content"]}]} for message in prompt.messages[1:]]
+    turns = prompt.messages[1:]
+    messages = [{"role": turn["role"], "content": [{"text": turn["content"]}]} for turn in turns]
     system = [{"text": system_with_schema(prompt) if plain else prompt.system}]
     request: dict[str, Any] = {"system": system, "messages": messages}
     inference = given(temperature=temperature(options, features), maxTokens=options.max_tokens)
