@@ -52,7 +52,7 @@ from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
 from ragauge.text.sentences import sentences
-from ragauge.types import Answer, Decomposition, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Label, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -362,7 +362,7 @@ def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOut
     for answer in answers:
         match answer:
             case Verdict(label, probability):
-                read.append(CaseOutcome(probability, label in (Label.ENTAILED, Label.YES)))
+                read.append(CaseOutcome(probability, label in POSITIVE))
             case Grade(value):
                 read.append(CaseOutcome(value, value >= case.least))
             case _:

@@ -27,7 +27,7 @@ from ragauge.report.wording import counted, number, p_value, signed, with_interv
 from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file, load_judge
 from ragauge.statistics.agreement import balanced_accuracy, group_difference
 from ragauge.statistics.intervals import Interval, mean_interval
-from ragauge.types import Answer, Failure, Label, Verdict
+from ragauge.types import POSITIVE, Answer, Failure, Label, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -287,8 +287,8 @@ def _fitted(
 
 
 def says_yes(answer: Answer | Failure) -> bool:
-    """Whether an answer is "entailed" or "yes"."""
-    return isinstance(answer, Verdict) and answer.label in (Label.ENTAILED, Label.YES)
+    """Whether an answer is "entailed", "yes" or "right"."""
+    return isinstance(answer, Verdict) and answer.label in POSITIVE
 
 
 def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from ragauge.scores import Better, ChunkEvidence, Estimate, Evidence, RunRecord, Score
-from ragauge.types import Label, Sample, TotalUsage
+from ragauge.types import POSITIVE, Label, Sample, TotalUsage
 
 #: Labels in favour of a response, and labels against it.
-GOOD = frozenset({Label.ENTAILED, Label.YES})
-BAD = frozenset({Label.CONTRADICTED})
+GOOD = POSITIVE
+BAD = frozenset({Label.CONTRADICTED, Label.WRONG})
 
 
 def arrow(better: Better) -> str:
