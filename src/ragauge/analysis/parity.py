@@ -57,7 +57,7 @@ def _same(*metrics: str, **about: Any) -> dict[str, Column]:
 
 _GRADED_TWICE = "theirs is the mean of two grades of the whole text, ours a share of judged pieces"
 _PRESUPPOSED = "theirs keeps claims that the query presupposes"
-_STATEMENTS_F1 = Column("answer_correctness", "answer_correctness(variant=valor)")
+_STATEMENTS_F1 = Column("answer_correctness")
 _ROUGE_L = Column("rouge.rougeL", "rouge(types=rougeL,stemmer=true)")
 
 _RAGAS = {
@@ -85,7 +85,7 @@ _RAGAS = {
     "answercorrectness": msgspec.structs.replace(
         _STATEMENTS_F1, differs="theirs is 0.75 F1 of statements + 0.25 cosine of embeddings, ours the F1"
     ),
-    "nvaccuracy": Column("answer_correctness", differs=_GRADED_TWICE),
+    "nvaccuracy": Column("correctness", differs="theirs is the mean of two grades, ours one verdict"),
     **dict.fromkeys(("factualcorrectness", "factualcorrectnessmodef1"), _STATEMENTS_F1),
     "factualcorrectnessmodeprecision": Column("claim_precision", differs=_PRESUPPOSED),
     "factualcorrectnessmoderecall": Column("claim_recall", differs=_PRESUPPOSED),
