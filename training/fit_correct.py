@@ -5,9 +5,9 @@
 DATA: the folder with nli_pairs.jsonl.gz and written/. Run it again whenever the encoder changes, in about a minute. It
 fits on part "e" (training/kept.py), reports on "f", and writes correct.json:
 
-- "right" over the values of judges/embedded/answers.py, on written answers, which mislead by words, and on sentences that
-  answer a question of QAMR, half of them among two other sentences, which do not. There the answer to a question that
-  begins alike is wrong.
+- "right" over the values of judges/embedded/answers.py, on written answers, which mislead by words, and on sentences
+  that answer a question of QAMR, half of them among two other sentences, which do not. There the answer to a question
+  that begins alike is wrong.
 - "partly" tells written answers that are partly right from wrong ones.
 """
 

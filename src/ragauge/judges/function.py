@@ -227,8 +227,8 @@ def judge_from(
     each chunk, and with all chunks joined by newlines for the joint label; a single chunk is asked once.
     relevant(query, text, reference=None) -> bool. classify(text, trait) -> bool; traits are "biased" and "toxic".
     Any of these three may return (answer, probability) instead, the probability that it is True or entailed.
-    correct(response, references) -> True or False, or "right", "partly", "wrong", "undecided"; with a probability as well,
-    or a `Verdict` with a rationale.
+    correct(response, references) -> True or False, or "right", "partly", "wrong" or "undecided", also with the
+    probability that it is right, or a `Verdict` with a rationale.
     rate(rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of one and the reason.
     decompose, entail and correct are passed `query=` where they take it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
@@ -85,8 +84,7 @@ class Correct(VerdictQuestion, frozen=True):
     def joint(self, answers: Sequence[Verdict]) -> Verdict:
         """The majority label; without one "partly" if a judge says so, and else what decides nothing."""
         whole = super().joint(answers)
-        label, count = Counter(answer.label for answer in answers).most_common(1)[0]
-        if 2 * count > len(answers):
+        if whole.label in CORRECTNESS.values():
             return whole
         partly = [answer for answer in answers if answer.label is Label.PARTLY]
         if partly:

@@ -48,6 +48,7 @@ _MAX_CACHED = 3000  # outputs, and questions, that are kept from one batch to th
 _RULES = "19"  # increased with every change that can change an answer
 _QUESTIONS_PER_YIELD = 32  # then other coroutines may run
 
+
 class Case(NamedTuple):
     """A question of entailment: its analysis by words, and what is to be read.
 
@@ -79,7 +80,10 @@ class Trained(Lexical):
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """Hashes of the tables, of the encoder and of the layers, for the identity."""
-        texts = {"layers": packaged("trained.json") + packaged("toxicity.json"), "layers.correct": packaged("correct.json")}
+        texts = {
+            "layers": packaged("trained.json") + packaged("toxicity.json"),
+            "layers.correct": packaged("correct.json"),
+        }
         digests = ((name, hashlib.sha256(text.encode()).hexdigest()[:12]) for name, text in texts.items())
         return (*super().settings, ("encoder", fingerprint()), *digests)
 
