@@ -5,9 +5,9 @@
 DATA: the folder with nli_pairs.jsonl.gz and written/. Run it again whenever the encoder changes, in about a minute. It
 fits on part "e" (training/kept.py), reports on "f", and writes correct.json:
 
-- "right" over the values of judges/embedded/answers.py, on written answers, which mislead by words, and on sentences
-  that answer a question of QAMR, half of them among two other sentences, which do not. There the answer to a question
-  that begins alike is wrong.
+- "right" over the values of judges/embedded/answers.py, on written answers, which mislead by words; on sentences that
+  answer a question of QAMR, half of them among two other sentences, where the answer to a question that begins alike is
+  wrong; and on such sentences where the answer with another number or month is wrong.
 - "partly" tells written answers that are partly right from wrong ones.
 """
 
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from edits import other_month, other_number
 from fit_layer import BATCH, SEED, Example, figures, fit
 from kept import WRITTEN, part_of
 from rows import by_source, read
@@ -32,7 +33,7 @@ from ragauge.judges.embedded.lexical import decided
 from ragauge.questions import Correct
 
 OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/correct.json"
-SHARES = {"answers": 0.7, "sentences": 0.3}
+SHARES = {"answers": 0.7, "sentences": 0.2, "numbers": 0.1}
 LABELS = ("right", "partly", "wrong")
 
 Labelled = tuple[Correct, str, str, str]  # a question, its label, its part, and its kind
@@ -89,6 +90,10 @@ def sentences(pairs: Path, each: int) -> Iterator[Labelled]:
                 chance.shuffle(text)
             for reference, label in ((answer, "right"), (other, "wrong")):
                 yield Correct(f"{query}?", " ".join(text), (reference.rstrip("."),)), label, part, "sentences"
+        for premise, query, answer in chance.sample(own, len(own)):
+            other = other_month(answer, [], chance) or other_number(answer, [premise], chance)
+            for reference, label in ((answer, "right"), (other, "wrong")) if other else ():
+                yield Correct(f"{query}?", premise, (reference.rstrip("."),)), label, part, "numbers"
 
 
 def valued(rows: Sequence[Labelled]) -> Iterator[tuple[Example, str]]:
