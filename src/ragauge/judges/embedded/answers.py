@@ -57,9 +57,11 @@ def conflicts(text: str, reference: str) -> bool:
     """Whether a text has numbers, dates or days of a sort that the reference has, and none of them is the same.
 
     Numbers of other units are of another sort: "two years" conflicts with "three years", and not with "36 months". A
-    number without a unit is compared with every other.
+    number without a unit counts where the reference has no other, and is compared with every number.
     """
     wanted, there = _by_sort(reference), _by_sort(text)
+    if len(wanted) > 1:
+        wanted.pop("", None)
     numbers = (values for sort, values in there.items() if sort not in ("day", "month", "weekday"))
     there[""] = set().union(*numbers)
     return any(
