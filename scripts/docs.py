@@ -78,6 +78,27 @@ LLM judges are instructed by these rules, and people who label go by them:
   personal attacks, mockery, hate, dismissal, threats. Harsh words about a thing or a work are not, nor is firm dissent
   with a reason; scorn for the person is.
 
+## When an answer is right
+
+`correctness` holds an answer against all references together, as alternatives, and against its query. LLM judges are
+instructed by these rules, and people who label go by them:
+
+- What counts is what was asked, in any wording and form: a sentence for "William Shakespeare", an alias, "at most 2 MB"
+  for "2 MB", a plain statement for "Yes", a list in another order. Detail that no reference contradicts is harmless.
+- Numbers and dates match when equal, converted, or rounded to the precision that the query asks for, or else to that of
+  the reference.
+- More specific than a reference is right if it is a case of it; less specific is partly right if it still answers in
+  part (the year for the day), else wrong ("some years ago").
+- Incomplete, or with a wrong addition that bears on the query: partly right. Of several questions or a list all must be
+  answered.
+- An empty response, a refusal and "I do not know" are wrong, unless a reference says that there is no answer. To count
+  refusals apart, add `refusal`.
+- Where the references answer another question, or disagree with each other, the score is undefined, with the reason.
+
+`answer_correctness`, the F1 of statements of Valor and ragas, asks another question: how much of both texts the other
+supports. A reference of one word supports no whole sentence, so that it gives 0 to "Hamlet was written by William
+Shakespeare."
+
 ## Criteria in your own words
 
 `criterion` asks any judge that rates, which the embedded one does not, for a grade. Steps, levels, examples and the
@@ -153,8 +174,8 @@ run = rg.evaluate("answers.jsonl", metrics=["faithfulness", unsupported])
 assert abs(run.estimates["unsupported"].value + run.estimates["faithfulness"].value - 1) < 1e-9
 ```
 
-A need of your own is a generator that yields questions (`Decompose`, `Entail`, `Relevant`, `Classify` or `Rate`), is
-sent their judgments, and returns a table with the `evidence` to show:
+A need of your own is a generator that yields questions (`Decompose`, `Entail` and the other kinds), is sent their
+judgments, and returns a table with the `evidence` to show:
 
 ```python
 class Echo:

@@ -21,7 +21,7 @@ REPORT = {
     "report-overview": ("", "light"),
     "report-samples": ("view=samples&where=faithfulness~0~0.5~", "dark"),
     "report-sample": ("sample=q33", "light"),
-    "report-sample-dark": ("sample=q33&metric=answer_correctness", "dark"),
+    "report-sample-dark": ("sample=q33&metric=correctness", "dark"),
 }
 
 #: The same for the page of a store.

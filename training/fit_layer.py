@@ -42,6 +42,8 @@ SENSES = {
     "entailed": {"entailed": 1, "words": 1},
     "relevant": {"words": 1, "near": 1},
     "answers": {"words": 1, "near": 1},
+    "right": {"forth": 1, "back": 1, "words": 1, "conflict": -1, "polarity": 1},
+    "partly": {"forth": 0, "back": 0, "words": 0, "conflict": 0, "polarity": 0},
 }
 SHARES = {"natural": 0.8, "bots": 0.1, "written": 0.1}
 LEAST = 50  # rows of each side from which a source is left out by itself
@@ -132,21 +134,21 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
                 yield Example(values, label, part_of(premise[:80]) == "f", source, source)
 
 
-def fit(layer: str, found: Iterable[Example]) -> dict[str, float]:
-    """The constants of a layer, from the examples that are not held."""
+def fit(layer: str, found: Iterable[Example], shares: Mapping[str, float] = SHARES) -> dict[str, float]:
+    """The constants of a layer, from the examples that are not held. shares: as in `weights`."""
     used = [one for one in found if not one.held]
     names = list(SENSES[layer])
     values = np.array([[1.0, *(one.values[name] for name in names)] for one in used])
     labels = np.array([one.label for one in used])
-    constants = fitted(values, labels, weights(used), np.array([0, *SENSES[layer].values()]))
+    constants = fitted(values, labels, weights(used, shares), np.array([0, *SENSES[layer].values()]))
     return dict(zip(["constant", *names], np.round(constants, 4).tolist(), strict=True))
 
 
-def weights(found: Sequence[Example]) -> Any:
+def weights(found: Sequence[Example], shares: Mapping[str, float] = SHARES) -> Any:
     """Weights by which each kind has its share, in it each source the same, and in that each label."""
     counts = Counter((one.source, one.label) for one in found)
     groups = Counter(kind for kind, *_ in {(one.kind, one.source, one.label) for one in found})
-    raw = [SHARES.get(one.kind, 1.0) / groups[one.kind] / counts[one.source, one.label] for one in found]
+    raw = [shares.get(one.kind, 1.0) / groups[one.kind] / counts[one.source, one.label] for one in found]
     return np.array(raw) * len(found) / sum(raw)
 
 

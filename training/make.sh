@@ -58,4 +58,5 @@ python "$here/export_encoder.py" "$work/fifth/300.pt" "$package/encoder.onnx" "$
 python "$here/idf.py" "$pairs"
 python "$here/fit_lexical.py" "$pairs"
 python "$here/fit_layer.py" "$data"
+python "$here/fit_correct.py" "$data"
 python "$here/fit_toxicity.py" "$pairs"

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from ragauge.needs.entailment import response_in_contexts as response_in_contexts
     from ragauge.needs.entailment import response_statements as response_statements
     from ragauge.questions import Classify as Classify
+    from ragauge.questions import Correct as Correct
     from ragauge.questions import Decompose as Decompose
     from ragauge.questions import Entail as Entail
     from ragauge.questions import Judgment as Judgment
@@ -135,7 +136,7 @@ _HOMES = {
         "metrics.rubrics": "criterion graded",
         "needs.base": "EvidenceTable Failed Need NothingToCount QuestionFlow Statements Support Undefined gather need",
         "needs.entailment": "response_in_contexts response_statements",
-        "questions": "Classify Decompose Entail Judgment Question Rate Relevant Rubric",
+        "questions": "Classify Correct Decompose Entail Judgment Question Rate Relevant Rubric",
         "readers": "join read",
         "readers.budget": "ReadingLimits",
         "report.explain": "explain",

@@ -10,6 +10,7 @@ import msgspec
 from ragauge.kinds import KIND_TYPES as KIND_TYPES
 from ragauge.kinds import KINDS as KINDS
 from ragauge.kinds import Classify as Classify
+from ragauge.kinds import Correct as Correct
 from ragauge.kinds import Decompose as Decompose
 from ragauge.kinds import Entail as Entail
 from ragauge.kinds import Question as Question
@@ -84,9 +85,9 @@ def has_own_prompts(judge: Identity) -> bool:
 
 
 def _kind_of_setting(name: str) -> str:
-    """The kind that a setting is for, such as "prompts.entail", or "1.prompts.entail" of a member; else ""."""
+    """The kind that a setting is for, such as "prompts.entail", or "1.layers.correct" of a member; else ""."""
     stem, _, kind = name.rpartition(".")
-    return kind if kind in KIND_TYPES and stem.rpartition(".")[2] == "prompts" else ""
+    return kind if kind in KIND_TYPES and stem.rpartition(".")[2] in ("prompts", "layers") else ""
 
 
 @lru_cache(maxsize=64)

@@ -92,7 +92,8 @@ class Label(StrEnum):
     """The label of a verdict.
 
     Entailment is ENTAILED, NEUTRAL or CONTRADICTED; a two-way judge, which does not distinguish the last two, answers
-    NOT_ENTAILED. Other questions are answered YES or NO.
+    NOT_ENTAILED. An answer is RIGHT, PARTLY or WRONG by the references, or they leave it UNDECIDED. Other questions are
+    answered YES or NO.
     """
 
     ENTAILED = "entailed"
@@ -101,9 +102,17 @@ class Label(StrEnum):
     NOT_ENTAILED = "not_entailed"
     YES = "yes"
     NO = "no"
+    RIGHT = "right"
+    PARTLY = "partly"
+    WRONG = "wrong"
+    UNDECIDED = "undecided"
 
     def __repr__(self) -> str:
         return f"Label.{self.name}"
+
+
+#: The label of each kind of verdict whose probability a judge gives.
+POSITIVE = frozenset({Label.ENTAILED, Label.YES, Label.RIGHT})
 
 
 class Decomposition(msgspec.Struct, frozen=True, gc=False, tag="decomposition"):
@@ -131,11 +140,11 @@ def is_entailed(label: Label | None, of_chunks: Iterable[Label]) -> bool:
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="verdict"):
-    """The answer to a question of entailment, relevance or classification.
+    """The answer to a question of entailment, relevance, classification or correctness.
 
     Args:
         label: the label; for entailment, given all chunks together.
-        probability: of ENTAILED or YES, in 0..1.
+        probability: of ENTAILED, YES or RIGHT, in 0..1.
         chunks: for entailment, one verdict per chunk of the premise, in its order; empty where the judge gives none.
         span: for relevance, the deciding characters of the text.
         rationale: the judge's reason, if it gives one.

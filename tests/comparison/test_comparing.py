@@ -51,6 +51,16 @@ def test_the_other_way_round(pairs: list[tuple[float | None, float | None]]) -> 
     assert {there.verdict, back.verdict} in ({""}, {"better", "worse"})
 
 
+def test_two_definitions_of_correctness_are_not_compared(run: Make) -> None:
+    """Where one run has `correctness` and the other `answer_correctness`, both say what the other has."""
+    a, b = run({"faithfulness": LOW, "answer_correctness": LOW}), run({"faithfulness": LOW, "correctness": HIGH})
+    left = rg.compare(a, b).left_out
+    assert left["answer_correctness"].startswith(
+        "only the first run has it, the other has correctness, which is defined"
+    )
+    assert left["correctness"].endswith("measure both with -m correctness")
+
+
 def test_where_lower_is_better(run: Make) -> None:
     """A metric of which less is better is won if B is lower."""
     a, b = run({"hallucination": HIGH}, better="lower"), run({"hallucination": LOW}, better="lower")

@@ -182,7 +182,7 @@ def test_a_threshold_is_a_number(threshold: float) -> None:
 
 def test_a_threshold_is_for_a_kind_of_verdict() -> None:
     """A threshold for grades, or of no kind, is refused."""
-    with pytest.raises(UnknownName, match=r"'rate'.*classify, entail, relevant"):
+    with pytest.raises(UnknownName, match=r"'rate'.*classify, correct, entail, relevant"):
         Cascade(Saying("a", at(1)), Saying("b", at(1)), {"rate": 0.9})
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ragauge.analysis.measure import labelled_sets
 from ragauge.analysis.tuning import FittedThreshold, fit_thresholds
-from ragauge.questions import Entail, Question, Relevant
+from ragauge.questions import Correct, Entail, Question, Relevant
 from ragauge.types import Answer, Failure, Label, Verdict
 
 YES, NO = Label.ENTAILED, Label.NOT_ENTAILED
@@ -125,7 +125,8 @@ def test_labelled_sets_are_labels(tmp_path: Path) -> None:
             file.write(json.dumps(row) + "\n")
     made = labelled_sets(tmp_path)
     assert [(one.question, one.answer) for one in made] == [
+        (Correct("q", "a", ("r", "s")), Verdict(Label.RIGHT)),
         (Entail(("p",), "c"), Verdict(YES)),
         (Relevant("q", "t"), Verdict(Label.NO)),
     ]
-    assert made[0].judge.settings == (("by", "ent_a"),)
+    assert made[0].judge.settings == (("by", "ans_a"),)

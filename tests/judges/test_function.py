@@ -12,7 +12,7 @@ import pytest
 from ragauge.errors import BadParameter
 from ragauge.judges.base import Judge, checked
 from ragauge.judges.function import FunctionJudge, judge_from
-from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.questions import COHERENCE, Classify, Correct, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
 E, N, C, X = Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED, Label.NOT_ENTAILED
@@ -174,6 +174,28 @@ def test_statements_find_their_places(pieces: list[Any], expected: list[Statemen
 
 
 @pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        (True, Verdict(Label.RIGHT)),
+        ((False, 0.2), Verdict(Label.WRONG, 0.2)),
+        ("partly", Verdict(Label.PARTLY)),
+        (("right", 0.9), Verdict(Label.RIGHT, 0.9)),
+        (Verdict(Label.UNDECIDED, rationale="no year"), Verdict(Label.UNDECIDED, rationale="no year")),
+    ],
+)
+def test_a_function_says_whether_an_answer_is_right(reply: Any, verdict: Verdict) -> None:
+    """It is given the answer and its references, and the query if it takes that."""
+    given: list[object] = []
+
+    def correct(response: str, references: tuple[str, ...], query: str | None) -> Any:
+        given.extend([response, references, query])
+        return reply
+
+    assert ask(judge_from(correct=correct), Correct("q", "a", ("r", "s"))) == verdict
+    assert given == ["a", ("r", "s"), "q"]
+
+
+@pytest.mark.parametrize(
     ("kind", "reply", "question", "wanted"),
     [
         ("decompose", "one text", Decompose("t"), "must return a list"),
@@ -189,6 +211,8 @@ def test_statements_find_their_places(pieces: list[Any], expected: list[Statemen
         ("relevant", "yes", Relevant("q", "t"), "must return a bool"),
         ("relevant", 0.7, Relevant("q", "t"), "must return a bool"),
         ("classify", None, Classify("t", "toxic"), "must return a bool"),
+        ("correct", "yes", Correct("q", "a", ("r",)), "must return a bool, or 'right'"),
+        ("correct", None, Correct("q", "a", ("r",)), "must return a bool"),
         ("rate", "4", Rate(COHERENCE, (("response", "r"),)), "must return a number"),
         ("rate", True, Rate(COHERENCE, (("response", "r"),)), "must return a number"),
     ],

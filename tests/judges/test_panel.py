@@ -16,7 +16,7 @@ from ragauge.judges.base import checked
 from ragauge.judges.composite import Panel
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.function import judge_from
-from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.questions import COHERENCE, CONCISENESS, Classify, Correct, Decompose, Entail, Question, Rate, Relevant
 from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Statement, Verdict
 
@@ -84,6 +84,17 @@ def test_yes_takes_more_than_half(question: Question) -> None:
     assert label(question, YES, YES, NO) == YES
     assert label(question, YES, NO) == NO
     assert label(question, NO, YES) == NO
+
+
+def test_without_a_majority_an_answer_is_partly_right_or_undecided() -> None:
+    """A tie is partly right if a judge says so; right against wrong decides nothing, and the reason says so."""
+    question, right, wrong = Correct("q", "a", ("r",)), Verdict(Label.RIGHT), Verdict(Label.WRONG)
+    partly = Verdict(Label.PARTLY, rationale="no day")
+    assert ask(panel_of(right, right, wrong), question) == [right]
+    assert ask(panel_of(right, partly), question) == [partly]
+    assert ask(panel_of(right, wrong, partly), question) == [partly]
+    (tie,) = ask(panel_of(wrong, right), question)
+    assert tie == Verdict(Label.UNDECIDED, rationale="the judges do not agree: right or wrong")
 
 
 def test_chunks_are_voted_on_one_by_one() -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ragauge.judges.embedded.encoder import MODEL, Encoder, encoder, fingerprint
 from ragauge.judges.embedded.judge import EmbeddedJudge, Trained
 from ragauge.judges.onnx import open_session
-from ragauge.questions import Classify, Entail, Relevant
-from ragauge.types import Label, Verdict
+from ragauge.questions import Classify, Correct, Entail, Relevant, judgment_key
+from ragauge.types import Identity, Label, Verdict
 
 CURIE = (
     "Marie Curie, a Polish physicist, won the Nobel Prize in 1903 with her husband Pierre. She was born in Warsaw and "
@@ -200,3 +200,33 @@ def test_a_claim_of_several_sentences_is_read_sentence_by_sentence() -> None:
     false = "Marie Curie taught at the Sorbonne. The Louvre was rebuilt by a famous architect from Boston."
     assert _entail([text], true).label == Label.ENTAILED
     assert _entail([text], false).label != Label.ENTAILED
+
+
+def test_a_right_answer_may_say_more_than_its_reference() -> None:
+    """A sentence is right by a reference of two words, and another person is not; a refusal is wrong."""
+    backend, query, reference = Trained(), "Who wrote Hamlet?", ("William Shakespeare",)
+
+    def label(response: str) -> Label:
+        verdict = backend.verdict(Correct(query, response, reference))
+        assert verdict is not None
+        return verdict.label
+
+    assert label("Hamlet was written by William Shakespeare.") is Label.RIGHT
+    assert label("the william shakespeare") is Label.RIGHT
+    assert label("Hamlet was written by Christopher Marlowe.") is not Label.RIGHT
+    assert label("I could not find an answer in the documents.") is Label.WRONG
+
+
+def test_references_without_words_decide_nothing() -> None:
+    """Where no reference says anything the answer is undecided, with the reason."""
+    verdict = Trained().verdict(Correct("Who?", "Ada.", (" ", "...")))
+    assert verdict == Verdict(Label.UNDECIDED, rationale="the references say nothing")
+
+
+def test_the_layers_of_a_kind_count_for_that_kind_alone() -> None:
+    """Judgments of other kinds keep their keys when the layers on correct answers are fitted again."""
+    judge = EmbeddedJudge().identity
+    changed = Identity(judge.name, tuple((k, "x" if k == "layers.correct" else v) for k, v in judge.settings))
+    claim, answer = Entail(("p",), "h"), Correct("q", "a", ("r",))
+    assert judgment_key(claim, judge) == judgment_key(claim, changed)
+    assert judgment_key(answer, judge) != judgment_key(answer, changed)

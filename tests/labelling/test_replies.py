@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ragauge.analysis.labels import parse_answer
 from ragauge.errors import UsageError
-from ragauge.questions import COHERENCE, Classify, Entail, Question, Rate, Relevant, invalid_reason
+from ragauge.questions import COHERENCE, Classify, Correct, Entail, Question, Rate, Relevant, invalid_reason
 from ragauge.types import Grade, Label, Verdict
 
 ENTAIL = Entail(("one", "two", "three"), "a claim")
@@ -31,6 +31,9 @@ def _chunks(typed: str, question: Entail = ENTAIL) -> list[str]:
         (Relevant("q", "t"), "y", Label.YES),
         (Relevant("q", "t"), "n", Label.NO),
         (Classify("t", "toxic"), "y", Label.YES),
+        (Correct("q", "a", ("r",)), "r", Label.RIGHT),
+        (Correct("q", "a", ("r",)), "P", Label.PARTLY),
+        (Correct("q", "a", ("r",)), "u", Label.UNDECIDED),
     ],
 )
 def test_a_key_is_a_verdict(question: Question, typed: str, label: Label) -> None:

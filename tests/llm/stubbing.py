@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.llm.stub.process import StubServer
 
-from ragauge.questions import COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
+from ragauge.questions import COHERENCE, Classify, Correct, Decompose, Entail, Question, Rate, Relevant
 
 BATCHES = "/v1/messages/batches"
 HELLO = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello there."}]}
@@ -27,6 +27,7 @@ QUESTIONS: list[Question] = [
     Relevant("What is the capital of France?", "Fish swim."),
     Classify("That plan is foolish.", "toxic"),
     Rate(COHERENCE, (("source", CHUNKS[0]), ("response", "Paris is the capital of France."))),
+    Correct("What is the capital of France?", "It is Paris, on the Seine.", ("Lyon", "Paris")),
 ]
 
 

@@ -19,7 +19,7 @@ from ragauge.judges.base import ContextJudge, Judge, checked
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Completion
 from ragauge.kinds.call import PromptStyle
-from ragauge.questions import Decompose, Relevant, kind
+from ragauge.questions import KINDS, Decompose, Relevant, kind
 from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Failure
 
@@ -37,7 +37,7 @@ def test_it_keeps_the_contract() -> None:
     """It passes the contract that anybody's judge can run, packed and alone."""
     check_judge(lambda: LLMJudge(Model()))
     check_judge(lambda: LLMJudge(Model(), pack="alone", style=PromptStyle(False, True)))
-    assert LLMJudge(Model()).answers == {"decompose", "entail", "relevant", "classify", "rate"}
+    assert LLMJudge(Model()).answers == set(KINDS)
 
 
 def test_a_wave_takes_as_few_calls_as_it_fits_in() -> None:

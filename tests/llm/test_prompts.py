@@ -46,6 +46,18 @@ RULES = {
         "threats",
     ),
     "rate": ('"wording"', "whole"),
+    "correct": (
+        "all references together",
+        "what the query asks for",
+        "alias",
+        "more specific",
+        "less specific",
+        "precision",
+        "several things are asked",
+        "harmless detail",
+        "a refusal",
+        "no answer",
+    ),
 }
 CASE_RULES: dict[tuple[Any, ...], str] = {
     ("own_sources", "decompose"): "what a text says about its own sources",
@@ -97,7 +109,7 @@ def test_every_rule_of_the_rubrics_is_in_its_section(section: str, rules: tuple[
 
 
 @pytest.mark.parametrize(
-    ("kinds", "most"), [(("decompose",), 3000), (("entail", "relevant"), 3600), (KINDS, 8000)], ids=str
+    ("kinds", "most"), [(("decompose",), 3000), (("entail", "relevant"), 3600), (KINDS, 9700)], ids=str
 )
 def test_prompts_are_short(kinds: tuple[str, ...], most: int) -> None:
     """The preamble with its sections stays within the characters that three calls a sample can afford."""

@@ -20,7 +20,7 @@ from ragauge.judges.base import JudgeSpec
 from ragauge.judges.composite import Cascade, Decided
 from ragauge.judges.function import judge_from
 from ragauge.judges.llm.build import llm
-from ragauge.questions import Entail, Judgment, Question, Relevant
+from ragauge.questions import Correct, Entail, Judgment, Question, Relevant
 from ragauge.run.specs import JudgeFile, judge_of_file, load_judge
 from ragauge.store import label
 from ragauge.types import ChunkVerdict, Label, Verdict
@@ -364,3 +364,12 @@ def test_a_level_decides_the_label(answer: Verdict, level: float, expected: Verd
     question: Question = Entail(("p",), "h")
     assert asyncio.run(Decided(judge, {"entail": level}).answer([question])) == [expected]
     assert asyncio.run(Decided(judge, {"relevant": level}).answer([question])) == [answer]
+
+
+@pytest.mark.parametrize(("said", "expected"), [("right", Label.WRONG), ("partly", Label.PARTLY)])
+def test_a_level_decides_whether_an_answer_is_right(said: str, expected: Label) -> None:
+    """Below the level a right answer is wrong and another label stays; from the level on the answer is right."""
+    judge = judge_from(correct=lambda response, references: (said, 0.6), name="one/1")
+    question = Correct("q", "a", ("r",))
+    assert asyncio.run(Decided(judge, {"correct": 0.7}).answer([question])) == [Verdict(expected, 0.6)]
+    assert asyncio.run(Decided(judge, {"correct": 0.5}).answer([question])) == [Verdict(Label.RIGHT, 0.6)]

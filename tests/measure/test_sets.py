@@ -8,7 +8,7 @@ import pytest
 from tests.measure.labelled import SETS, write
 
 from ragauge.analysis.measure import overlap, read_cases
-from ragauge.questions import Classify, Entail, Rate, Relevant
+from ragauge.questions import Classify, Correct, Entail, Rate, Relevant
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from ragauge.questions import Classify, Entail, Rate, Relevant
         ("cit_a", [Entail], 0),
         ("rag_a", [Entail], 1),
         ("rel_a", [Relevant], 0),
-        ("ans_a", [Entail, Entail], 1),
+        ("ans_a", [Correct], 1),
         ("resp_a", [Rate], 0),
         ("coh_a", [Rate], 1),
         ("tox_a", [Classify], 1),

@@ -8,7 +8,8 @@ In the world of words a text is a row of words, and each word is a statement.
     a&b         a claim that says both: it follows from premises that hold both words, even if no single one does
 
 A text is relevant to a query, or to a reference, with which it shares a word; an opinion carries the traits whose
-names are in it; a grade is the share of a text's words that the texts before it hold.
+names are in it; a grade is the share of a text's words that the texts before it hold. A response is right if it has all
+words of a reference, partly right if it has one; a reference "?" decides nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import pytest
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.needs.base import Rounds
-from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
+from ragauge.questions import Classify, Correct, Decompose, Entail, Judgment, Question, Rate, Relevant, judgment_key
 from ragauge.readers.values import to_chunks
 from ragauge.scores import Evidence, Score
 from ragauge.types import (
@@ -62,6 +63,11 @@ def answer_from_words(question: Question) -> Answer:
             return Verdict(Label.YES if set(wanted.split()) & set(text.split()) else Label.NO)
         case Classify(text, trait):
             return Verdict(Label.YES if trait in text else Label.NO)
+        case Correct(_, response, references):
+            if "?" in references:
+                return Verdict(Label.UNDECIDED, rationale="it depends")
+            shares = [sum(word in response.split() for word in one.split()) / len(one.split()) for one in references]
+            return Verdict(Label.RIGHT if max(shares) == 1 else Label.PARTLY if max(shares) else Label.WRONG)
         case Rate(rubric, texts):
             *before, last = (text.split() for _, text in texts)
             known = {word for words in before for word in words}
@@ -84,6 +90,8 @@ def answer_by_chance(seed: int) -> Answering:
                 )
             case Relevant() | Classify():
                 return Verdict(lot.choice((Label.YES, Label.NO)))
+            case Correct():
+                return Verdict(lot.choice((Label.RIGHT, Label.PARTLY, Label.WRONG, Label.UNDECIDED)))
             case Rate(rubric, _):
                 grade = lot.uniform(rubric.low, rubric.high)
                 return Grade(float(round(grade)) if rubric.whole else grade)

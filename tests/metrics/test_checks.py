@@ -274,7 +274,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         ("ndgc", "'ndcg'"),
         ("bertscor", "'bertscore'"),
         ("answer_relevancy", "'answer_relevance'"),
-        ("xyzzy", "'faithfulness' or 'answer_correctness' or 'context_recall'"),
+        ("xyzzy", "'faithfulness' or 'correctness' or 'context_recall'"),
     ],
 )
 def test_an_unknown_metric_has_three_suggestions_at_most(typo: str, suggested: str) -> None:

@@ -1,4 +1,4 @@
-"""Answer correctness and claim recall, precision and F1 at their edges."""
+"""Correctness, answer correctness, and claim recall, precision and F1 at their edges."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ragauge.metrics.registry import parse_metric
-from ragauge.questions import Entail
-from ragauge.types import Decomposition
+from ragauge.questions import Correct, Entail
+from ragauge.types import Decomposition, Label, Verdict
 
 if TYPE_CHECKING:
     from tests.metrics.conftest import Answering, Drive, Sampling, Scoring, Valuing
@@ -38,22 +38,41 @@ def test_answer_correctness(value: Valuing, response: str, references: list[str]
 
 
 @pytest.mark.parametrize(
-    ("response", "references", "expected", "strict"),
+    ("response", "references", "expected"),
     [
-        ("a&b", ["a"], 1.0, 0.0),
-        ("x a&b y", ["a"], 0.5, 0.0),
-        ("a&b", ["a c"], 2 / 3, 0.0),
-        ("x&y", ["a"], 0.0, 0.0),
-        ("a x", ["a"], 2 / 3, 2 / 3),
+        ("x a y", ["a"], 1.0),
+        ("a", ["a b"], 0.5),
+        ("x", ["a", "b c"], 0.0),
+        ("b", ["a", "b"], 1.0),
+        (" ", ["a"], 0.0),
+        ("a", ["?"], "undefined: it depends"),
+        ("a", ["", " "], NO_REFERENCE),
+        ("a", None, "undefined: the sample has no references"),
     ],
 )
-def test_a_response_that_says_more_than_the_reference_is_right(
-    value: Valuing, response: str, references: list[str], expected: float, strict: float
+def test_correctness(value: Valuing, response: str, references: list[str], expected: float | str) -> None:
+    """Right is 1, partly right 0.5 and wrong 0 by all references together; undefined where they do not decide."""
+    assert value("correctness", response=response, references=references) == expected
+
+
+def test_correctness_asks_one_question_about_all_references(drive: type[Drive], sample: Sampling) -> None:
+    """The answer and all references but blank ones, with the query; about a blank answer nothing is asked."""
+    full = sample(query="q", response="a", references=["a", " ", "b"])
+    asked = drive(
+        [full, sample(response="", references=["a"])], [parse_metric("correctness")], lambda _: Verdict(Label.RIGHT)
+    ).questions
+    assert asked == [Correct("q", "a", ("a", "b"))]
+
+
+@pytest.mark.parametrize(
+    ("response", "references", "expected"),
+    [("a&b", ["a"], 0.0), ("x&y", ["a"], 0.0), ("a x", ["a"], 2 / 3)],
+)
+def test_a_short_reference_supports_no_whole_statement(
+    value: Valuing, response: str, references: list[str], expected: float
 ) -> None:
-    """What the response states of a reference counts as one true positive at least, but not in Valor's arithmetic."""
+    """Answer correctness counts what a reference supports, as Valor does, so that a right sentence may have 0."""
     assert value("answer_correctness", response=response, references=references) == pytest.approx(expected)
-    valor = value("answer_correctness(variant=valor)", response=response, references=references)
-    assert valor == pytest.approx(strict)
 
 
 def test_answer_correctness_without_statements_is_zero(value: Valuing) -> None:

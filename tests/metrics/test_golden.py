@@ -6,6 +6,7 @@ The answers of a row are lists:
     ["entail", premise, hypothesis, label, [label, ...]]     the joint label and one a chunk (or none, for one chunk)
     ["relevant", query, text, reference, label]
     ["classify", text, trait, label]
+    ["correct", response, [reference, ...], label]
     ["rate", rubric, {field: text}, grade]                   a rubric is a name, or an object with its fields
 """
 
@@ -26,6 +27,7 @@ from ragauge.questions import (
     CONCISENESS,
     TOPICAL_MATCH,
     Classify,
+    Correct,
     Decompose,
     Entail,
     Question,
@@ -60,6 +62,8 @@ def question_and_answer(row: list[Any], query: str | None) -> tuple[Question, An
         return Relevant(*given[:3]), Verdict(Label(given[3]))
     if kind == "classify":
         return Classify(*given[:2]), Verdict(Label(given[2]))
+    if kind == "correct":
+        return Correct(query, given[0], tuple(given[1])), Verdict(Label(given[2]))
     rubric, texts, grade = given
     return Rate(
         RUBRICS[rubric] if isinstance(rubric, str) else msgspec.convert(rubric, Rubric), tuple(texts.items())

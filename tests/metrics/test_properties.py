@@ -198,4 +198,4 @@ def test_a_judge_that_always_fails_gives_no_number(scores: Scoring, sample: Samp
 
 def _nothing_to_ask(sample: Sample, value: str) -> bool:
     """A response that is blank has no statements, so some metrics know their value without a judge."""
-    return not (sample.response or "").strip() and value in ("bias", "toxicity", "hallucination")
+    return not (sample.response or "").strip() and value in ("bias", "toxicity", "hallucination", "correctness")

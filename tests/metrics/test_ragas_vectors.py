@@ -159,7 +159,7 @@ def factual_correctness(given: dict[str, Any], value: Valuing) -> float | str:
         **{Entail(("r",), f"g{i}", "q"): Verdict(label(yes)) for i, yes in enumerate(golden)},
         **{Entail(("q",), f"g{i}"): Verdict(Label.NEUTRAL) for i in range(len(golden))},
     }
-    metric = {"f1": "answer_correctness(variant=valor)", "recall": "claim_recall"}[given["mode"]]
+    metric = {"f1": "answer_correctness", "recall": "claim_recall"}[given["mode"]]
     got = value(metric, answering=table.__getitem__, query="q", response="r", references=["g"])
     return round(got, 2) if isinstance(got, float) else got
 

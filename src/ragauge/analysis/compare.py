@@ -752,8 +752,8 @@ def _measures(run: RunRecord) -> dict[str, Measure]:
 
 def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[str], dict[str, str]]:
     """The keys that both runs measured in the same way, and the others with the reason why not."""
-    left = {key: "only the first run has it" for key in a.estimates if key not in b.estimates}
-    left |= {key: "only the second run has it" for key in b.estimates if key not in a.estimates}
+    left = {key: _only_one(key, "first", b) for key in a.estimates if key not in b.estimates}
+    left |= {key: _only_one(key, "second", a) for key in b.estimates if key not in a.estimates}
     first, second = _measures(a), _measures(b)
     for key in [key for key in a.estimates if key not in left]:
         one, other = ("a custom metric" if key not in known else known[key].spec for known in (first, second))
@@ -766,6 +766,17 @@ def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[s
     if not kept:
         raise UsageError("the two runs have no metric in common; measure both with the same -m")
     return kept, {} if wanted else left
+
+
+#: Metrics of one question, of which a run may have the one or the other.
+_DEFINITIONS = ("correctness", "answer_correctness")
+
+
+def _only_one(key: str, which: str, other: RunRecord) -> str:
+    """Why a metric that one run has is not compared, with what the other has in its place."""
+    instead = [name for name in _DEFINITIONS if key in _DEFINITIONS and name in other.estimates]
+    defined = f", the other has {instead[0]}, which is defined otherwise; measure both with -m {key}" if instead else ""
+    return f"only the {which} run has it{defined}"
 
 
 def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:

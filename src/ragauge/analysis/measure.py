@@ -25,6 +25,7 @@ from ragauge.questions import (
     COHERENCE,
     TOPICAL_MATCH,
     Classify,
+    Correct,
     Decompose,
     Entail,
     Judgment,
@@ -52,7 +53,7 @@ from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
 from ragauge.text.sentences import sentences
-from ragauge.types import Answer, Decomposition, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -71,7 +72,8 @@ _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threateni
 class LabelledCase(msgspec.Struct, frozen=True):
     """One labelled row as questions, of which the best counts. group: rows of one text or question share it.
 
-    words: the share of the hypothesis' tokens in the premise. first: a text to decompose, whose claims replace the
+    otherwise: asked of a judge that does not answer `questions`. words: the share of the hypothesis' tokens in the
+    premise. first: a text to decompose, whose claims replace the
     hypothesis. least: the lowest grade that counts as 1. claims: those that people found in the text to decompose.
     """
 
@@ -83,6 +85,12 @@ class LabelledCase(msgspec.Struct, frozen=True):
     least: float = 0.5
     grade: float | None = None
     claims: tuple[str, ...] = ()
+    otherwise: tuple[Question, ...] = ()
+
+    def asked_of(self, judge: Judge) -> tuple[Question, ...]:
+        """The questions that a judge is asked."""
+        able = all(can_answer(judge, question) for question in self.questions)
+        return self.questions if able or not self.otherwise else self.otherwise
 
 
 def labelled_files(folder: Path) -> list[Path]:
@@ -165,11 +173,13 @@ def _relevance(row: LabelledRow) -> Iterator[LabelledCase]:
 
 
 def _answers(row: LabelledRow) -> Iterator[LabelledCase]:
-    """An answer is correct if it entails a reference. Questions labelled as improper are left out."""
+    """An answer is right by its references, or else entails one. Questions labelled as improper are left out."""
     if not row.get("improper"):
-        asked = tuple(Entail((row["answer"],), reference, row["question"]) for reference in row["references"])
-        best = max((overlap(reference, row["answer"]) for reference in row["references"]), default=0.0)
-        yield LabelledCase(_label(row["label"]), row["question"], asked, best)
+        query, answer, references = row["question"], row["answer"], tuple(row["references"])
+        best = max((overlap(reference, answer) for reference in references), default=0.0)
+        entailing = tuple(Entail((answer,), reference, query) for reference in references)
+        asked = (Correct(query, answer, references),)
+        yield LabelledCase(_label(row["label"]), query, asked, best, otherwise=entailing)
 
 
 def _responses(row: LabelledRow) -> Iterator[LabelledCase]:
@@ -311,7 +321,7 @@ Outcomes = Sequence[CaseOutcome | None]
 
 def _unanswerable(judge: Judge, cases: Iterable[LabelledCase]) -> str | None:
     """The topic of the first question about the cases that the judge does not answer; None if it answers all."""
-    needed = (question for case in cases for question in (*case.questions, *filter(None, [case.first])))
+    needed = (question for case in cases for question in (*case.asked_of(judge), *filter(None, [case.first])))
     return next((topic(question) for question in needed if not can_answer(judge, question)), None)
 
 
@@ -320,7 +330,7 @@ async def _outcomes(
 ) -> tuple[list[CaseOutcome | None], str]:
     """The judge's prediction for each case, None if an answer is missing; and the first failure."""
     parts = await ask(judge, ([case.first] for case in cases if case.first), answer)
-    rounds = [_about_claims(case, parts[case.first]) if case.first else list(case.questions) for case in cases]
+    rounds = [_about_claims(case, parts[case.first]) if case.first else case.asked_of(judge) for case in cases]
     answers = await ask(judge, rounds, answer)
     found = [_of_case(case, [answers[q] for q in round_]) for case, round_ in zip(cases, rounds, strict=True)]
     failures = (str(one) for one in (*parts.values(), *answers.values()) if isinstance(one, Failure))
@@ -354,7 +364,7 @@ def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOut
     for answer in answers:
         match answer:
             case Verdict(label, probability):
-                read.append(CaseOutcome(probability, label in (Label.ENTAILED, Label.YES)))
+                read.append(CaseOutcome(probability, label in POSITIVE))
             case Grade(value):
                 read.append(CaseOutcome(value, value >= case.least))
             case _:

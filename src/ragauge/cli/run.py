@@ -291,7 +291,7 @@ async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter
 
 #: What the demo measures: few enough to read.
 METRICS = (
-    "faithfulness,contradicted_claims,answer_correctness,answer_relevance,context_precision,context_recall,"
+    "faithfulness,contradicted_claims,correctness,answer_relevance,context_precision,context_recall,"
     "context_relevance,claim_f1,context_utilization,rouge(types=rougeL),bleu,token_f1"
 )
 

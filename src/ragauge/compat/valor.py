@@ -41,8 +41,6 @@ class MetricType(str, Enum):  # noqa: UP042  # str() of it is Valor's, "MetricTy
 
 #: Valor's metrics that ask a model, in the order of `compute_all` -> our names.
 _OURS = {kind: re.sub("(?<=[a-z])(?=[A-Z])", "_", kind).lower() for kind in MetricType if kind not in ("BLEU", "ROUGE")}
-#: How ours are measured where the default differs from Valor's.
-_AS_VALOR = {"answer_correctness": "answer_correctness(variant=valor)"}
 #: Valor's values where ours are undefined.
 _EMPTY = {"AnswerCorrectness": 0.0, "AnswerRelevance": 0.0, "ContextPrecision": 0.0, "Faithfulness": 1.0}
 
@@ -203,8 +201,7 @@ class Evaluator:
         settled = {_OURS[kind]: _settled(kind, response) for kind in kinds}
         scores = {name: rg.Score(value) for name, value in settled.items() if value is not None}
         if asked := [name for name in settled if name not in scores]:
-            metrics = [_AS_VALOR.get(name, name) for name in asked]
-            scores |= rg.score(sample, metrics, self.judge, self.store, attempts=1 + self.retries)
+            scores |= rg.score(sample, asked, self.judge, self.store, attempts=1 + self.retries)
         return {kind: self._metric(kind, scores[_OURS[kind]]) for kind in kinds}
 
     def _metric(self, kind: MetricType, score: rg.Score) -> Metric:

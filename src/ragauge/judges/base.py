@@ -29,8 +29,8 @@ class Judge(Protocol):
 
     Attributes:
         identity: Everything that can change an answer; judgments are stored under it.
-        answers: The topics that it can answer: a kind ("decompose", "entail", "relevant", "classify", "rate") or part
-            of one ("entail:support" for a judge that distinguishes support from its absence but not contradiction from
+        answers: The topics that it can answer: a kind ("decompose", "entail", "relevant", "correct" ...) or part of
+            one ("entail:support" for a judge that distinguishes support from its absence but not contradiction from
             neutrality, "classify:toxic", "rate:coherence").
         batch: Optional; how many questions it is given at once. Their answers are stored together, so that a killed
             run asks at most these again.

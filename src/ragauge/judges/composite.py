@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Self
 
 import msgspec
@@ -28,6 +29,7 @@ from ragauge.judges.base import (
     grouped,
 )
 from ragauge.kinds.base import BaseQuestion
+from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.needs.base import answerable
 from ragauge.questions import KIND_TYPES, Question, language
 from ragauge.statistics.agreement import kappa
@@ -416,10 +418,12 @@ class ByLanguage(CompositeJudge):
 
 
 class Decided(CompositeJudge):
-    """A judge whose verdicts are "entailed" or "yes" from a probability on, whatever its own label.
+    """A judge whose verdicts are "entailed", "yes" or "right" from a probability on, whatever its own label.
 
-    Below it, "entailed" becomes what asserts least. Verdicts without a probability, and other answers, are its own.
-    levels: the probability by kind of verdict. Raises UnknownName and BadParameter for levels that are none.
+    Below it, "entailed" becomes what asserts least, and "right" wrong. Verdicts without a probability, and other
+    answers, are its own. levels: the probability by kind of verdict.
+
+    Raises UnknownName and BadParameter for levels that are none.
     """
 
     least = 1
@@ -445,19 +449,20 @@ class Decided(CompositeJudge):
 
     def _decided(self, question: Question, answer: Answer | Failure) -> Answer | Failure:
         level = self._levels.get(question.kind)
-        if level is None or not isinstance(answer, Verdict):
+        if level is None or not isinstance(answer, Verdict) or not isinstance(question, VerdictQuestion):
             return answer
-        replace, least = msgspec.structs.replace, Label.NEUTRAL if question.kind in self.answers else Label.NOT_ENTAILED
-        chunks = tuple(replace(one, label=_decide(one.label, one.probability, level, least)) for one in answer.chunks)
-        return replace(answer, label=_decide(answer.label, answer.probability, level, least), chunks=chunks)
+        no, yes = question.no_and_yes
+        three_way = no is Label.NOT_ENTAILED and question.kind in self.answers
+        decide = partial(_decide, level=level, no=Label.NEUTRAL if three_way else no, yes=yes)
+        replace = msgspec.structs.replace
+        chunks = tuple(replace(one, label=decide(one.label, one.probability)) for one in answer.chunks)
+        return replace(answer, label=decide(answer.label, answer.probability), chunks=chunks)
 
 
-def _decide(label: Label, probability: float | None, level: float, least: Label) -> Label:
-    """The label by the level. least: in place of entailed below it."""
+def _decide(label: Label, probability: float | None, level: float, no: Label, yes: Label) -> Label:
+    """The label by the level. no: in place of `yes` below it."""
     if probability is None:
         return label
-    if label in (Label.YES, Label.NO):
-        return Label.YES if probability >= level else Label.NO
     if probability >= level:
-        return Label.ENTAILED
-    return least if label is Label.ENTAILED else label
+        return yes
+    return no if label is yes else label

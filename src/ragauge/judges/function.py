@@ -217,6 +217,7 @@ def judge_from(
     relevant: Callable[..., Any] | None = None,
     classify: Callable[..., Any] | None = None,
     rate: Callable[..., Any] | None = None,
+    correct: Callable[..., Any] | None = None,
     name: str | None = None,
 ) -> FunctionJudge:
     """A judge made of plain functions, sync or async; give those you have.
@@ -226,8 +227,10 @@ def judge_from(
     each chunk, and with all chunks joined by newlines for the joint label; a single chunk is asked once.
     relevant(query, text, reference=None) -> bool. classify(text, trait) -> bool; traits are "biased" and "toxic".
     Any of these three may return (answer, probability) instead, the probability that it is True or entailed.
+    correct(response, references) -> True or False, or "right", "partly", "wrong" or "undecided", also with the
+    probability that it is right, or a `Verdict` with a rationale.
     rate(rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of one and the reason.
-    decompose and entail are passed `query=` where they take it.
+    decompose, entail and correct are passed `query=` where they take it.
 
     name: the judge's identity in a store; change it when the functions change what they answer. Without it the
     identity is a hash of the functions' code and of the plain values that they use, or of an importable function's
@@ -237,7 +240,14 @@ def judge_from(
     Raises:
         BadParameter: There is no function, or one that is not callable.
     """
-    given = {"decompose": decompose, "entail": entail, "relevant": relevant, "classify": classify, "rate": rate}
+    given = {
+        "decompose": decompose,
+        "entail": entail,
+        "relevant": relevant,
+        "classify": classify,
+        "rate": rate,
+        "correct": correct,
+    }
     functions = {kind: function for kind, function in given.items() if function is not None}
     if not functions:
         raise BadParameter("judge_from() needs at least one function, such as entail=...")

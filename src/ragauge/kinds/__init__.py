@@ -9,12 +9,13 @@ from typing import get_args
 
 from ragauge.kinds.base import complete
 from ragauge.kinds.classify import Classify as Classify
+from ragauge.kinds.correct import Correct as Correct
 from ragauge.kinds.decompose import Decompose as Decompose
 from ragauge.kinds.entail import Entail as Entail
 from ragauge.kinds.rate import Rate as Rate
 from ragauge.kinds.relevant import Relevant as Relevant
 
-Question = Decompose | Entail | Relevant | Classify | Rate
+Question = Decompose | Entail | Relevant | Classify | Rate | Correct
 
 for _order, _kind in enumerate(get_args(Question)):
     complete(_kind, _order)

@@ -16,7 +16,7 @@ from ragauge.errors import BadParameter
 from ragauge.metrics.base import listed, metric, share
 from ragauge.needs import entailment
 from ragauge.needs.base import Checks, Failed, Support, Supports, Undefined
-from ragauge.needs.checks import contexts_to_query, opinions_with
+from ragauge.needs.checks import Correctness, contexts_to_query, opinions_with, response_by_references
 from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.gold import MatchedGold, Variant, claims_entailed, claims_listed, claims_present
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
@@ -84,34 +84,38 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     return share((flag for flag, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
 
 
-#: Whose arithmetic counts true positives: ours, or Valor's, which is ragas' too.
-CorrectnessVariant = Literal["default", "valor"]
+#: The score of an answer by its label.
+_CORRECTNESS = {Label.RIGHT: 1.0, Label.PARTLY: 0.5, Label.WRONG: 0.0}
 
 
 @listed(default=4)
+@metric(response_by_references, caption="answers that are right")
+def correctness(judged: Correctness) -> float | Undefined:
+    """1 for a response that is right by the references, 0.5 for one that is partly right, 0 for a wrong one.
+
+    All references are held against it together, with the query: what counts is what was asked. An answer may be more
+    specific than a reference, and in any form. Partly: incomplete, or with a wrong addition. An empty response and a
+    refusal are wrong. Undefined where the references do not decide. As the three grades of ragas' AnswerAccuracy.
+    """
+    if judged.label is Label.UNDECIDED:
+        return Undefined(judged.reason or "the references do not decide whether the response is right")
+    return _CORRECTNESS[judged.label]
+
+
 @metric(entailment.response_in_references, entailment.references_in_response, caption="statements in a reference")
-def answer_correctness(
-    in_references: Supports,
-    in_response: Supports,
-    *,
-    variant: Annotated[CorrectnessVariant, "whose arithmetic counts true positives; valor is ragas' too"] = "default",
-) -> F1Counts:
-    """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references.
+def answer_correctness(in_references: Supports, in_response: Supports) -> F1Counts:
+    """F1 of the statements: tp / (tp + (fp + fn) / 2); the best over the references. As in Valor, and in ragas.
 
     tp, fp: response statements that the reference supports or does not; fn: reference statements absent from the
-    response. 0 without a true positive. A reference such as "1889" supports no whole sentence: where the response
-    states something of the reference, tp is at least 1. variant: "default", or "valor", which does without that rule.
+    response. 0 without a true positive: a reference such as "1889" supports no whole sentence, so that the right answer
+    "It opened in 1889." has 0. `correctness` measures whether an answer is right.
     """
     tables = zip(in_references.tables, in_response.tables, strict=True)
-    overlaps = [_overlap(sum(own.entailed), len(own), gold.entailed, variant) for own, gold in tables]
+    overlaps = [
+        F1Counts(sum(own.entailed), len(own) - sum(own.entailed), len(gold) - sum(gold.entailed))
+        for own, gold in tables
+    ]
     return max(overlaps, key=lambda overlap: overlap.value or 0.0)
-
-
-def _overlap(supported: int, statements: int, stated: Sequence[bool], variant: CorrectnessVariant) -> F1Counts:
-    """The counts for one reference. stated: for each of its statements, whether the response entails it."""
-    least = 1 if variant == "default" and statements and any(stated) else 0
-    tp = max(supported, least)
-    return F1Counts(tp, statements - tp, len(stated) - sum(stated))
 
 
 def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:

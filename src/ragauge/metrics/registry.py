@@ -125,7 +125,7 @@ _ELSEWHERE = {
     for own, names in {
         "faithfulness": "groundedness grounding hallucinations summarization",
         "answer_relevance": "answer_relevancy response_relevancy relevance",
-        "answer_correctness": "correctness accuracy factuality factual_correctness answer_accuracy",
+        "correctness": "accuracy factuality factual_correctness answer_accuracy",
         "criterion": "g_eval geval aspect_critic rubric rubrics llm_judge coherence politeness tone style",
         "similarity": "embedding cosine semantic_similarity",
         "matches": "regex",
@@ -136,7 +136,7 @@ _ELSEWHERE = {
 
 
 #: What to suggest for a name that is like no other.
-_DEFAULTS = ("faithfulness", "answer_correctness", "context_recall")
+_DEFAULTS = ("faithfulness", "correctness", "context_recall")
 
 
 def _suggestions(name: str, names: Sequence[str]) -> list[str]:

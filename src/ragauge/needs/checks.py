@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from numbers import Real
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
@@ -27,12 +27,16 @@ from ragauge.needs.base import (
     present,
 )
 from ragauge.needs.entailment import references_of, response_of, response_statements
+<<<<<<< HEAD
 from ragauge.questions import REFUSAL, Classify, Judgment, Rate, Relevant, Rubric
+=======
+from ragauge.questions import REFUSAL, Classify, Correct, Rate, Relevant, Rubric
+>>>>>>> right
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.overlap import bertscore, similarity
 from ragauge.text.refusals import refusal
-from ragauge.types import Chunk, Label, Sample
+from ragauge.types import Chunk, Label, Sample, Verdict
 
 
 @need(reads=["query", "response"], asks=["decompose", "relevant"])
@@ -70,6 +74,28 @@ def _usefulness(sample: Sample, against: str, reference: str | None) -> Question
     contexts = sample.contexts or ()
     judgments = yield [Relevant(sample.query or "", chunk.passage, reference) for chunk in contexts]
     return Checks(chunk_pieces(contexts, against), tuple(judgments))
+
+
+@dataclass(frozen=True)
+class Correctness:
+    """Whether the response is right by the references: RIGHT, PARTLY, WRONG, or UNDECIDED with the reason."""
+
+    label: Label
+    reason: str
+    evidence: tuple[Evidence, ...]
+
+
+@need(reads=["response", "references"], asks=["correct"])
+def response_by_references(sample: Sample) -> QuestionFlow[Correctness]:
+    """Is the response right by all references together? Nothing is asked about an empty one, which is wrong."""
+    text, references = response_of(sample), references_of(sample)
+    if not text.strip():
+        return Correctness(Label.WRONG, "", (_piece(text, "references", Label.WRONG),))
+    (judgment,) = yield [Correct(sample.query, text, tuple(references.values()))]
+    verdict = cast(Verdict, judgment.answer)
+    return Correctness(
+        verdict.label, verdict.rationale or "", Checks((_piece(text, "references"),), (judgment,)).evidence
+    )
 
 
 @cache

@@ -130,10 +130,11 @@ function reasons(view, item) {
   );
 }
 
-/** The probability of a verdict, always that of support or of yes. */
-function probability({ probability, label }) {
-  if (probability === undefined) return "";
-  return `probability of ${label === "yes" || label === "no" ? "yes" : "support"} ${probability.toFixed(2)}`;
+/** The probability of a verdict, always that of support, of yes, or of right. */
+function probability(item) {
+  if (item.probability === undefined) return "";
+  const of = { entail: "support", correct: "right" }[kindOf(item)] ?? "yes";
+  return `probability of ${of} ${item.probability.toFixed(2)}`;
 }
 
 function chunkLine(view, { label, field, text }) {
@@ -156,6 +157,7 @@ function judgeOf(run, item) {
 
 function kindOf({ label, value, against }) {
   if (value !== undefined) return "rate";
+  if (["right", "partly", "wrong", "undecided"].includes(label)) return "correct";
   if (label !== "yes" && label !== "no") return "entail";
   return against ? "relevant" : "classify";
 }

@@ -7,6 +7,9 @@ export const VERDICTS = {
   supported: ["entailed"],
   no: ["no"],
   yes: ["yes"],
+  wrong: ["wrong"],
+  "partly right": ["partly"],
+  right: ["right"],
 };
 
 /** The default filter: all samples, worst first. */

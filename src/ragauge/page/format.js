@@ -59,8 +59,8 @@ export function answerName(answer) {
 
 /** Whether a label speaks for a text ("good"), against it ("bad"), or fails to speak for it ("weak"). */
 export function tone(label, better = "higher") {
-  if (label === "entailed") return "good";
-  if (label === "contradicted") return "bad";
+  if (label === "entailed" || label === "right") return "good";
+  if (label === "contradicted" || label === "wrong") return "bad";
   if (label === "yes") return better === "lower" ? "bad" : "good";
   if (label === "no") return better === "lower" ? "good" : "weak";
   return label ? "weak" : "plain";

@@ -9,7 +9,7 @@ const COLUMNS = 4;
 const PREFERRED = [
   "faithfulness",
   "contradicted_claims",
-  "answer_correctness",
+  "correctness",
   "answer_relevance",
   "context_recall",
   "context_relevance",

@@ -27,6 +27,10 @@ _WORDS = {
     Label.NOT_ENTAILED: "not supported by",
     Label.YES: "yes for",
     Label.NO: "no for",
+    Label.RIGHT: "right by",
+    Label.PARTLY: "partly right by",
+    Label.WRONG: "wrong by",
+    Label.UNDECIDED: "not decided by",
 }
 
 _FAULTS = frozenset({Label.CONTRADICTED, Label.YES})
@@ -111,8 +115,17 @@ def is_share(score: Score | ScoreRecord) -> bool:
 
 #: The metrics that are shown first; the first of these that was measured chooses the worst samples.
 HEADLINE = (
-    *("faithfulness", "contradicted_claims", "answer_correctness", "answer_relevance", "context_recall"),
-    *("context_precision", "trust_score", "summary_coherence", "claim_f1", "rouge.rougeL", "token_f1", "exact_match"),
+    *("faithfulness", "contradicted_claims", "correctness", "answer_relevance", "context_recall"),
+    *(
+        "context_precision",
+        "trust_score",
+        "summary_coherence",
+        "answer_correctness",
+        "claim_f1",
+        "rouge.rougeL",
+        "token_f1",
+        "exact_match",
+    ),
 )
 
 HEADLINES = 6
@@ -178,7 +191,7 @@ def certainty_words(samples: Iterable[SampleRecord], key: str) -> str:
     unsure = sum(UNSURE[0] < probability < UNSURE[1] for probability in given)
     if not given:
         return ""
-    between = f"probability of support between {UNSURE[0]:g} and {UNSURE[1]:g}"
+    between = f"probability between {UNSURE[0]:g} and {UNSURE[1]:g}"
     return f"The judge was unsure of {unsure} of the {counted(len(given), 'verdict')} behind {key} ({between})."
 
 

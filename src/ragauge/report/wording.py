@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from ragauge.scores import Better, ChunkEvidence, Estimate, Evidence, RunRecord, Score
-from ragauge.types import Label, Sample, TotalUsage
+from ragauge.types import POSITIVE, Label, Sample, TotalUsage
 
 #: Labels in favour of a response, and labels against it.
-GOOD = frozenset({Label.ENTAILED, Label.YES})
-BAD = frozenset({Label.CONTRADICTED})
+GOOD = POSITIVE
+BAD = frozenset({Label.CONTRADICTED, Label.WRONG})
 
 
 def arrow(better: Better) -> str:
@@ -65,7 +65,8 @@ def verdict_words(piece: Evidence) -> str:
         return words
     if piece.label is None or piece.label in GOOD:
         return f"{words} {piece.probability:.2f}"
-    return f"{words} ({'yes' if piece.label == Label.NO else 'support'} {piece.probability:.2f})"
+    other = {Label.NO: "yes", Label.PARTLY: "right", Label.WRONG: "right"}.get(piece.label, "support")
+    return f"{words} ({other} {piece.probability:.2f})"
 
 
 def chunk_words(piece: Evidence, sample: Sample) -> list[str]:

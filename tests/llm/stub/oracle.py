@@ -5,6 +5,7 @@
   missing among numbers of its own; otherwise it is neutral.
 - relevant: "yes" where a third of the query's content words occur. classify: "no".
 - rate: the higher on the scale, the more words of the response occur in the other texts.
+- correct: right where the answer has all content words of a reference, partly where it has some, else wrong.
 - a question with documents: see `generation`.
 
 It knows nothing of what the request ought to look like beyond this, and so takes the form of an answer from the
@@ -28,7 +29,7 @@ _SIGNS = bytes.maketrans(_MARKS, b" " * len(_MARKS))
 _DIGIT = re.compile(r"\d")
 _CLAUSES = re.compile(r"(?:,|;)?\s+and\s+|;\s+|,\s+(?:but|which|while|who)\s+")
 _QUOTED = re.compile(r'"(\w+)"')
-_FORMS = {"sources", "queries", "entail", "relevant", "classify", "rate"}
+_FORMS = {"sources", "queries", "entail", "relevant", "classify", "rate", "correct"}
 _MOST = 0.6
 _THIRD = 1 / 3
 _COMMON = frozenset(
@@ -125,6 +126,17 @@ def _verdicts(document: dict[str, Any]) -> Answers:
     for group in document.get("rate", ()):
         for number, item in group["items"].items():
             yield number, {"why": "By the words it shares.", "grade": _grade(group["rubric"], item, words)}
+    for group in document.get("correct", ()):
+        yield from _correctness(group, words)
+
+
+def _correctness(group: dict[str, Any], words: dict[str, Words]) -> Answers:
+    references = [_content(words[name]) for name in group["references"]]
+    for number, answer in group["answers"].items():
+        missing = [bool(reference - words[answer]) for reference in references]
+        shared = any(reference & words[answer] for reference in references)
+        label = "right" if not all(missing) else "partly" if shared else "wrong"
+        yield number, {"why": "By the words it shares.", "label": label}
 
 
 def _words(text: str) -> Words:

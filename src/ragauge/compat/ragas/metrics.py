@@ -174,7 +174,7 @@ class NoiseSensitivity(Metric, name="noise_sensitivity"):
         super().__init__(llm, **options)
 
 
-class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correctness(variant=valor)"):
+class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correctness"):
     """The response's claims against the reference and the reverse, to two decimals; 0 without claims.
 
     tp, fp: response claims that the reference supports or not; fn: reference claims that the response lacks.
@@ -199,7 +199,7 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
         return round(100 * tp / whole) / 100 if tp else 0.0
 
 
-class AnswerCorrectness(Metric, name="answer_correctness", ours="answer_correctness(variant=valor)"):
+class AnswerCorrectness(Metric, name="answer_correctness", ours="answer_correctness"):
     """F1 of the statements; ragas', without weights=[1, 0], is its mean with a cosine of embeddings."""
 
     def __init__(self, llm: Any = None, *, weights: Sequence[float] = (0.75, 0.25), **options: Any) -> None:

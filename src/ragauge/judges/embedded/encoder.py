@@ -11,6 +11,7 @@ characters like any others, so no text can pose as the end of another.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 import unicodedata
 from collections import OrderedDict
@@ -41,6 +42,7 @@ LONGEST = 320  # tokens of a text that are read; what is longer is cut
 _CLAIM = 96  # ... of a claim
 _CACHED = 12_000  # tokens whose keys and values are cached, some 9 kB each
 _TEXT, _HYPOTHESIS = 0, 1  # token types
+_MAX_LOGIT = 6.0
 
 
 _LONGEST_WORD = 100
@@ -152,6 +154,19 @@ class Logits(NamedTuple):
     entailed: float
     neutral: float
     contradicted: float
+
+
+def log_odds(one: float, two: float, three: float) -> float:
+    """The logit of the first class against the other two, clipped."""
+    others = max(two, three) + math.log1p(math.exp(-abs(two - three)))
+    return max(-_MAX_LOGIT, min(_MAX_LOGIT, one - others))
+
+
+class Reading(NamedTuple):
+    """A sentence that the encoder reads against windows of texts, to all of which it attends at once."""
+
+    windows: tuple[str, ...]
+    sentence: str
 
 
 class Encoded(NamedTuple):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
 from ragauge.judges.base import JudgeBase
-from ragauge.judges.embedded.encoder import Logits, encoder, fingerprint
+from ragauge.judges.embedded.answers import answer_readings, answer_values, as_answer, judged_answer
+from ragauge.judges.embedded.encoder import Logits, Reading, encoder, fingerprint, log_odds
 from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
 from ragauge.judges.embedded.lexical import (
     MOST_WINDOWS,
@@ -24,6 +24,7 @@ from ragauge.judges.embedded.lexical import (
     best_windows,
     chunk_verdict,
     complementary,
+    decided,
     is_empty_answer,
     is_short_answer,
     polarity,
@@ -36,26 +37,16 @@ from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.toxicity import toxicity
 from ragauge.judges.embedded.words import words
-from ragauge.questions import Classify, Decompose, Entail, Question, Relevant, language, topic
+from ragauge.questions import Correct, Decompose, Entail, Question, Relevant, language, topic
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Label, Verdict
 
 _SHORT = 4  # words of an answer up to which words alone decide, where the query completes it
 _ANSWER = 25  # words of a lone text up to which it is also read as an answer to the query
 _MAX_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
-_MAX_LOGIT = 6.0
 
 _RULES = "19"  # increased with every change that can change an answer
 _QUESTIONS_PER_YIELD = 32  # then other coroutines may run
-
-Windows = tuple[str, ...]
-
-
-class Reading(NamedTuple):
-    """A sentence that the encoder reads against windows of texts, to all of which it attends at once."""
-
-    windows: Windows
-    sentence: str
 
 
 class Case(NamedTuple):
@@ -79,7 +70,7 @@ class Trained(Lexical):
     many verdicts that changes.
     """
 
-    answers = frozenset({"entail", "relevant", "classify:toxic"})
+    answers = frozenset({*Lexical.answers, "classify:toxic"})
 
     def __init__(self, most: int = MOST_WINDOWS) -> None:
         self._most = most
@@ -89,12 +80,15 @@ class Trained(Lexical):
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
         """Hashes of the tables, of the encoder and of the layers, for the identity."""
-        layers = "".join(packaged(f"{name}.json") for name in ("trained", "toxicity"))
-        digest = hashlib.sha256(layers.encode()).hexdigest()[:12]
-        return (*super().settings, ("encoder", fingerprint()), ("layers", digest))
+        texts = {
+            "layers": packaged("trained.json") + packaged("toxicity.json"),
+            "layers.correct": packaged("correct.json"),
+        }
+        digests = ((name, hashlib.sha256(text.encode()).hexdigest()[:12]) for name, text in texts.items())
+        return (*super().settings, ("encoder", fingerprint()), *digests)
 
     def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
-        """Read what questions of entailment need, each premise once with all claims about it; a step for each."""
+        """Read what questions need, each premise once with all claims about it; a step for each."""
         if max(len(self._logits), len(self._cases)) > _MAX_CACHED:
             self._logits.clear()
             self._cases.clear()
@@ -102,30 +96,42 @@ class Trained(Lexical):
         for question in questions:
             if isinstance(question, Entail):
                 case = self._cases[question] = self.case(question)
-                new = (one for one in chain(case.across, *case.chunks) if one not in self._logits)
-                wanted.setdefault(question.premise, {}).update(dict.fromkeys(new))
-        for read in encoder().map(_read, [list(readings) for readings in wanted.values() if readings]):
+                readings, texts = chain(case.across, *case.chunks), question.premise
+            elif isinstance(question, Correct) and not decided(question):
+                readings, texts = chain(*answer_readings(question)), question.references
+            else:
+                continue
+            wanted.setdefault(texts, {}).update(dict.fromkeys(one for one in readings if one not in self._logits))
+        for read in encoder().map(_read, [list(together) for together in wanted.values() if together]):
             self._logits.update(read)
             yield
 
-    def verdict(self, question: Question) -> Verdict | None:
-        """The verdict on a question of entailment, relevance or toxicity; None for others."""
-        match question:
-            case Entail():
-                return self._entailment(question)
-            case Relevant(query, text, reference):
-                return _relevant(query, text, reference)
-            case Classify(text, "toxic"):
-                return yes_no(toxicity(text, encoder().embed))
-        return None
-
-    def _entailment(self, question: Entail) -> Verdict:
+    def entailment(self, question: Entail) -> Verdict:
+        """The verdict of words and encoder."""
         case = self.case(question)
         alone = [
             _finding(by_words, self._values(case, [readings], by_words))
             for by_words, readings in zip(case.analysis.findings.alone, case.chunks, strict=True)
         ]
         return _combined(_finding(*self.joint(question)), alone, case.analysis.altered)
+
+    def relevance(self, question: Relevant) -> Verdict:
+        """The verdict of words and similarity."""
+        return _relevant(question.query, question.text, question.reference)
+
+    def correctness(self, question: Correct) -> Verdict:
+        """The verdict of words and encoder, which reads the answer and each reference against each other."""
+        return decided(question) or judged_answer(self.answered(question))
+
+    def answered(self, question: Correct) -> list[Mapping[str, float]]:
+        """The values for the layers, of each reference."""
+        read = ([self._read(one) for one in readings] for readings in answer_readings(question))
+        pairs = zip(question.references, read, strict=True)
+        return [answer_values(question, reference, logits) for reference, logits in pairs]
+
+    def toxicity(self, text: str) -> Verdict:
+        """The verdict of cues and of the meaning of each sentence."""
+        return yes_no(toxicity(text, encoder().embed))
 
     def joint(self, question: Entail) -> tuple[Finding, Mapping[str, float]]:
         """The verdict by words on all chunks together, and the values for the layers; {} where words alone decide."""
@@ -148,7 +154,7 @@ class Trained(Lexical):
             for plain, finding in zip(analysis.plain, analysis.findings.alone, strict=True)
         ]
         if query and lone and polarity(hypothesis)[1] and analysis.findings.joint.probability < VERBATIM:
-            return Case(analysis, (tuple(_as_answer(query, question.premise[0], hypothesis)),), answer=True)
+            return Case(analysis, (as_answer(query, question.premise, hypothesis),), answer=True)
         claims = [(one, Terms(words(one))) for one in analysis.sentences]
         texts = [text if wanted else "" for text, wanted in zip(question.premise, read, strict=True)]
         chunks = tuple(tuple(self._readings(claims, text)) for text in texts)
@@ -169,13 +175,6 @@ class Trained(Lexical):
         return self._logits.get(reading) or encoder().classify(reading.windows, [reading.sentence])[0]
 
 
-def _as_answer(query: str, text: str, reference: str) -> Iterator[Reading]:
-    """A reference read against an answer: as it stands, and both ways behind the query."""
-    yield Reading((text,), reference)
-    yield Reading((f"{query} {text}",), f"{query} {reference}")
-    yield Reading((f"{query} {reference}",), f"{query} {text}")
-
-
 def _at_once(chunks: Sequence[Sequence[Reading]]) -> Iterator[Reading]:
     """Each sentence of a claim read against the windows of several chunks."""
     for readings in zip(*filter(None, chunks), strict=True):
@@ -184,7 +183,7 @@ def _at_once(chunks: Sequence[Sequence[Reading]]) -> Iterator[Reading]:
 
 def _read(readings: Sequence[Reading]) -> dict[Reading, Logits]:
     """The logits of readings; those of the same windows together."""
-    by_windows: dict[Windows, list[Reading]] = {}
+    by_windows: dict[tuple[str, ...], list[Reading]] = {}
     for reading in readings:
         by_windows.setdefault(reading.windows, []).append(reading)
     found: dict[Reading, Logits] = {}
@@ -201,20 +200,14 @@ def claim_features(
     A sentence may have its support in any text; a claim is supported no better than its weakest sentence. It is
     contradicted by the text that says most about it. An answer is read in several ways, whose mean counts.
     """
-    entailed = [[_log_odds(*one) for one in text] for text in found]
+    entailed = [[log_odds(*one) for one in text] for text in found]
     support = sum(entailed[0]) / len(entailed[0]) if answer else min(map(max, zip(*entailed, strict=True)))
     nearest = [min(sentence, key=lambda one: one.neutral) for sentence in zip(*found, strict=True)]
     return {
         "entailed": support,
         "words": logit(by_words.probability),
-        "contradicted": max(_log_odds(one.contradicted, one.neutral, one.entailed) for one in nearest),
+        "contradicted": max(log_odds(one.contradicted, one.neutral, one.entailed) for one in nearest),
     }
-
-
-def _log_odds(one: float, two: float, three: float) -> float:
-    """The logit of the first class against the other two, clipped."""
-    others = max(two, three) + math.log1p(math.exp(-abs(two - three)))
-    return max(-_MAX_LOGIT, min(_MAX_LOGIT, one - others))
 
 
 def _finding(by_words: Finding, values: Mapping[str, float]) -> Finding:

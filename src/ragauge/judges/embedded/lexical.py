@@ -18,7 +18,9 @@ from ragauge.judges.embedded.layer import coefficients, logistic, packaged, pred
 from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
 from ragauge.judges.embedded.statements import claims_nothing, is_fragment
 from ragauge.judges.embedded.words import AUXILIARIES, QUESTION_WORDS, Kind, Word, is_year, rounds_to, weight, words
-from ragauge.questions import Entail, Question, Relevant
+from ragauge.questions import Classify, Correct, Entail, Question, Relevant
+from ragauge.text.refusals import refusal
+from ragauge.text.tokens import squad_normalise
 from ragauge.types import ChunkVerdict, Label, Verdict
 
 FOUND = 0.8  # credit from which a word counts as found
@@ -449,9 +451,9 @@ def _opposite(finding: Finding) -> Finding:
 
 
 class Lexical:
-    """Entailment and relevance from words alone."""
+    """Entailment, relevance and correctness from words alone."""
 
-    answers = frozenset({"entail", "relevant"})
+    answers = frozenset({"entail", "relevant", "correct"})
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -464,13 +466,53 @@ class Lexical:
         yield from ()
 
     def verdict(self, question: Question) -> Verdict | None:
-        """The verdict on a question of entailment or relevance; None for others."""
+        """The verdict on a question; None for one that it does not answer."""
         match question:
-            case Entail(premise, hypothesis, query):
-                return entail(premise, hypothesis, query)
-            case Relevant(query, text, reference):
-                return relevant(query, text, reference)
+            case Entail():
+                return self.entailment(question)
+            case Relevant():
+                return self.relevance(question)
+            case Correct():
+                return self.correctness(question)
+            case Classify(text, "toxic"):
+                return self.toxicity(text)
         return None
+
+    def entailment(self, question: Entail) -> Verdict:
+        """Whether the hypothesis follows from the premise."""
+        return entail(question.premise, question.hypothesis, question.query)
+
+    def relevance(self, question: Relevant) -> Verdict:
+        """Whether the text helps to answer the query."""
+        return relevant(question.query, question.text, question.reference)
+
+    def correctness(self, question: Correct) -> Verdict:
+        """Whether the response holds the words of a reference; never that it is right in part."""
+        if known := decided(question):
+            return known
+        probability = max(words_of_reference(question, reference) for reference in question.references)
+        return Verdict(Label.RIGHT if probability >= 0.5 else Label.WRONG, probability)
+
+    def toxicity(self, _text: str) -> Verdict | None:
+        """None: words alone do not tell."""
+        return None
+
+
+def decided(question: Correct) -> Verdict | None:
+    """The verdict on an answer that needs no weighing: a refusal, or the words of a reference; else None."""
+    references = [squad_normalise(reference) for reference in question.references]
+    if not any(references):
+        return Verdict(Label.UNDECIDED, rationale="the references say nothing")
+    if squad_normalise(question.response) in references:
+        return Verdict(Label.RIGHT, VERBATIM)
+    if refusal(question.response) and not any(map(refusal, question.references)):
+        return Verdict(Label.WRONG, round(1 - VERBATIM, 4), rationale="it declines to answer")
+    return None
+
+
+def words_of_reference(question: Correct, reference: str) -> float:
+    """The probability by words that the response, read as an answer to the query, states a reference."""
+    return entail((question.response,), reference, question.query).probability or 0.0
 
 
 class Analysis(NamedTuple):

@@ -1,0 +1,107 @@
+"""Is an answer right by its references? The encoder reads the two against each other; words, numbers and dates help."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from ragauge.judges.embedded.encoder import Logits, Reading, log_odds
+from ragauge.judges.embedded.layer import coefficients, logit, predict
+from ragauge.judges.embedded.lexical import Terms, best_windows, polarity, words_of_reference
+from ragauge.judges.embedded.words import Kind, Word, is_year, key_of, rounds_to, words
+from ragauge.questions import Correct
+from ragauge.types import Label, Verdict
+
+_BRIEF = 8  # words of an answer up to which a reference is to hold all of it
+_MONTHS = frozenset(
+    map(key_of, "january february march april may june july august september october november december".split())
+)
+_WEEKDAYS = frozenset(map(key_of, "monday tuesday wednesday thursday friday saturday sunday".split()))
+_CURRENCIES = frozenset({"dollar", "euro", "pound", "yen"})
+
+
+def as_answer(query: str, windows: Sequence[str], reference: str) -> tuple[Reading, ...]:
+    """A reference read against an answer: as it stands, and both ways behind the query."""
+    asked = tuple(f"{query} {window}".strip() for window in windows)
+    expected = f"{query} {reference}".strip()
+    return Reading(tuple(windows), reference), Reading(asked, expected), Reading((expected,), asked[0])
+
+
+def answer_readings(question: Correct) -> list[tuple[Reading, ...]]:
+    """For each reference the readings of the answer, of a long one by the windows that hold most."""
+    query, response = (question.query or "").strip(), question.response
+    held = (best_windows(Terms(words(reference)), response) or (response,) for reference in question.references)
+    return [as_answer(query, windows, one) for windows, one in zip(held, question.references, strict=True)]
+
+
+def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> Mapping[str, float]:
+    """The values of a reference for the layers. read: the logits of its readings.
+
+    By name: how far the answer entails the reference, and the reverse, which counts less for an answer that is long and
+    so says more; what words say; whether a number or date is another; and 1 where both open with the same yes or no, -1
+    where one opens with yes and the other with no.
+    """
+    stands, behind, back = (log_odds(*logits) for logits in read)
+    length = len(question.response.split())
+    one, other = polarity(question.response)[0], polarity(reference)[0]
+    return {
+        "forth": (stands + behind) / 2,
+        "back": back * min(1.0, _BRIEF / max(1, length)),
+        "words": logit(words_of_reference(question, reference)),
+        "conflict": float(conflicts(question.response, reference)),
+        "polarity": 0.0 if one is None or other is None else 1.0 if one == other else -1.0,
+    }
+
+
+def conflicts(text: str, reference: str) -> bool:
+    """Whether a text has numbers, dates or days of a sort that the reference has, and none of them is the same.
+
+    Numbers of other units are of another sort: "two years" conflicts with "three years", and not with "36 months". A
+    number without a unit counts where the reference has no other, and is compared with every number.
+    """
+    wanted, there = _by_sort(reference), _by_sort(text)
+    if len(wanted) > 1:
+        wanted.pop("", None)
+    numbers = (values for sort, values in there.items() if sort not in ("day", "month", "weekday"))
+    there[""] = set().union(*numbers)
+    return any(
+        there[sort] and not any(_same(value, other) for value in values for other in there[sort])
+        for sort, values in wanted.items()
+        if sort in there
+    )
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or (one[0] == other[0] == "#" and (rounds_to(one, other) or rounds_to(other, one)))
+
+
+def _by_sort(text: str) -> dict[str, set[str]]:
+    """The values of a text: years, months, days of a month, weekdays, numbers by the word behind them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    read = words(text)
+    for before, word, after in zip((None, *read), read, (*read[1:], None), strict=False):
+        if word.kind is Kind.NUMBER:
+            found[_sort(word, before, after)].add(word.key)
+        elif text[word.start].isupper() and word.key in _MONTHS | _WEEKDAYS:  # "may" is no month
+            found["month" if word.key in _MONTHS else "weekday"].add(word.key)
+    return found
+
+
+def _sort(number: Word, before: Word | None, after: Word | None) -> str:
+    if is_year(number.key):
+        return "year"
+    if any(beside and beside.key in _MONTHS for beside in (before, after)):
+        return "day"
+    if before and before.key in _CURRENCIES:
+        return before.key
+    return after.key if after and after.kind in (Kind.CONTENT, Kind.NAME) else ""
+
+
+def judged_answer(values: Sequence[Mapping[str, float]]) -> Verdict:
+    """The verdict by the reference that makes the answer likeliest to be right. values: of each reference."""
+    layers = coefficients("correct")
+    probability, nearest = max(((predict(layers["right"], one), one) for one in values), key=lambda pair: pair[0])
+    if probability >= 0.5:
+        return Verdict(Label.RIGHT, round(probability, 4))
+    partly = predict(layers["partly"], nearest) >= 0.5
+    return Verdict(Label.PARTLY if partly else Label.WRONG, round(probability, 4))

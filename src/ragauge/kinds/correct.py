@@ -1,0 +1,119 @@
+"""Is an answer right by the references?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply
+from ragauge.kinds.call import (
+    AskedCall,
+    Document,
+    Json,
+    LabelForm,
+    PromptStyle,
+    ReplyForm,
+    SourceTexts,
+    item_of,
+    label_of,
+    rationale_of,
+)
+from ragauge.kinds.sampled import QUERY, RESPONSE
+from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability, label_fault
+from ragauge.types import Label, Statement, Verdict
+
+CORRECTNESS: Mapping[str, Label] = {
+    label.value: label for label in (Label.RIGHT, Label.PARTLY, Label.WRONG, Label.UNDECIDED)
+}
+
+_FORM = LabelForm("correct", tuple(CORRECTNESS))
+
+
+class Correct(VerdictQuestion, frozen=True):
+    """Is `response` a right answer to `query`, held against all `references`, alternative right answers, together?"""
+
+    query: str | None
+    response: str
+    references: tuple[str, ...]
+
+    labels = CORRECTNESS
+    no_and_yes = (Label.WRONG, Label.RIGHT)
+    choices = (
+        LabelChoice("r", Label.RIGHT, "right"),
+        LabelChoice("p", Label.PARTLY, "partly: incomplete, or too much"),
+        LabelChoice("w", Label.WRONG, "wrong"),
+        LabelChoice("u", Label.UNDECIDED, "the references do not decide it"),
+    )
+
+    @property
+    def subject(self) -> str:
+        return self.query or "\n".join(self.references)
+
+    def language_texts(self) -> Iterable[str]:
+        return f"{self.query or ''} {self.response}", " ".join((self.query or "", *self.references))
+
+    def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
+        return label_fault(answer, CORRECTNESS.values())
+
+    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
+        return Verdict(Label.PARTLY)
+
+    @property
+    def group(self) -> object:
+        return self.kind, self.query, self.references
+
+    def packing_parts(self) -> PackingParts:
+        return PackingParts((self.response, *self.references), self.query or "", QUESTION_OVERHEAD)
+
+    def cite(self, sources: SourceTexts) -> None:
+        sources.others += (*self.references, self.response)
+
+    def add_to(self, document: Document, key: str) -> ReplyForm:
+        def new() -> Json:
+            ids = list(dict.fromkeys(document.sources[text] for text in self.references))
+            return {**document.query(self.query), "references": ids, "answers": {}}
+
+        document.group(self, new)["answers"][key] = document.sources[self.response]
+        return _FORM
+
+    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
+        fields = item_of(item, "label")
+        return Verdict(label_of(fields, CORRECTNESS), rationale=rationale_of(fields, style))
+
+    def joint(self, answers: Sequence[Verdict]) -> Verdict:
+        """The majority label; without one "partly" if a judge says so, and else what decides nothing."""
+        whole = super().joint(answers)
+        if whole.label in CORRECTNESS.values():
+            return whole
+        partly = [answer for answer in answers if answer.label is Label.PARTLY]
+        if partly:
+            return msgspec.structs.replace(whole, label=Label.PARTLY, rationale=partly[0].rationale)
+        named = " or ".join(sorted({answer.label.value for answer in answers}))
+        return msgspec.structs.replace(whole, label=Label.UNDECIDED, rationale=f"the judges do not agree: {named}")
+
+    async def answer_by(self, call: CallFunction) -> Verdict:
+        (reply,) = await call((self.response, self.references), query=self.query)
+        answer, probability = answer_and_probability(reply)
+        rationale = reply.rationale if isinstance(reply, Verdict) else None
+        if type(answer).__name__ in BOOL_TYPES:
+            return Verdict(Label.RIGHT if answer else Label.WRONG, probability)
+        if answer in tuple(CORRECTNESS):
+            return Verdict(Label(answer), probability, rationale=rationale)
+        raise UnusableReply("correct() must return a bool, or 'right', 'partly', 'wrong' or 'undecided'", reply)
+
+    @property
+    def wording(self) -> str:
+        return "Is the answer right by the references?"
+
+    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
+        references = ((f"reference {number}", text) for number, text in enumerate(self.references, 1))
+        return [("query", self.query), *references, ("answer", self.response)]
+
+    @classmethod
+    def samples(cls) -> Sequence[Correct]:
+        return [cls(QUERY, RESPONSE, ("1901", "In 1901")), cls(None, "It is 28 metres high.", (RESPONSE,))]
+
+    @classmethod
+    def odd_samples(cls, text: str) -> Sequence[Correct]:
+        return [cls(text, text, (text,)), cls(QUERY, RESPONSE, ())]
