@@ -27,12 +27,8 @@ from ragauge.report.wording import counted, number, p_value, signed, with_interv
 from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file, load_judge
 from ragauge.statistics.agreement import balanced_accuracy
 from ragauge.statistics.intervals import Interval, mean_interval
-<<<<<<< HEAD
 from ragauge.statistics.paired import Paired, paired_mean
-from ragauge.types import Answer, Failure, Label, Verdict
-=======
 from ragauge.types import POSITIVE, Answer, Failure, Label, Verdict
->>>>>>> right
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -345,17 +341,11 @@ def _fitted(
     return nearest
 
 
-<<<<<<< HEAD
 def says_yes(answer: Answer | Failure, level: float | None = None) -> bool:
-    """Whether an answer is "entailed" or "yes"; level: the probability from which it is, whatever the label."""
+    """Whether an answer is "entailed", "yes" or "right"; level: the probability from which it is, whatever the label."""
     if not isinstance(answer, Verdict) or level is None or answer.probability is None:
-        return isinstance(answer, Verdict) and answer.label in (Label.ENTAILED, Label.YES)
+        return isinstance(answer, Verdict) and answer.label in POSITIVE
     return answer.probability >= level
-=======
-def says_yes(answer: Answer | Failure) -> bool:
-    """Whether an answer is "entailed", "yes" or "right"."""
-    return isinstance(answer, Verdict) and answer.label in POSITIVE
->>>>>>> right
 
 
 def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:

@@ -27,11 +27,7 @@ from ragauge.needs.base import (
     present,
 )
 from ragauge.needs.entailment import references_of, response_of, response_statements
-<<<<<<< HEAD
-from ragauge.questions import REFUSAL, Classify, Judgment, Rate, Relevant, Rubric
-=======
-from ragauge.questions import REFUSAL, Classify, Correct, Rate, Relevant, Rubric
->>>>>>> right
+from ragauge.questions import REFUSAL, Classify, Correct, Judgment, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.overlap import bertscore, similarity
