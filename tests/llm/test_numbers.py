@@ -110,7 +110,7 @@ def test_the_copy_of_a_reply_answers_no_other_call() -> None:
 
 def test_a_connection_with_bytes_left_over_is_used_no_more() -> None:
     """A copy that arrives before the next call is discarded with its connection, without a retry."""
-    texts, transport, requests = said(unnumbered, late=False, pause=0.05)
+    texts, transport, requests = said(unnumbered, late=False, pause=0.4)
     assert texts == OWN
     assert transport.retries == {}
     assert "discarded on 5 connections" in " ".join(transport.notes())
@@ -120,7 +120,7 @@ def test_a_connection_with_bytes_left_over_is_used_no_more() -> None:
 @pytest.mark.parametrize("answer", [unnumbered, misnumbered])
 def test_a_model_that_does_not_repeat_the_number_is_read(answer: Answer) -> None:
     """The number is evidence against a reply only where it is that of another call."""
-    texts, transport, _ = said(answer, late=False, pause=0.05)
+    texts, transport, _ = said(answer, late=False, pause=0.4)
     assert texts == OWN
     assert transport.retries == {}
 
