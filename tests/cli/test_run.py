@@ -209,7 +209,7 @@ def test_the_first_screen_says_what_matters(call: Call) -> None:
     shown = result.stdout
     table = shown.partition("Not shown")[0]
     assert [line.split()[0] for line in table.splitlines() if " ↑ " in line or " ↓ " in line] == [
-        *("faithfulness", "contradicted_claims", "answer_correctness", "answer_relevance"),
+        *("faithfulness", "contradicted_claims", "correctness", "answer_relevance"),
         *("context_precision", "context_recall"),
     ]
     assert re.search(r"\d+ claims in \d+ answers: \d+ supported by the contexts, \d+ contradicted, \d+ neither.", shown)

@@ -455,7 +455,7 @@ class Decided(CompositeJudge):
         three_way = no is Label.NOT_ENTAILED and question.kind in self.answers
         decide = partial(_decide, level=level, no=Label.NEUTRAL if three_way else no, yes=yes)
         replace = msgspec.structs.replace
-        chunks = tuple(replace(one, label=decide(one.label, one.probability)) for one in answer.chunks)
+        chunks = tuple(replace(chunk, label=decide(chunk.label, chunk.probability)) for chunk in answer.chunks)
         return replace(answer, label=decide(answer.label, answer.probability), chunks=chunks)
 
 

@@ -51,7 +51,8 @@ class Correct(VerdictQuestion, frozen=True):
         return self.query or "\n".join(self.references)
 
     def language_texts(self) -> Iterable[str]:
-        return f"{self.query or ''} {self.response}", " ".join((self.query or "", *self.references))
+        """Of the references the first, since further ones may be names in other languages."""
+        return tuple(f"{self.query or ''} {text}" for text in (self.response, *self.references[:1]))
 
     def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
         return label_fault(answer, CORRECTNESS.values())

@@ -31,7 +31,8 @@ def answer_readings(question: Correct) -> list[tuple[Reading, ...]]:
     """For each reference the readings of the answer, of a long one by the windows that hold most."""
     query, response = (question.query or "").strip(), question.response
     held = (best_windows(Terms(words(reference)), response) or (response,) for reference in question.references)
-    return [as_answer(query, windows, one) for windows, one in zip(held, question.references, strict=True)]
+    pairs = zip(held, question.references, strict=True)
+    return [as_answer(query, windows, reference) for windows, reference in pairs]
 
 
 def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> Mapping[str, float]:
@@ -43,13 +44,13 @@ def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> 
     """
     stands, behind, back = (log_odds(*logits) for logits in read)
     length = len(question.response.split())
-    one, other = polarity(question.response)[0], polarity(reference)[0]
+    opening, expected = polarity(question.response)[0], polarity(reference)[0]
     return {
         "forth": (stands + behind) / 2,
         "back": back * min(1.0, _BRIEF / max(1, length)),
         "words": logit(words_of_reference(question, reference)),
         "conflict": float(conflicts(question.response, reference)),
-        "polarity": 0.0 if one is None or other is None else 1.0 if one == other else -1.0,
+        "polarity": 0.0 if opening is None or expected is None else 1.0 if opening == expected else -1.0,
     }
 
 
@@ -71,20 +72,21 @@ def conflicts(text: str, reference: str) -> bool:
     )
 
 
-def _same(one: str, other: str) -> bool:
-    return one == other or (one[0] == other[0] == "#" and (rounds_to(one, other) or rounds_to(other, one)))
+def _same(value: str, other: str) -> bool:
+    both = value[0] == other[0] == "#"
+    return value == other or (both and (rounds_to(value, other) or rounds_to(other, value)))
 
 
 def _by_sort(text: str) -> dict[str, set[str]]:
     """The values of a text: years, months, days of a month, weekdays, numbers by the word behind them."""
-    found: dict[str, set[str]] = defaultdict(set)
+    by_sort: dict[str, set[str]] = defaultdict(set)
     read = words(text)
     for before, word, after in zip((None, *read), read, (*read[1:], None), strict=False):
         if word.kind is Kind.NUMBER:
-            found[_sort(word, before, after)].add(word.key)
+            by_sort[_sort(word, before, after)].add(word.key)
         elif text[word.start].isupper() and word.key in _MONTHS | _WEEKDAYS:  # "may" is no month
-            found["month" if word.key in _MONTHS else "weekday"].add(word.key)
-    return found
+            by_sort["month" if word.key in _MONTHS else "weekday"].add(word.key)
+    return by_sort
 
 
 def _sort(number: Word, before: Word | None, after: Word | None) -> str:
@@ -100,7 +102,8 @@ def _sort(number: Word, before: Word | None, after: Word | None) -> str:
 def judged_answer(values: Sequence[Mapping[str, float]]) -> Verdict:
     """The verdict by the reference that makes the answer likeliest to be right. values: of each reference."""
     layers = coefficients("correct")
-    probability, nearest = max(((predict(layers["right"], one), one) for one in values), key=lambda pair: pair[0])
+    nearest = max(values, key=lambda by_name: predict(layers["right"], by_name))
+    probability = predict(layers["right"], nearest)
     if probability >= 0.5:
         return Verdict(Label.RIGHT, round(probability, 4))
     partly = predict(layers["partly"], nearest) >= 0.5

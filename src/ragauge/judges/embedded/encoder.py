@@ -156,10 +156,10 @@ class Logits(NamedTuple):
     contradicted: float
 
 
-def log_odds(one: float, two: float, three: float) -> float:
+def log_odds(first: float, second: float, third: float) -> float:
     """The logit of the first class against the other two, clipped."""
-    others = max(two, three) + math.log1p(math.exp(-abs(two - three)))
-    return max(-_MAX_LOGIT, min(_MAX_LOGIT, one - others))
+    others = max(second, third) + math.log1p(math.exp(-abs(second - third)))
+    return max(-_MAX_LOGIT, min(_MAX_LOGIT, first - others))
 
 
 class Reading(NamedTuple):

@@ -101,7 +101,9 @@ class Trained(Lexical):
                 readings, texts = chain(*answer_readings(question)), question.references
             else:
                 continue
-            wanted.setdefault(texts, {}).update(dict.fromkeys(one for one in readings if one not in self._logits))
+            wanted.setdefault(texts, {}).update(
+                dict.fromkeys(reading for reading in readings if reading not in self._logits)
+            )
         for read in encoder().map(_read, [list(together) for together in wanted.values() if together]):
             self._logits.update(read)
             yield
@@ -125,7 +127,7 @@ class Trained(Lexical):
 
     def answered(self, question: Correct) -> list[Mapping[str, float]]:
         """The values for the layers, of each reference."""
-        read = ([self._read(one) for one in readings] for readings in answer_readings(question))
+        read = (list(map(self._read, readings)) for readings in answer_readings(question))
         pairs = zip(question.references, read, strict=True)
         return [answer_values(question, reference, logits) for reference, logits in pairs]
 

@@ -488,8 +488,8 @@ class Lexical:
 
     def correctness(self, question: Correct) -> Verdict:
         """Whether the response holds the words of a reference; never that it is right in part."""
-        if known := decided(question):
-            return known
+        if settled := decided(question):
+            return settled
         probability = max(words_of_reference(question, reference) for reference in question.references)
         return Verdict(Label.RIGHT if probability >= 0.5 else Label.WRONG, probability)
 
