@@ -48,6 +48,22 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     error: str = ""
     effect: bool | None = None
 
+    @property
+    def signature(self) -> str:
+        """The tool with its arguments, as in "cancel_order(id=7)"."""
+        return f"{self.name}({', '.join(f'{name}={_written(value)}' for name, value in self.arguments.items())})"
+
+    @property
+    def passage(self) -> str:
+        """The call in one text, as judges read it: "cancel_order(id=7) → error: not cancellable"."""
+        outcome = f"error: {self.error}" if self.error else self.result
+        return self.signature if outcome is None else f"{self.signature} → {outcome}"
+
+
+def _written(value: Any) -> str:
+    """A value of JSON, texts without quotation marks."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
 
 class Turn(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One message of a conversation.
@@ -107,6 +123,16 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     system: str | None = None
     group: str | None = None
     metadata: dict[str, Any] = {}
+
+    @property
+    def calls(self) -> dict[str, ToolCall]:
+        """The calls of tools of the whole run by the field that holds them: "turns[0].calls[1]", "tool_calls[0]"."""
+        before = {
+            f"turns[{i}].calls[{j}]": call
+            for i, turn in enumerate(self.turns or ())
+            for j, call in enumerate(turn.calls)
+        }
+        return before | {f"tool_calls[{i}]": call for i, call in enumerate(self.tool_calls or ())}
 
 
 #: The fields with content, which a need may read.

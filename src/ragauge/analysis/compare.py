@@ -34,7 +34,7 @@ from ragauge.report.wording import (
 from ragauge.run.aggregation import recovered_record
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, RunRecord, SampleRecord
-from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.intervals import Clusters, CountFunction, Interval, count_rows, sums_by_cluster
 from ragauge.statistics.paired import CONFIDENCE, Paired, detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
 
@@ -418,9 +418,19 @@ EQUAL = 1e-9
 Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
 
 
+def _of_groups(cells: Cells, groups: Clusters, total: CountFunction) -> Cells:
+    """The value of each group in the two runs, for a metric that has one for each."""
+    firsts, seconds, clusters = _both(cells, groups, tuple)
+    if not firsts:
+        return []
+    first, second = (sums_by_cluster(count_rows(rows), clusters).tolist() for rows in (firsts, seconds))
+    pairs = ((total(one), total(other)) for one, other in zip(first, second, strict=True))
+    return [tuple("undefined" if value is None else value for value in pair) for pair in pairs]  # type: ignore[misc]
+
+
 def _tested(cells: Cells, groups: Clusters, measure: Measure | None, confidence: float = CONFIDENCE) -> Paired:
     """The difference of one metric with its interval and unadjusted p-value. measure: None for a custom metric."""
-    if isinstance(measure, DatasetMetric):
+    if isinstance(measure, DatasetMetric) and not measure.by_group:
         sums, others, clusters = _both(cells, groups, tuple)
         scale, total = measure.scale, measure.total
         return paired_aggregate(sums, others, total, scale=scale, clusters=clusters, confidence=confidence)
@@ -435,7 +445,7 @@ def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better:
     """The difference of one metric, not adjusted for others. measure: None for a custom metric."""
     found = _tested(cells, groups, measure)
     counts: dict[str, Any] = {}
-    if isinstance(measure, DatasetMetric):
+    if isinstance(measure, DatasetMetric) and not measure.by_group:
         sums, others, _ = _both(cells, groups, tuple)
         n, totals = len(sums), [[fsum(column) for column in zip(*one, strict=True)] for one in (sums, others)]
         values = [measure.total(one) if n else None for one in totals]
@@ -637,15 +647,17 @@ def compare(
     groups: Clusters = names if any(names) else None
     known = _measures(b.record)
 
-    def cells_of(key: str) -> Cells:
-        return [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
+    def compared(key: str) -> tuple[Cells, Clusters, Measure | None]:
+        cells = [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
+        measure = known.get(key)
+        if isinstance(measure, DatasetMetric) and measure.by_group:
+            return _of_groups(cells, groups, measure.total), None, measure
+        return cells, groups, measure
 
     found = {}
     for key in kept:
-        found[key] = _difference(cells_of(key), groups, known.get(key), b.estimates[key].better)
-    differences = _adjusted_intervals(
-        _adjusted(found), lambda key, confidence: _tested(cells_of(key), groups, known.get(key), confidence)
-    )
+        found[key] = _difference(*compared(key), b.estimates[key].better)
+    differences = _adjusted_intervals(_adjusted(found), lambda key, confidence: _tested(*compared(key), confidence))
     notes = list(cautions(a.record, b.record, [known.get(key) for key in kept]))
     judging = list(filter(None, dict.fromkeys(caution(run.record) for run in (a, b))))
     for name, run in (("A", a), ("B", b)):

@@ -7,20 +7,20 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
 from msgspec import Meta
 
-from ragauge.host import optional
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
 from ragauge.needs.entailment import response_and_references
 from ragauge.scores import Better, Scale
 from ragauge.text import overlap
+from ragauge.text.json_schema import json_schema_validator
 from ragauge.text.language import known_languages, language_of
 from ragauge.types import Sample
 
@@ -128,7 +128,6 @@ def _refused_constant(name: str) -> Any:
 
 def _validator(schema: str) -> Any:
     """A validator of a JSON Schema, given as text or as a path. Raises ValueError for what is none."""
-    jsonschema = optional("json_schema", "checks", "jsonschema")
     try:
         text = schema if schema.lstrip().startswith("{") else Path(schema).read_text(encoding="utf-8")
     except OSError as error:
@@ -136,39 +135,9 @@ def _validator(schema: str) -> Any:
             f"{schema!r} cannot be read: {error.strerror}; give the path of a schema, or a schema"
         ) from error
     try:
-        return _validator_of(text)
-    except (ValueError, jsonschema.SchemaError) as error:
+        return json_schema_validator(text)
+    except ValueError as error:
         raise ValueError(f"{schema!r} is no JSON Schema: {str(error).partition(chr(10))[0]}") from error
-
-
-@cache
-def _validator_of(text: str) -> Any:
-    """A validator that opens no file and no address: references lead into the schema, or to the drafts' own schemas."""
-    from jsonschema import validators
-    from jsonschema_specifications import REGISTRY
-    from referencing.jsonschema import DRAFT202012, specification_with
-
-    schema = json.loads(text)
-    kind = validators.validator_for(schema)
-    kind.check_schema(schema)
-    specification = specification_with(kind.META_SCHEMA.get("$schema", ""), default=DRAFT202012)
-    resource = specification.create_resource(schema)
-    _check_references(resource, REGISTRY.resolver_with_root(resource))
-    return kind(schema, registry=REGISTRY)
-
-
-def _check_references(resource: Any, resolver: Any) -> None:
-    """Raise ValueError for a reference of a schema, or of one within it, that leads out of the document."""
-    from referencing.exceptions import Unresolvable
-
-    contents = resource.contents if isinstance(resource.contents, dict) else {}
-    for reference in filter(None, map(contents.get, ("$ref", "$dynamicRef", "$recursiveRef"))):
-        try:
-            resolver.lookup(reference)
-        except Unresolvable as error:
-            raise ValueError(f"{reference!r} is not in the document; copy it into its $defs") from error
-    for inner in resource.subresources():
-        _check_references(inner, resolver.in_subresource(inner))
 
 
 @_passing(valid=_validator)

@@ -1,0 +1,288 @@
+"""Needs about the tools that an agent called: are they the right ones, well formed, and did they succeed?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import product
+from typing import Annotated, Any, Literal, TypeAlias
+
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow
+from ragauge.scores import Evidence
+from ragauge.text.json_schema import json_schema_validator
+from ragauge.types import Label, Sample, ToolCall
+
+#: Which calls are compared, and whether by their arguments.
+Match = Literal["effects", "all", "names"]
+
+#: What the order of the calls counts for.
+Order = Literal["any", "in_order", "exact"]
+
+#: The fields of which a sample has one, if it is known which tools were called.
+RUN = "tool_calls or turns"
+
+#: The key of a sample's metadata for the names of the tools that only read.
+READ_ONLY_KEY = "read_only_tools"
+
+NO_CALL = "no tool was called"
+
+
+@dataclass(frozen=True)
+class MatchedCalls:
+    """How many calls were made, should have been made, and are both."""
+
+    made: int
+    expected: int
+    matched: int
+    evidence: tuple[Evidence, ...]
+
+
+#: The name of a call and those of its arguments that are compared, each as JSON.
+_Traits: TypeAlias = frozenset[tuple[str, str]]
+
+
+@cache
+def matched_calls(
+    match: Annotated[Match, "compare calls that change something, all calls, or only the names of all"] = "effects",
+    order: Annotated[Order, "any order, the same order, or the same place of each call"] = "any",
+    arguments: Annotated[
+        tuple[str, ...], "all are equal, the expected ones are there (subset), or the names of those to compare"
+    ] = ("equal",),
+    reads: Annotated[tuple[str, ...], "the tools that only read, such as get_*+search_*; all others change"] = (),
+) -> Need[MatchedCalls]:
+    """Which calls of the run are among those that should have been made?"""
+    compared = () if match == "names" else None if arguments in (("equal",), ("subset",)) else arguments
+    subset = arguments == ("subset",)
+
+    def flow(sample: Sample) -> QuestionFlow[MatchedCalls]:
+        yield from ()
+        made = dict(sample.calls)
+        expected = {f"reference_tool_calls[{i}]": call for i, call in enumerate(sample.reference_tool_calls or ())}
+        if match == "effects":
+            changes = _effects(sample, reads)
+            made = {field: call for field, call in made.items() if changes(call) and failure_of(call) is None}
+            expected = {field: call for field, call in expected.items() if changes(call)}
+        own, gold = ([_traits(call, compared) for call in calls.values()] for calls in (made, expected))
+        fits = [[wanted <= given if subset else wanted == given for given in own] for wanted in gold]
+        pairs = _PAIRED[order](fits, len(own))
+        return MatchedCalls(len(own), len(gold), len(pairs), _shown(made, expected, pairs))
+
+    parameters = ",".join((match, order, "+".join(arguments), "+".join(reads)))
+    return Need(f"matched_calls({parameters})", (RUN, "reference_tool_calls"), frozenset(), flow)
+
+
+def _effects(sample: Sample, reads: Sequence[str]) -> Callable[[ToolCall], bool]:
+    """Whether a call changes something: by `reads`, the column of tools that only read, the call, or MCP's hint."""
+    declared = reads or _names(sample.metadata.get(READ_ONLY_KEY))
+    hints = {tool.get("name"): (tool.get("annotations") or {}).get("readOnlyHint") for tool in sample.tools or ()}
+
+    def changes(call: ToolCall) -> bool:
+        if declared is not None:
+            return not any(fnmatchcase(call.name, pattern) for pattern in declared)
+        if call.effect is not None:
+            return call.effect
+        if (hint := hints.get(call.name)) is not None:
+            return not hint
+        fix = f"name those that do, as in reads=get_*+search_*, or in a column {READ_ONLY_KEY}; or use match=all"
+        raise NothingToCount(f"nothing says whether the tool {call.name!r} only reads; {fix}")
+
+    return changes
+
+
+def _names(cell: Any) -> list[str] | None:
+    """The names in a column: a list, also as JSON, or names separated by commas."""
+    if isinstance(cell, str):
+        cell = json.loads(cell) if cell.lstrip().startswith("[") else cell.split(",")
+    return None if cell is None else [str(name).strip() for name in cell]
+
+
+def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
+    """What is compared of a call. compared: the names of its arguments, None for all."""
+    named = {name: value for name, value in call.arguments.items() if compared is None or name in compared}
+    return frozenset({("", call.name), *((name, canonical(value)) for name, value in named.items())})
+
+
+def canonical(value: Any) -> str:
+    """A value of JSON as text that is equal for equal values: 1 and 1.0 are, 1 and true and "1" are not."""
+    return json.dumps(_with_whole_numbers(value), sort_keys=True)
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _with_whole_numbers(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_whole_numbers(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+#: Per expected call, whether each call that was made is it.
+_Fits: TypeAlias = Sequence[Sequence[bool]]
+
+#: Positions of expected calls -> those of the calls that are taken for them.
+_Pairs: TypeAlias = dict[int, int]
+
+
+def _in_any_order(fits: _Fits, made: int) -> _Pairs:
+    """As many pairs as can be, by augmenting paths (Berge 1957)."""
+    pairs: dict[int, int] = {}
+    takers: dict[int, int] = {}
+    for wanted in range(len(fits)):
+        came_from: dict[int, int] = {}  # call -> the expected call from which the search reached it
+        reached, free = [wanted], None
+        while reached and free is None:
+            seeker = reached.pop()
+            for call in (call for call in range(made) if fits[seeker][call] and call not in came_from):
+                came_from[call] = seeker
+                if call not in takers:
+                    free = call
+                    break
+                reached.append(takers[call])
+        while free is not None:
+            seeker = came_from[free]
+            freed = pairs.get(seeker)
+            pairs[seeker], takers[free] = free, seeker
+            free = freed
+    return pairs
+
+
+def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
+    """As many pairs as can be without crossing: the longest common subsequence."""
+    longest = [[0] * (made + 1) for _ in range(len(fits) + 1)]
+    for wanted, call in product(reversed(range(len(fits))), reversed(range(made))):
+        skipping = max(longest[wanted + 1][call], longest[wanted][call + 1])
+        longest[wanted][call] = max(skipping, fits[wanted][call] + longest[wanted + 1][call + 1])
+    pairs, wanted, call = {}, 0, 0
+    while wanted < len(fits) and call < made:
+        if fits[wanted][call] and longest[wanted][call] == 1 + longest[wanted + 1][call + 1]:
+            pairs[wanted] = call
+            wanted, call = wanted + 1, call + 1
+        elif longest[wanted][call] == longest[wanted + 1][call]:
+            wanted += 1
+        else:
+            call += 1
+    return pairs
+
+
+def _at_the_same_place(fits: _Fits, made: int) -> _Pairs:
+    return {place: place for place in range(min(len(fits), made)) if fits[place][place]}
+
+
+_PAIRED: Mapping[Order, Callable[[_Fits, int], _Pairs]] = {
+    "any": _in_any_order,
+    "in_order": _in_the_same_order,
+    "exact": _at_the_same_place,
+}
+
+
+def _shown(
+    made: Mapping[str, ToolCall], expected: Mapping[str, ToolCall], pairs: Mapping[int, int]
+) -> tuple[Evidence, ...]:
+    """Each call that was made, then those that are missing, with what differs from one to the same tool."""
+    taken = set(pairs.values())
+    extra = {field: call for place, (field, call) in enumerate(made.items()) if place not in taken}
+    pieces = [
+        _piece(field, call, "reference_tool_calls", field not in extra, "not expected" if field in extra else None)
+        for field, call in made.items()
+    ]
+    for place, (field, call) in enumerate(expected.items()):
+        if place not in pairs:
+            nearest = next((other for other in extra.values() if other.name == call.name), None)
+            why = "missing" if nearest is None else f"missing; made with {_difference(nearest, call)}"
+            pieces.append(_piece(field, call, "tool_calls", flag=False, why=why))
+    return tuple(pieces)
+
+
+def _piece(field: str, call: ToolCall, against: str, flag: bool, why: str | None) -> Evidence:
+    """A call with a yes or no, and why."""
+    return Evidence(call.passage, field, against=against, label=Label.YES if flag else Label.NO, rationale=why)
+
+
+def _difference(made: ToolCall, expected: ToolCall) -> str:
+    """What a call has in place of the arguments of another one to the same tool."""
+    names = dict.fromkeys([*expected.arguments, *made.arguments])
+    pairs = {name: [canonical(call.arguments.get(name)) for call in (made, expected)] for name in names}
+    differing = [f"{name} {own}, not {gold}" for name, (own, gold) in pairs.items() if own != gold]
+    return " and ".join(differing) or "the same arguments at another place"
+
+
+@dataclass(frozen=True)
+class FlaggedCalls:
+    """A yes or no for each call, or for each argument of the calls."""
+
+    flags: tuple[bool, ...]
+    evidence: tuple[Evidence, ...]
+
+
+#: Field of a call -> a yes or no, and why.
+_Flags: TypeAlias = dict[str, tuple[bool, str | None]]
+
+
+def _flagged(name: str, flags_of: Callable[[Sample], _Flags], *reads: str) -> Need[FlaggedCalls]:
+    """A need that asks a function about the calls of a run."""
+
+    def flow(sample: Sample) -> QuestionFlow[FlaggedCalls]:
+        yield from ()
+        calls = sample.calls
+        if not calls:
+            raise NothingToCount(NO_CALL)
+        flags = flags_of(sample)
+        pieces = (_piece(field, calls[field], name, flag, why) for field, (flag, why) in flags.items())
+        return FlaggedCalls(tuple(flag for flag, _ in flags.values()), tuple(pieces))
+
+    return Need(name, (RUN, *reads), frozenset(), flow)
+
+
+def _valid(sample: Sample) -> _Flags:
+    """Is each call one of an offered tool, with arguments that its JSON Schema allows?"""
+    offered = {str(tool.get("name")): tool.get("parameters") for tool in sample.tools or ()}
+    faults = {field: _fault(call, offered) for field, call in sample.calls.items()}
+    return {field: (fault is None, fault) for field, fault in faults.items()}
+
+
+def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
+    """What the tools that were offered do not allow of a call."""
+    if call.name not in offered:
+        return "no such tool is offered"
+    if (schema := offered[call.name]) is None:
+        return None
+    fault = next(json_schema_validator(json.dumps(schema)).iter_errors(call.arguments), None)
+    return fault and f"{fault.json_path}: {fault.message}"
+
+
+def failure_of(call: ToolCall) -> str | None:
+    """Why a call failed: its error, or a result such as "Error: ..." or {"error": ...}; None if it did not."""
+    result = (call.result or "").lstrip()
+    if call.error or result[:5].casefold() == "error":
+        return call.error or result
+    with suppress(ValueError):
+        value = json.loads(result) if result.startswith("{") else {}
+        return canonical(value["error"]) if value.get("error") else None
+    return None
+
+
+def _failed(sample: Sample) -> _Flags:
+    """Did each call fail, of those of which the outcome is recorded?"""
+    recorded = {field: call for field, call in sample.calls.items() if call.error or call.result is not None}
+    if not recorded:
+        raise NothingToCount("the data do not say what the calls returned")
+    failures = {field: failure_of(call) for field, call in recorded.items()}
+    return {field: (failure is not None, failure) for field, failure in failures.items()}
+
+
+def _repeated(sample: Sample) -> _Flags:
+    """Does each call repeat an earlier one, with the same arguments?"""
+    first: dict[_Traits, str] = {}
+    flags: _Flags = {}
+    for field, call in sample.calls.items():
+        earlier = first.setdefault(_traits(call, None), field)
+        flags[field] = (earlier != field, None if earlier == field else f"as {earlier}")
+    return flags
+
+
+calls_valid = _flagged("calls_valid", _valid, "tools")
+calls_failed = _flagged("calls_failed", _failed)
+calls_repeated = _flagged("calls_repeated", _repeated)
