@@ -51,7 +51,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def signature(self) -> str:
         """The tool with its arguments, as in "cancel_order(id=7)"."""
-        return f"{self.name}({', '.join(f'{name}={_written(value)}' for name, value in self.arguments.items())})"
+        return f"{self.name}({', '.join(f'{name}={written(value)}' for name, value in self.arguments.items())})"
 
     @property
     def passage(self) -> str:
@@ -60,8 +60,8 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return self.signature if outcome is None else f"{self.signature} → {outcome}"
 
 
-def _written(value: Any) -> str:
-    """A value of JSON, texts without quotation marks."""
+def written(value: Any) -> str:
+    """A value of JSON as text, a text without quotation marks."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

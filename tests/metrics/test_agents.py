@@ -242,7 +242,7 @@ def test_pass_all_of_any_metric_is_compared_between_runs() -> None:
     differences = rg.compare(fast, slow).differences
     one = differences["pass_all(2,outcome)"]
     assert (one.a, one.b) == (pytest.approx((1 + comb(3, 2) / 6) / 3), pytest.approx(2 / 6 / 3))
-    assert one.difference == pytest.approx(one.b - one.a)
+    assert one.difference == pytest.approx((one.b or 0) - (one.a or 0))
     assert one.n == 3
     assert differences["pass_all(2,max_words(n=0))"].a == 1
 
@@ -264,3 +264,57 @@ def test_tau_bench_has_its_published_pass_all(shared: Path) -> None:
     kept = [{"id": row["id"], "group": row["group"], "response": "", "outcome": row["outcome"]} for row in rows]
     run = rg.evaluate(kept, [f"pass_all({k})" for k in (1, 2, 3, 4)])
     assert [round(estimate.value or 0, 3) for estimate in run.estimates.values()] == [0.398, 0.242, 0.193, 0.182]
+
+
+def entails(premise: str, hypothesis: str) -> str:
+    """A judge that looks for the words before the full stop, and for a failure of the tool that they name."""
+    words = hypothesis.strip(".").split()
+    if all(word in premise for word in words):
+        return "entailed"
+    return "contradicted" if words[0] in premise and "error" in premise else "neutral"
+
+
+JUDGE: dict[str, Any] = {"entail": rg.judge_from(entail=entails), "*": "embedded"}
+
+
+def test_a_claimed_action_that_failed_is_contradicted_by_its_call() -> None:
+    """What the agent says that it did is judged by its calls, each of which is a chunk of the evidence."""
+    failed = ToolCall("cancel_order", {"id": 7}, error="not cancellable")
+    sample = run_of(FIND, failed, response="cancel_order is ok.\nfind_order.", query="Cancel order 7")
+    score = rg.score(sample, "faithfulness(against=calls,units=sentences)", JUDGE)["faithfulness"]
+    assert score.counts == (1, 2)
+    wrong = score.evidence[0]
+    assert (wrong.against, wrong.label) == ("calls", rg.Label.CONTRADICTED)
+    assert [(chunk.chunk, chunk.label) for chunk in wrong.chunks] == [
+        ("tool_calls[0]", rg.Label.NEUTRAL),
+        ("tool_calls[1]", rg.Label.CONTRADICTED),
+    ]
+
+
+def test_what_is_said_without_a_call_is_unsupported() -> None:
+    """A message of an agent that called nothing has no support, and no question is asked."""
+    run = rg.evaluate([run_of(response="I have cancelled it.")], "faithfulness(against=calls,units=sentences)", JUDGE)
+    assert run.estimates["faithfulness"].value == 0
+    assert run.record.asked == 0
+
+
+def test_the_goal_is_reached_as_far_as_calls_and_response_show_it() -> None:
+    """Of the claims of the best reference outcome, those count that a call or the response shows."""
+    sample = run_of(FIND, CANCEL, response="done.", references=("cancel_order done. refund paid.", "paid."))
+    assert rg.score(sample, "goal", {**JUDGE, "decompose": "lexical"})["goal"].value == 0.5
+
+
+def test_arguments_must_have_been_said_before_the_call() -> None:
+    """A value that the user or a tool gave before counts, one that only the agent or a later tool gave does not."""
+    turns = (Turn("user", "My mail is A@b.c"), Turn("assistant", "Order 8, 20 euros?", calls=(FIND,)))
+    sample = run_of(CANCEL, REFUND, query="Refund TRUE now", turns=turns)
+    score = rg.score(sample, "argument_support", JUDGE)["argument_support"]
+    assert [(piece.text, piece.label) for piece in score.evidence] == [
+        ("find_order: email is a@b.c", rg.Label.ENTAILED),
+        ("cancel_order: id is 7", rg.Label.ENTAILED),
+        ("cancel_order: refund is true", rg.Label.ENTAILED),
+        ("refund: amount is 20", rg.Label.NEUTRAL),
+    ]
+    assert score.counts == (3, 4)
+    assert (score.evidence[0].judgment, bool(score.evidence[3].judgment)) == ("", True)
+    assert rg.score(run_of(ToolCall("now")), "argument_support", JUDGE)["argument_support"].undefined

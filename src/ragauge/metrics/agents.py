@@ -7,17 +7,19 @@ from typing import Annotated
 
 from ragauge.metrics.base import MetricValue, metric, share
 from ragauge.metrics.checks import CheckResult, Count, Text, check
-from ragauge.needs.base import Undefined
+from ragauge.metrics.claims import best_share
+from ragauge.needs.base import Supports, Undefined
 from ragauge.needs.calls import (
     NO_CALL,
-    RUN,
     FlaggedCalls,
     MatchedCalls,
+    arguments_in_run,
     calls_failed,
     calls_repeated,
     calls_valid,
     matched_calls,
 )
+from ragauge.needs.entailment import RUN, reference_claims_in_run
 from ragauge.scores import F1Counts, Share
 from ragauge.types import Sample
 
@@ -81,3 +83,21 @@ def outcome(sample: Sample, *, column: Annotated[Text, "the column that holds it
     except ValueError:
         fix = "give a number from 0 to 1, or a word such as passed or failed"
         raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; {fix}") from None
+
+
+@metric(reference_claims_in_run, caption="outcome's claims reached")
+def goal(in_run: Supports) -> Share | Undefined:
+    """Share of the claims of a reference outcome that the calls and the response show; the best over the references.
+
+    The references say how the run should end: "The order is cancelled, and 20 euros are refunded."
+    """
+    return best_share([table.entailed for table in in_run.tables], "no reference makes a claim")
+
+
+@metric(arguments_in_run, caption="arguments that were said")
+def argument_support(calls: FlaggedCalls) -> Share | Undefined:
+    """Share of the values of arguments that the user or a tool gave before the call, word for word or by entailment.
+
+    The others were made up by the agent. Texts of the agent do not count, those of the system do.
+    """
+    return share(calls.flags, NO_CALL)

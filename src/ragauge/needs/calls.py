@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from itertools import product
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, cast
 
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, need, with_verdict
+from ragauge.needs.entailment import RUN
+from ragauge.questions import Entail
 from ragauge.scores import Evidence
 from ragauge.text.json_schema import json_schema_validator
-from ragauge.types import Label, Sample, ToolCall
+from ragauge.types import Label, Sample, ToolCall, Turn, Verdict, written
 
 #: Which calls are compared, and whether by their arguments.
 Match = Literal["effects", "all", "names"]
 
 #: What the order of the calls counts for.
 Order = Literal["any", "in_order", "exact"]
-
-#: The fields of which a sample has one, if it is known which tools were called.
-RUN = "tool_calls or turns"
 
 #: The key of a sample's metadata for the names of the tools that only read.
 READ_ONLY_KEY = "read_only_tools"
@@ -94,10 +93,8 @@ def _effects(sample: Sample, reads: Sequence[str]) -> Callable[[ToolCall], bool]
 
 
 def _names(cell: Any) -> list[str] | None:
-    """The names in a column: a list, also as JSON, or names separated by commas."""
-    if isinstance(cell, str):
-        cell = json.loads(cell) if cell.lstrip().startswith("[") else cell.split(",")
-    return None if cell is None else [str(name).strip() for name in cell]
+    """The names in a column: a list, or a text with a list."""
+    return re.findall(r"[^\s,\[\]\"']+", cell) if isinstance(cell, str) else cell
 
 
 def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
@@ -128,43 +125,31 @@ _Pairs: TypeAlias = dict[int, int]
 
 def _in_any_order(fits: _Fits, made: int) -> _Pairs:
     """As many pairs as can be, by augmenting paths (Berge 1957)."""
-    pairs: dict[int, int] = {}
     takers: dict[int, int] = {}
+
+    def placed(wanted: int, tried: set[int]) -> bool:
+        for call in range(made):
+            if fits[wanted][call] and call not in tried:
+                tried.add(call)
+                if call not in takers or placed(takers[call], tried):
+                    takers[call] = wanted
+                    return True
+        return False
+
     for wanted in range(len(fits)):
-        came_from: dict[int, int] = {}  # call -> the expected call from which the search reached it
-        reached, free = [wanted], None
-        while reached and free is None:
-            seeker = reached.pop()
-            for call in (call for call in range(made) if fits[seeker][call] and call not in came_from):
-                came_from[call] = seeker
-                if call not in takers:
-                    free = call
-                    break
-                reached.append(takers[call])
-        while free is not None:
-            seeker = came_from[free]
-            freed = pairs.get(seeker)
-            pairs[seeker], takers[free] = free, seeker
-            free = freed
-    return pairs
+        placed(wanted, set())
+    return {wanted: call for call, wanted in takers.items()}
 
 
 def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
     """As many pairs as can be without crossing: the longest common subsequence."""
-    longest = [[0] * (made + 1) for _ in range(len(fits) + 1)]
-    for wanted, call in product(reversed(range(len(fits))), reversed(range(made))):
-        skipping = max(longest[wanted + 1][call], longest[wanted][call + 1])
-        longest[wanted][call] = max(skipping, fits[wanted][call] + longest[wanted + 1][call + 1])
-    pairs, wanted, call = {}, 0, 0
-    while wanted < len(fits) and call < made:
-        if fits[wanted][call] and longest[wanted][call] == 1 + longest[wanted + 1][call + 1]:
-            pairs[wanted] = call
-            wanted, call = wanted + 1, call + 1
-        elif longest[wanted][call] == longest[wanted + 1][call]:
-            wanted += 1
-        else:
-            call += 1
-    return pairs
+    best: list[_Pairs] = [{}] * (made + 1)  # of the expected calls so far and the first calls that were made
+    for wanted, fit in enumerate(fits):
+        before, best = best, [{}]
+        for call in range(made):
+            paired = before[call] | {wanted: call} if fit[call] else {}
+            best.append(max(before[call + 1], best[call], paired, key=len))
+    return best[-1]
 
 
 def _at_the_same_place(fits: _Fits, made: int) -> _Pairs:
@@ -286,3 +271,52 @@ def _repeated(sample: Sample) -> _Flags:
 calls_valid = _flagged("calls_valid", _valid, "tools")
 calls_failed = _flagged("calls_failed", _failed)
 calls_repeated = _flagged("calls_repeated", _repeated)
+
+
+@need(reads=[RUN], asks=["entail:support"])
+def arguments_in_run(sample: Sample) -> QuestionFlow[FlaggedCalls]:
+    """Is each value of an argument in what the user and tools said before the call, or does it follow from that?"""
+    pieces: list[Evidence] = []
+    questions: dict[int, Entail] = {}
+    for field, call, said in _calls_with_past(sample):
+        for name, value in _leaves("", call.arguments):
+            text = written(value)
+            pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+            occurs = any(map(pattern.search, said))
+            if said and not occurs:
+                questions[len(pieces)] = Entail(tuple(said), f"The {name} is {text}.")
+            label = Label.ENTAILED if occurs else Label.NEUTRAL
+            pieces.append(
+                Evidence(f"{call.name}: {name} is {text}", field, against="what was said before", label=label)
+            )
+    if not pieces:
+        raise NothingToCount("no tool was called with an argument")
+    judgments = yield list(questions.values())
+    for place, judgment in zip(questions, judgments, strict=True):
+        pieces[place] = with_verdict(
+            pieces[place], pieces[place].against, cast(Verdict, judgment.answer), (), judgment.key
+        )
+    return FlaggedCalls(tuple(piece.label is Label.ENTAILED for piece in pieces), tuple(pieces))
+
+
+def _calls_with_past(sample: Sample) -> Iterator[tuple[str, ToolCall, list[str]]]:
+    """Each call with its field, and all that was said before it, but for what the agent said."""
+    said: list[str] = []
+    fields = iter(sample.calls)
+    for turn in (*(sample.turns or ()), Turn("user", sample.query or "", calls=sample.tool_calls or ())):
+        said += [turn.text] if turn.role != "assistant" and turn.text.strip() else []
+        for call in turn.calls:
+            yield next(fields), call, list(said)
+            said += [call.result] if call.result else []
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The values in an argument, each with its name or path."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(f"{name}.{key}" if name else key, item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(name, item)
+    else:
+        yield name, value

@@ -82,6 +82,7 @@ def deciding_quote(piece: Evidence, chunk: ChunkEvidence, sample: Sample) -> str
     contexts = sample.contexts or ()
     texts = {"query": sample.query, "response": sample.response, "source": sample.source}
     texts |= {f"references[{i}]": text for i, text in enumerate(sample.references or ())}
+    texts |= {field: call.passage for field, call in sample.calls.items()}
     if piece.against == "contexts":
         texts = {context.id: context.passage for context in contexts}
     passage = texts.get(chunk.chunk)

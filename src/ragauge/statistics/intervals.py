@@ -388,24 +388,15 @@ def interval_of_aggregate(
 
 
 def interval_of_groups(summary: Summary, value: CountFunction, *, confidence: float = 0.95) -> tuple[Interval, int]:
-    """The mean over the clusters of a function of each one's summed counts, and how many samples these are.
+    """The mean over the clusters of a function of each one's summed counts, and how many samples these have.
 
-    A sample of its own is a cluster of one. value: to a number from 0 to 1; None leaves the cluster out. Of more than
-    EXACT clusters nothing is known, since a summary joins them.
+    value: to a number from 0 to 1; None leaves the cluster out, as samples of their own are. Of more than EXACT
+    clusters nothing is known, since a summary joins them.
     """
-    singles, times, _, clusters = summary.tables()
-    if len(clusters) > EXACT or summary.joined:
-        return Interval(None, None, None, f"not for more than {EXACT} groups"), 0
-    of_groups, samples = Summary((0.0, 1.0)), 0
-    of_groups.clustered = True
-    single_rows = zip(singles.tolist(), times[:, 0].tolist(), strict=True)
-    rows = [(row, 1.0, count) for row, count in single_rows] + [(row[:-1], row[-1], 1.0) for row in clusters.tolist()]
-    for row, size, count in rows:
-        if (number := value(row)) is not None:
-            samples += round(size * count)
-            for _ in range(round(count)):
-                of_groups.add((number,))
-    return interval_of_mean(of_groups, confidence), samples
+    clusters = [] if summary.joined else summary.tables()[3].tolist()
+    values = [(number, size) for *sums, size in clusters if (number := value(sums)) is not None]
+    found = interval_of_mean(Summary.of([(number,) for number, _ in values], None, (0.0, 1.0)), confidence)
+    return msgspec.structs.replace(found, method="Gaffke over clusters"), round(sum(size for _, size in values))
 
 
 def extreme_rows(
