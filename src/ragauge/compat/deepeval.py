@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -64,6 +64,53 @@ class LLMTestCase:
             kind = list if "context" in part else str
             if not isinstance(value := getattr(self, part), kind | None):
                 raise BadInput(f"{part} must be a {'list of texts' if kind is list else 'text'}, not {value!r:.80}")
+
+
+class ToolCallParams(Enum):
+    """What is compared of calls of tools besides their names."""
+
+    INPUT_PARAMETERS = "input_parameters"
+    OUTPUT = "output"
+
+
+@dataclass
+class ToolCall:
+    """A call of a tool; calls are equal by name, parameters and output."""
+
+    name: str
+    description: str | None = field(default=None, compare=False)
+    reasoning: str | None = field(default=None, compare=False)
+    output: Any = None
+    input_parameters: dict[str, Any] | None = None
+
+
+@dataclass
+class Turn:
+    """What was said in a conversation, by a role of user or assistant."""
+
+    role: str
+    content: str
+    retrieval_context: list[str] | None = None
+    tools_called: list[ToolCall] | None = None
+
+
+@dataclass
+class ConversationalTestCase:
+    """A conversation, of which the last answer is measured, with the tools that were called in all of it."""
+
+    turns: list[Turn]
+    scenario: str | None = None
+    expected_outcome: str | None = None
+    name: str | None = None
+
+    def last(self) -> LLMTestCase:
+        """The last question and its answer. Raises BadInput where the last turn is not of the assistant."""
+        asked = [turn.content for turn in self.turns if turn.role == "user"]
+        if not asked or self.turns[-1].role != "assistant":
+            raise BadInput("turns must hold a question of the user, and end with an answer of the assistant")
+        answer, called = self.turns[-1], [call for turn in self.turns for call in turn.tools_called or ()]
+        texts = asked[-1], answer.content, self.expected_outcome
+        return LLMTestCase(*texts, retrieval_context=answer.retrieval_context, tools_called=called, name=self.name)
 
 
 class DeepEvalBaseLLM:
@@ -290,6 +337,95 @@ class GEval(_Ours):
         return None if score.value is None else score.value / 10
 
 
+class ToolCorrectnessMetric(BaseMetric):
+    """Share of the expected tools that were called; others that were called cost nothing.
+
+    evaluation_params: INPUT_PARAMETERS counts a call by the share of its parameters that are equal, OUTPUT only if its
+    output is. should_consider_ordering: calls count that keep the expected order. should_exact_match: 1 if the calls
+    are the expected ones in their order, else 0. Raises BadInput for available_tools, whose choice a model would judge.
+    """
+
+    def __init__(
+        self,
+        available_tools: Any = None,
+        threshold: float = 0.5,
+        evaluation_params: Sequence[ToolCallParams] = (),
+        model: Any = None,
+        strict_mode: bool = False,
+        should_exact_match: bool = False,
+        should_consider_ordering: bool = False,
+        **idle: Any,
+    ) -> None:
+        if unknown := idle.keys() - _IDLE:
+            raise BadInput(f"ToolCorrectnessMetric has no argument {min(unknown)!r}")
+        if available_tools:
+            raise BadInput("available_tools is not measured; leave it out, or use rg.evaluate(rows, 'valid_calls')")
+        self.threshold, self.strict_mode, self.params = (
+            1.0 if strict_mode else threshold,
+            strict_mode,
+            evaluation_params,
+        )
+        self.exact, self.ordered = should_exact_match, should_consider_ordering
+
+    def measure(self, test_case: LLMTestCase) -> float:
+        """The score of a test case. Raises MissingTestCaseParamsError without tools_called or expected_tools."""
+        called, expected = test_case.tools_called, test_case.expected_tools
+        if called is None or expected is None:
+            missing = "tools_called" if called is None else "expected_tools"
+            raise MissingTestCaseParamsError(f"Tool Correctness needs {missing}=... of the LLMTestCase")
+        alike = [[self._alike(wanted, call) for call in called] for wanted in expected]
+        if self.exact or not expected:
+            same = len(called) == len(expected) and all(row[place] == 1 for place, row in enumerate(alike))
+            score = float(same)
+        else:
+            score = (_in_order(alike) if self.ordered else _in_any_order(alike, called)) / len(expected)
+        names = ([call.name for call in calls] for calls in (expected, called))
+        self.reason = "expected {}, called {}".format(*names)
+        self.score = 0.0 if self.strict_mode and score < 1 else score
+        self.is_successful()
+        return self.score
+
+    def _alike(self, expected: ToolCall, call: ToolCall) -> float:
+        """How far a call is the expected one, from 0 to 1."""
+        if expected.name != call.name or (ToolCallParams.OUTPUT in self.params and expected.output != call.output):
+            return 0.0
+        if ToolCallParams.INPUT_PARAMETERS not in self.params:
+            return 1.0
+        return _share_equal(expected.input_parameters or {}, call.input_parameters or {})
+
+
+def _share_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    """The share of the names of both objects under which they hold the same, objects within them in parts."""
+    if one == other:
+        return 1.0
+    total = 0.0
+    for key in one.keys() & other.keys():
+        parts = isinstance(one[key], dict) and isinstance(other[key], dict)
+        total += _share_equal(one[key], other[key]) if parts else float(one[key] == other[key])
+    return total / len(one.keys() | other.keys())
+
+
+def _in_any_order(alike: Sequence[Sequence[float]], called: Sequence[ToolCall]) -> float:
+    """The sum of the best calls, each taken once; equal calls are one."""
+    total, taken = 0.0, []
+    for row in alike:
+        left = [(value, -place) for place, value in enumerate(row) if called[place] not in taken]
+        best, place = max(left, default=(0.0, 0))
+        total += best
+        taken += [called[-place]] if best else []
+    return total
+
+
+def _in_order(alike: Sequence[Sequence[float]]) -> float:
+    """The largest sum of calls that keep the order."""
+    best = [0.0] * (len(alike[0]) + 1)
+    for row in alike:
+        before, best = best, [0.0]
+        for place, value in enumerate(row):
+            best.append(max(before[place + 1], best[place], before[place] + value))
+    return best[-1]
+
+
 def _judge(model: Any) -> Any:
     """A judge by DeepEval's idea of a model; names without a slash that are no judge's are OpenAI's."""
     if isinstance(model, str) and "/" not in model:
@@ -355,6 +491,7 @@ async def a_evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], 
     metrics: metrics of this module, or any with `a_measure`.
     Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part.
     """
+    test_cases = [case.last() if isinstance(case, ConversationalTestCase) else case for case in test_cases]
     if not test_cases or not all(isinstance(case, LLMTestCase) for case in test_cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
     if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
@@ -381,10 +518,9 @@ def assert_test(test_case: LLMTestCase, metrics: Sequence[Any], run_async: bool 
 
 
 _INSTEAD = {
-    "ConversationalTestCase": "use an LLMTestCase with the conversation as its input",
     "ConversationalGEval": "use GEval with the conversation as the input of an LLMTestCase",
-    "TaskCompletionMetric": "agents are not measured",
-    "ToolCorrectnessMetric": "tool calls are not measured",
+    "TaskCompletionMetric": "use rg.evaluate(rows, 'goal') with a reference outcome",
+    "ArgumentCorrectnessMetric": "use rg.evaluate(rows, 'argument_support')",
     "DAGMetric": "use GEval, or rg.metric, which makes a metric of a function",
     "RagasMetric": "use ragauge.compat.ragas",
     "EvaluationDataset": "give evaluate() a list of LLMTestCase",

@@ -29,11 +29,11 @@ def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
     """Precision, recall and F1 of the calls of a run, and whether none is missing and none is extra.
 
     Compared with `reference_tool_calls`; ids never count. match: "effects" compares the calls that change something,
-    "all" all of them, "names" the names of all. reads: which tools only read; else a column read_only_tools, the calls,
-    or MCP's readOnlyHint in `tools` say it, and where nothing does, the score is undefined. A call that failed changes
-    nothing. order: "any", "in_order" (as many as keep the order), or "exact" (each at its place). arguments: "equal" as
-    JSON values, "subset" (those of the expected call), or the names of those to compare, such as id+date. Where nothing
-    was to be called and nothing was, F1 and success are 1.
+    "all" all of them, "names" the names of all. reads: which tools only read; else the data say it (`read_only_tools`,
+    MCP's readOnlyHint, or the effect of a call), and where they do not, the score is undefined. A call that failed
+    changes nothing. order: "any", "in_order" (as many as keep the order), or "exact" (each at its place). arguments:
+    "equal" as JSON values, "subset" (those of the expected call), or the names of those to compare, such as id+date.
+    Where nothing was to be called and nothing was, F1 and success are 1.
     """
     missing, extra = calls.expected - calls.matched, calls.made - calls.matched
     f1 = F1Counts(calls.matched, extra, missing) if calls.made or calls.expected else 1.0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -23,9 +22,6 @@ Match = Literal["effects", "all", "names"]
 
 #: What the order of the calls counts for.
 Order = Literal["any", "in_order", "exact"]
-
-#: The key of a sample's metadata for the names of the tools that only read.
-READ_ONLY_KEY = "read_only_tools"
 
 NO_CALL = "no tool was called"
 
@@ -62,9 +58,8 @@ def matched_calls(
         made = dict(sample.calls)
         expected = {f"reference_tool_calls[{i}]": call for i, call in enumerate(sample.reference_tool_calls or ())}
         if match == "effects":
-            changes = _effects(sample, reads)
-            made = {field: call for field, call in made.items() if changes(call) and failure_of(call) is None}
-            expected = {field: call for field, call in expected.items() if changes(call)}
+            made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
+            expected = {field: call for field, call in expected.items() if _changes(call, reads)}
         own, gold = ([_traits(call, compared) for call in calls.values()] for calls in (made, expected))
         fits = [[wanted <= given if subset else wanted == given for given in own] for wanted in gold]
         pairs = _PAIRED[order](fits, len(own))
@@ -74,27 +69,12 @@ def matched_calls(
     return Need(f"matched_calls({parameters})", (RUN, "reference_tool_calls"), frozenset(), flow)
 
 
-def _effects(sample: Sample, reads: Sequence[str]) -> Callable[[ToolCall], bool]:
-    """Whether a call changes something: by `reads`, the column of tools that only read, the call, or MCP's hint."""
-    declared = reads or _names(sample.metadata.get(READ_ONLY_KEY))
-    hints = {tool.get("name"): (tool.get("annotations") or {}).get("readOnlyHint") for tool in sample.tools or ()}
-
-    def changes(call: ToolCall) -> bool:
-        if declared is not None:
-            return not any(fnmatchcase(call.name, pattern) for pattern in declared)
-        if call.effect is not None:
-            return call.effect
-        if (hint := hints.get(call.name)) is not None:
-            return not hint
-        fix = f"name those that do, as in reads=get_*+search_*, or in a column {READ_ONLY_KEY}; or use match=all"
+def _changes(call: ToolCall, reads: Sequence[str]) -> bool:
+    """Whether a call changes something: by the patterns of tools that only read, else by what the data say."""
+    if not reads and call.effect is None:
+        fix = "name those that do, as in reads=get_*+search_*, or in a column read_only_tools; or use match=all"
         raise NothingToCount(f"nothing says whether the tool {call.name!r} only reads; {fix}")
-
-    return changes
-
-
-def _names(cell: Any) -> list[str] | None:
-    """The names in a column: a list, or a text with a list."""
-    return re.findall(r"[^\s,\[\]\"']+", cell) if isinstance(cell, str) else cell
+    return not any(fnmatchcase(call.name, pattern) for pattern in reads) if reads else bool(call.effect)
 
 
 def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
@@ -238,24 +218,12 @@ def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
     return fault and f"{fault.json_path}: {fault.message}"
 
 
-def failure_of(call: ToolCall) -> str | None:
-    """Why a call failed: its error, or a result such as "Error: ..." or {"error": ...}; None if it did not."""
-    result = (call.result or "").lstrip()
-    if call.error or result[:5].casefold() == "error":
-        return call.error or result
-    with suppress(ValueError):
-        value = json.loads(result) if result.startswith("{") else {}
-        return canonical(value["error"]) if value.get("error") else None
-    return None
-
-
 def _failed(sample: Sample) -> _Flags:
     """Did each call fail, of those of which the outcome is recorded?"""
     recorded = {field: call for field, call in sample.calls.items() if call.error or call.result is not None}
     if not recorded:
         raise NothingToCount("the data do not say what the calls returned")
-    failures = {field: failure_of(call) for field, call in recorded.items()}
-    return {field: (failure is not None, failure) for field, failure in failures.items()}
+    return {field: (bool(call.error), call.error or None) for field, call in recorded.items()}
 
 
 def _repeated(sample: Sample) -> _Flags:

@@ -14,7 +14,6 @@ from ragauge.errors import RunFailed, UsageError
 from ragauge.host import user_secret
 from ragauge.metrics.base import DatasetMetric
 from ragauge.needs.base import EvidenceTable, Need, Rounds
-from ragauge.needs.calls import READ_ONLY_KEY
 from ragauge.needs.checks import REFUSAL_KEY
 from ragauge.report.wording import counted, dollars
 from ragauge.run.aggregation import Accumulators
@@ -166,7 +165,7 @@ class Evaluation:
         }
         if "trace_id" not in found.columns:  # of traces, most attributes describe a call
             unread = (column for column in found.columns if f"metadata.{column}" not in reads)
-            record.unread = tuple(column for column in unread if column not in (REFUSAL_KEY, READ_ONLY_KEY))
+            record.unread = tuple(column for column in unread if column != REFUSAL_KEY)
         record.data_hash = self._digest.hexdigest()[:32]
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
         record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}

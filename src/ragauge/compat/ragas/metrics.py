@@ -66,7 +66,7 @@ class Metric:
         self.key = f"{self.name}(mode={self.mode})" if self.mode else self.name
         if self.ours:
             self.measure, self._score = rg.value_of(self.ours)
-            self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads]
+            self.columns = [_COLUMNS[field] for need in self.measure.needs for field in need.reads if field in _COLUMNS]
 
     def on(self, samples: Collection[SingleTurnSample]) -> Self:
         """The metric for some samples; see `Graded`."""
@@ -351,6 +351,62 @@ class NonLLMContextPrecisionWithReference(NonLLMContextRecall, name="non_llm_con
         return sum(ranks) / len(ranks) if ranks else 0.0
 
 
+class ToolCallAccuracy(Computed, name="tool_call_accuracy"):
+    """Mean share of the arguments of the reference calls that are equal as texts; 0 unless the same tools were called.
+
+    strict_order: whether in the same order. arg_comparison_metric: another comparison of texts, such as
+    NonLLMStringSimilarity().
+    """
+
+    columns = ("tool_calls", "reference_tool_calls")
+
+    def __init__(self, *, strict_order: bool = True, arg_comparison_metric: Any = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.strict_order, self.arg_comparison_metric = strict_order, arg_comparison_metric or ExactMatch()
+
+    def _value(self, sample: rg.Sample) -> float:
+        made, expected = list(sample.tool_calls or ()), list(sample.reference_tool_calls or ())
+        if not self.strict_order:
+            made, expected = sorted(made, key=_call_key), sorted(expected, key=_call_key)
+        if [call.name for call in made] != [call.name for call in expected]:
+            return 0.0
+        pairs = zip(made, expected, strict=True)
+        shares = [self._share(call.arguments, wanted.arguments) for call, wanted in pairs]
+        return sum(shares) / len(shares) if shares else 1.0
+
+    def _share(self, made: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
+        if not expected:
+            return float(not made)
+        compared = self.arg_comparison_metric._compared
+        return sum(float(compared(str(made[name]), str(expected[name]))) for name in expected.keys() & made) / len(
+            expected
+        )
+
+
+def _call_key(call: rg.ToolCall) -> tuple[str, ...]:
+    return call.name, *(str(text) for argument in sorted(call.arguments.items()) for text in argument)
+
+
+class ToolCallF1(Computed, name="tool_call_f1", columns=("tool_calls", "reference_tool_calls")):
+    """F1 of the distinct calls, equal by name and arguments, to four decimals; 0 where none is expected or made."""
+
+    def _value(self, sample: rg.Sample) -> float:
+        both = (
+            [(call.name, call.arguments) for call in calls or ()]
+            for calls in (sample.tool_calls, sample.reference_tool_calls)
+        )
+        made, expected = ([call for place, call in enumerate(calls) if call not in calls[:place]] for calls in both)
+        return round(2 * sum(call in expected for call in made) / max(1, len(made) + len(expected)), 4)
+
+
+class AgentGoalAccuracyWithReference(Metric, name="agent_goal_accuracy", ours="goal", differs=True):
+    """1 if calls and response show all that the reference says, else 0; ragas' compares summaries of a model."""
+
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """Whether nothing is missing."""
+        return float(value == 1)
+
+
 class Graded(Metric):
     """A metric that a judge grades; it needs an llm, since the embedded judge grades nothing.
 
@@ -448,6 +504,16 @@ class ResponseGroundedness(AnswerAccuracy, name="nv_response_groundedness", colu
     asked = "Do the contexts support what the response says? 0: none of it. 1: part of it. 2: all of it."
 
 
+class AgentGoalAccuracyWithoutReference(AnswerAccuracy, name="agent_goal_accuracy", columns=("user_input", "response")):
+    """1 if the response shows that the user's goal was reached, else 0. ragas' compares two summaries of a model."""
+
+    asked = "Does the response show that what the user wanted was reached? 0: no. 1: in part. 2: wholly."
+
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """Whether it was reached wholly."""
+        return float(value == 2)
+
+
 class NumericMetric(Graded):
     """A number between the ends of allowed_values, by a prompt that reads columns, such as "How kind? {response}"."""
 
@@ -492,8 +558,7 @@ context_precision, context_recall, context_utilization = ContextPrecision(), Con
 _INSTEAD = {
     "ContextEntityRecall": "use ContextRecall, which counts statements in place of entities",
     "SummaryScore": "use rg.evaluate(rows, 'summary_coherence'), or NumericMetric with a prompt of your own",
-    "TopicAdherenceScore": "use AspectCritic on a MultiTurnSample",
-    "ToolCallAccuracy": "tool calls are not measured",
+    **dict.fromkeys(("TopicAdherence", "TopicAdherenceScore"), "use AspectCritic on a MultiTurnSample"),
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
     "discrete_metric": "use rg.metric, which makes a metric of a function",
 }
