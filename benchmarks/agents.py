@@ -1,11 +1,11 @@
-"""How well definitions of right calls of tools tell which runs of an agent reached their goal, and how well the embedded
-judge tells whether an agent's message says what its calls did.
+"""How well definitions of right calls of tools tell which runs of an agent reached their goal, and how well the judge
+tells whether an agent's message says what its calls did.
 
     python benchmarks/agents.py ../shared/data/eval
 
-The folder holds agent_taubench_airline.jsonl.gz, runs of gpt-4o on tau-bench's airline tasks (Yao et al., 2024), four of
-each, with their outcome, and agent_claims.jsonl.gz, sentences of agents' messages that the calls support, contradict or
-do not show. The first table has the AUC for the outcome on all runs, and on those of tasks whose reference changes
+The folder holds agent_taubench_airline.jsonl.gz, runs of gpt-4o on tau-bench's airline tasks (Yao et al., 2024), four
+of each, with their outcome, and agent_claims.jsonl.gz, sentences of agents' messages that the calls support, contradict
+or do not show. The first table has the AUC for the outcome on all runs, and on those of tasks whose reference changes
 something, with 95 % intervals over tasks. The outcome replays the calls of the reference that change something, so
 what counts these is near it by construction. Those of other systems are computed by `ragauge.compat`; those of Google's
 ADK are 1 or 0: whether the expected calls are all there in any order, in their order, or are the only ones.
@@ -33,18 +33,18 @@ Scores = Mapping[str, rg.Score]
 
 def part(key: str) -> Callable[[rg.Sample, Scores], float]:
     """The value of a metric."""
-    return lambda sample, scores: scores[key].value or 0.0
+    return lambda _, scores: scores[key].value or 0.0
 
 
 def all_there(spec: str) -> Callable[[rg.Sample, Scores], float]:
     """Whether all expected calls were made, as they are where none was expected."""
-    return lambda sample, scores: float(scores[f"{spec}.recall"].value in (1, None))
+    return lambda _, scores: float(scores[f"{spec}.recall"].value in (1, None))
 
 
 def tool_correctness(sample: rg.Sample, _: Scores) -> float:
     """DeepEval's score of the names of the calls."""
     called, expected = (
-        [deepeval.ToolCall(call.name, output=place) for place, call in enumerate(calls)]
+        [deepeval.ToolCall(call.name, output=call.result, input_parameters=call.arguments) for call in calls]
         for calls in (sample.calls.values(), sample.reference_tool_calls or ())
     )
     case = deepeval.LLMTestCase("", "", tools_called=called, expected_tools=expected)

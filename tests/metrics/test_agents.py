@@ -44,25 +44,21 @@ def test_calls_are_compared_as_values_of_json() -> None:
 
 def test_calls_that_only_read_are_left_out() -> None:
     """By default the calls that change something count; reads=, a column, the call or MCP's hint says which do not."""
-    expected = (CANCEL,)
-    hints = (
+    find, cancel = {"name": "find_order", "arguments": {}}, {"name": "cancel_order", "arguments": {"id": 7}}
+    row = {"query": "?", "response": "!", "tool_calls": [find, cancel], "reference_tool_calls": [cancel]}
+    hints = [
         {"name": "find_order", "annotations": {"readOnlyHint": True}},
         {"name": "cancel_order", "annotations": {"readOnlyHint": False}},
-    )
-    marked = (
-        ToolCall("find_order", {"email": "a@b.c"}, effect=False),
-        ToolCall("cancel_order", CANCEL.arguments, effect=True),
-    )
-    declared = [
-        (run_of(FIND, CANCEL, expected=expected), 'tool_calls(reads="find_*"+"get_*")'),
-        (run_of(FIND, CANCEL, expected=expected, metadata={"read_only_tools": ["find_order"]}), "tool_calls"),
-        (run_of(FIND, CANCEL, expected=expected, metadata={"read_only_tools": '["find_order"]'}), "tool_calls"),
-        (run_of(FIND, CANCEL, expected=expected, tools=hints), "tool_calls"),
-        (run_of(*marked, expected=(marked[1],)), "tool_calls"),
     ]
-    for sample, spec in declared:
-        assert values(sample, spec) == [1, 1, 1, 1], spec
-    assert values(run_of(FIND, CANCEL, expected=expected)) == [0.5, 1, pytest.approx(2 / 3), 0]
+    for more, spec in (
+        ({}, 'tool_calls(reads="find_*"+"get_*")'),
+        ({"read_only_tools": ["find_order"]}, "tool_calls"),
+        ({"tools": hints}, "tool_calls"),
+        ({"tool_calls": [{**find, "effect": False}, {**cancel, "effect": True}], "tools": hints}, "tool_calls"),
+    ):
+        scores = rg.score({**row, **more}, spec)
+        assert [score.value for score in scores.values()] == [1, 1, 1, 1], (more, spec)
+    assert values(run_of(FIND, CANCEL, expected=(CANCEL,))) == [0.5, 1, pytest.approx(2 / 3), 0]
 
 
 def test_without_a_declaration_effects_are_undefined() -> None:
@@ -75,20 +71,13 @@ def test_without_a_declaration_effects_are_undefined() -> None:
 
 
 def test_a_call_that_failed_has_no_effect() -> None:
-    """An error, or a result that is one, is no effect, so that the repeated call that succeeded is the only one."""
-    failures = [
-        ToolCall("cancel_order", CANCEL.arguments, error="timeout"),
-        ToolCall("cancel_order", CANCEL.arguments, result="Error: no such order"),
-        ToolCall("cancel_order", CANCEL.arguments, result='{"error": "no such order"}'),
-    ]
-    for failure in failures:
-        assert values(run_of(failure, CANCEL, expected=(CANCEL,)), "tool_calls(reads=find_*)") == [1, 1, 1, 1]
-        assert rg.score(run_of(failure, CANCEL), "failed_calls")["failed_calls"].value == 0.5
-    assert rg.score(run_of(CANCEL), "failed_calls")["failed_calls"].value == 0
-    assert (
-        rg.score(run_of(REFUND), "failed_calls")["failed_calls"].undefined
-        == "the data do not say what the calls returned"
-    )
+    """A call that ended with an error changed nothing, so that the repeated one that succeeded is the only one."""
+    failure = ToolCall("cancel_order", CANCEL.arguments, error="timeout")
+    assert values(run_of(failure, CANCEL, expected=(CANCEL,)), "tool_calls(reads=find_*)") == [1, 1, 1, 1]
+    score = rg.score(run_of(failure, CANCEL, REFUND), "failed_calls")["failed_calls"]
+    assert (score.counts, score.evidence[0].rationale) == ((1, 2), "timeout")
+    silent = rg.score(run_of(REFUND), "failed_calls")["failed_calls"]
+    assert silent.undefined == "the data do not say what the calls returned"
 
 
 def test_nothing_to_do_and_nothing_done_is_a_success() -> None:

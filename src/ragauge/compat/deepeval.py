@@ -337,7 +337,9 @@ class GEval(_Ours):
         return None if score.value is None else score.value / 10
 
 
-class ToolCorrectnessMetric(BaseMetric):
+class ToolCorrectnessMetric(
+    _Ours, reads={"tools_called": "tool_calls", "expected_tools": "reference_tool_calls", "retrieval_context": ""}
+):
     """Share of the expected tools that were called; others that were called cost nothing.
 
     evaluation_params: INPUT_PARAMETERS counts a call by the share of its parameters that are equal, OUTPUT only if its
@@ -350,48 +352,38 @@ class ToolCorrectnessMetric(BaseMetric):
         available_tools: Any = None,
         threshold: float = 0.5,
         evaluation_params: Sequence[ToolCallParams] = (),
-        model: Any = None,
-        strict_mode: bool = False,
+        *,
         should_exact_match: bool = False,
         should_consider_ordering: bool = False,
-        **idle: Any,
+        **options: Any,
     ) -> None:
-        if unknown := idle.keys() - _IDLE:
-            raise BadInput(f"ToolCorrectnessMetric has no argument {min(unknown)!r}")
+        super().__init__(threshold, **options)
         if available_tools:
             raise BadInput("available_tools is not measured; leave it out, or use rg.evaluate(rows, 'valid_calls')")
-        self.threshold, self.strict_mode, self.params = (
-            1.0 if strict_mode else threshold,
-            strict_mode,
-            evaluation_params,
-        )
-        self.exact, self.ordered = should_exact_match, should_consider_ordering
+        self.params, self.exact, self.ordered = evaluation_params, should_exact_match, should_consider_ordering
+        self.key = f"tool_correctness_{id(self)}"
+        self.metric = rg.check(name=self.key, reads=("tool_calls", "reference_tool_calls"))(self._correct)
 
-    def measure(self, test_case: LLMTestCase) -> float:
-        """The score of a test case. Raises MissingTestCaseParamsError without tools_called or expected_tools."""
-        called, expected = test_case.tools_called, test_case.expected_tools
-        if called is None or expected is None:
-            missing = "tools_called" if called is None else "expected_tools"
-            raise MissingTestCaseParamsError(f"Tool Correctness needs {missing}=... of the LLMTestCase")
+    def _correct(self, sample: rg.Sample) -> tuple[float, str]:
+        called, expected = sample.tool_calls or (), sample.reference_tool_calls or ()
         alike = [[self._alike(wanted, call) for call in called] for wanted in expected]
         if self.exact or not expected:
-            same = len(called) == len(expected) and all(row[place] == 1 for place, row in enumerate(alike))
-            score = float(same)
+            score = float(len(called) == len(expected) and all(row[place] == 1 for place, row in enumerate(alike)))
         else:
             score = (_in_order(alike) if self.ordered else _in_any_order(alike, called)) / len(expected)
-        names = ([call.name for call in calls] for calls in (expected, called))
-        self.reason = "expected {}, called {}".format(*names)
-        self.score = 0.0 if self.strict_mode and score < 1 else score
-        self.is_successful()
-        return self.score
+        return score, "expected {}, called {}".format(*([call.name for call in calls] for calls in (expected, called)))
 
-    def _alike(self, expected: ToolCall, call: ToolCall) -> float:
+    def settle(self, scores: Any) -> None:
+        """Set the score and what depends on it."""
+        super().settle(scores)
+        self.reason = scores[self.key].evidence[0].rationale
+
+    def _alike(self, expected: rg.ToolCall, call: rg.ToolCall) -> float:
         """How far a call is the expected one, from 0 to 1."""
-        if expected.name != call.name or (ToolCallParams.OUTPUT in self.params and expected.output != call.output):
+        if expected.name != call.name or (ToolCallParams.OUTPUT in self.params and expected.result != call.result):
             return 0.0
-        if ToolCallParams.INPUT_PARAMETERS not in self.params:
-            return 1.0
-        return _share_equal(expected.input_parameters or {}, call.input_parameters or {})
+        with_parameters = ToolCallParams.INPUT_PARAMETERS in self.params
+        return _share_equal(expected.arguments, call.arguments) if with_parameters else 1.0
 
 
 def _share_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
@@ -405,7 +397,7 @@ def _share_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
     return total / len(one.keys() | other.keys())
 
 
-def _in_any_order(alike: Sequence[Sequence[float]], called: Sequence[ToolCall]) -> float:
+def _in_any_order(alike: Sequence[Sequence[float]], called: Sequence[rg.ToolCall]) -> float:
     """The sum of the best calls, each taken once; equal calls are one."""
     total, taken = 0.0, []
     for row in alike:

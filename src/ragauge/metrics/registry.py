@@ -85,7 +85,7 @@ PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall
 
 
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
-    """The metrics measured by default, and more where there are citations, gold claims, a source or relevant ids."""
+    """The metrics measured by default, and more where there are citations, gold claims, a source, calls or ids."""
     more: list[Measure] = []
     if any(sample.source and sample.response is not None for sample in samples):
         summarised = (claims.faithfulness(against="source"), claims.claim_recall(of="source"))
@@ -94,6 +94,10 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
         more += [retrieval.retrieval_precision, retrieval.retrieval_recall, retrieval.mrr, retrieval.ndcg]
     if any(sample.contexts is not None and citation_marks(sample.response or "") for sample in samples):
         more += [claims.citation_recall, claims.citation_precision]
+    if any(sample.calls for sample in samples):
+        more += [agents.failed_calls, agents.repeated_calls]
+    if any(sample.reference_tool_calls is not None for sample in samples):
+        more += [agents.tool_calls]
     if any(sample.answers for sample in samples):
         more += [claims.claim_match, trust.refusal]
     return (*METRICS, *more)

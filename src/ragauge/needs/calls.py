@@ -85,15 +85,11 @@ def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
 
 def canonical(value: Any) -> str:
     """A value of JSON as text that is equal for equal values: 1 and 1.0 are, 1 and true and "1" are not."""
-    return json.dumps(_with_whole_numbers(value), sort_keys=True)
 
+    def number(digits: str) -> float:
+        return int(float(digits)) if float(digits).is_integer() else float(digits)
 
-def _with_whole_numbers(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _with_whole_numbers(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_with_whole_numbers(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+    return json.dumps(json.loads(json.dumps(value), parse_float=number), sort_keys=True)
 
 
 #: Per expected call, whether each call that was made is it.

@@ -97,8 +97,12 @@ class Metric:
         llm = next((cells["llm"] for cells in inputs if "llm" in cells), None)
         samples = []
         for cells in inputs:
+            given = {name: value for name, value in cells.items() if name != "llm"}
             try:
-                samples.append(SingleTurnSample(**{name: value for name, value in cells.items() if name != "llm"}))
+                if isinstance(given.get("user_input"), list):
+                    samples.append(MultiTurnSample(**given).turn())
+                else:
+                    samples.append(SingleTurnSample(**given))
             except TypeError as error:
                 raise BadInput(f"{self.name}: {error}; it reads {', '.join(SingleTurnSample().model_dump())}") from None
         metric = self.on(samples)
@@ -377,10 +381,8 @@ class ToolCallAccuracy(Computed, name="tool_call_accuracy"):
     def _share(self, made: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
         if not expected:
             return float(not made)
-        compared = self.arg_comparison_metric._compared
-        return sum(float(compared(str(made[name]), str(expected[name]))) for name in expected.keys() & made) / len(
-            expected
-        )
+        texts = ((str(made[name]), str(text)) for name, text in expected.items() if name in made)
+        return sum(float(self.arg_comparison_metric._compared(*pair)) for pair in texts) / len(expected)
 
 
 def _call_key(call: rg.ToolCall) -> tuple[str, ...]:
@@ -391,12 +393,13 @@ class ToolCallF1(Computed, name="tool_call_f1", columns=("tool_calls", "referenc
     """F1 of the distinct calls, equal by name and arguments, to four decimals; 0 where none is expected or made."""
 
     def _value(self, sample: rg.Sample) -> float:
-        both = (
-            [(call.name, call.arguments) for call in calls or ()]
-            for calls in (sample.tool_calls, sample.reference_tool_calls)
-        )
-        made, expected = ([call for place, call in enumerate(calls) if call not in calls[:place]] for calls in both)
+        made, expected = map(_distinct, (sample.tool_calls or (), sample.reference_tool_calls or ()))
         return round(2 * sum(call in expected for call in made) / max(1, len(made) + len(expected)), 4)
+
+
+def _distinct(calls: Sequence[rg.ToolCall]) -> list[tuple[str, Any]]:
+    pairs = [(call.name, call.arguments) for call in calls]
+    return [pair for place, pair in enumerate(pairs) if pair not in pairs[:place]]
 
 
 class AgentGoalAccuracyWithReference(Metric, name="agent_goal_accuracy", ours="goal", differs=True):
@@ -504,16 +507,6 @@ class ResponseGroundedness(AnswerAccuracy, name="nv_response_groundedness", colu
     asked = "Do the contexts support what the response says? 0: none of it. 1: part of it. 2: all of it."
 
 
-class AgentGoalAccuracyWithoutReference(AnswerAccuracy, name="agent_goal_accuracy", columns=("user_input", "response")):
-    """1 if the response shows that the user's goal was reached, else 0. ragas' compares two summaries of a model."""
-
-    asked = "Does the response show that what the user wanted was reached? 0: no. 1: in part. 2: wholly."
-
-    def counted(self, value: float, counts: Sequence[float]) -> float:
-        """Whether it was reached wholly."""
-        return float(value == 2)
-
-
 class NumericMetric(Graded):
     """A number between the ends of allowed_values, by a prompt that reads columns, such as "How kind? {response}"."""
 
@@ -558,6 +551,7 @@ context_precision, context_recall, context_utilization = ContextPrecision(), Con
 _INSTEAD = {
     "ContextEntityRecall": "use ContextRecall, which counts statements in place of entities",
     "SummaryScore": "use rg.evaluate(rows, 'summary_coherence'), or NumericMetric with a prompt of your own",
+    "AgentGoalAccuracyWithoutReference": "give a reference outcome, or use AspectCritic on a MultiTurnSample",
     **dict.fromkeys(("TopicAdherence", "TopicAdherenceScore"), "use AspectCritic on a MultiTurnSample"),
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
     "discrete_metric": "use rg.metric, which makes a metric of a function",

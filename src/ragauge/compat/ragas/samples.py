@@ -112,15 +112,9 @@ class MultiTurnSample:
             retrieved_contexts=returned or None,
             response=last.content,
             reference=self.reference,
-            tool_calls=_calls(
-                [call for message in self.user_input for call in getattr(message, "tool_calls", None) or ()]
-            ),
-            reference_tool_calls=_calls(self.reference_tool_calls),
+            tool_calls=[call for message in self.user_input for call in message.tool_calls or ()],
+            reference_tool_calls=self.reference_tool_calls,
         )
-
-
-def _calls(calls: list[ToolCall] | None) -> list[dict[str, Any]] | None:
-    return None if calls is None else [{"name": call.name, "arguments": call.args} for call in calls]
 
 
 class EvaluationDataset(list[SingleTurnSample]):
@@ -196,6 +190,7 @@ def _sample(sample: rg.Sample) -> SingleTurnSample:
     }
     other = {name: sample.metadata[name] for name in NO_IDS if name in sample.metadata}
     calls = {"tool_calls": sample.tool_calls, "reference_tool_calls": sample.reference_tool_calls}
-    other |= {name: list(made) for name, made in calls.items() if made is not None}
+    for name, made in calls.items():
+        other |= {name: [{"name": call.name, "arguments": call.arguments} for call in made]} if made is not None else {}
     reference = next(iter(sample.references or ()), None)
     return SingleTurnSample(user_input=sample.query, response=sample.response, reference=reference, **texts, **other)
