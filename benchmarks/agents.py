@@ -90,7 +90,7 @@ def claims(path: Path, judge: str) -> None:
     rows = [
         {
             "id": f"{row.id}, {place}",
-            "query": row.metadata["request"],
+            "query": row.query,
             "response": sentence["text"],
             "tool_calls": row.metadata["calls"],
             "label": sentence["label"],

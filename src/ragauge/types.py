@@ -126,7 +126,7 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     @property
     def calls(self) -> dict[str, ToolCall]:
-        """The calls of tools of the whole run by the field that holds them: "turns[0].calls[1]", "tool_calls[0]"."""
+        """All calls of tools by the field that holds them: "turns[0].calls[1]" and others, then "tool_calls[0]"."""
         before = {
             f"turns[{i}].calls[{j}]": call
             for i, turn in enumerate(self.turns or ())

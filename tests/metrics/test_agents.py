@@ -307,3 +307,23 @@ def test_arguments_must_have_been_said_before_the_call() -> None:
     assert score.counts == (3, 4)
     assert (score.evidence[0].judgment, bool(score.evidence[3].judgment)) == ("", True)
     assert rg.score(run_of(ToolCall("now")), "argument_support", JUDGE)["argument_support"].undefined
+
+
+def test_calls_are_measured_by_default_where_there_are_some() -> None:
+    """Rows with calls are measured by the metrics that ask no judge, and no note says that calls are not measured."""
+    call = {"name": "refund", "arguments": {"amount": 20}, "effect": True, "result": "ok"}
+    run = rg.evaluate([{"query": "?", "response": "Done.", "tool_calls": [call], "reference_tool_calls": [call]}])
+    values = [run.estimates[key].value for key in ("failed_calls", "repeated_calls", "tool_calls.success")]
+    assert values == [0, 0, 1]
+    assert "Calls of tools" not in str(run)
+
+
+def test_missing_columns_of_calls_are_named() -> None:
+    """Data without calls are refused with the names of the columns that may hold them."""
+    with pytest.raises(
+        rg.MissingField,
+        match=r"no sample has 'reference_tool_calls' \(the calls that should",
+    ):
+        rg.evaluate([{"query": "?", "response": "!"}], "tool_calls")
+    with pytest.raises(rg.MissingField, match="--map tool_calls=COLUMN"):
+        rg.evaluate([{"query": "?", "response": "!"}], "failed_calls")

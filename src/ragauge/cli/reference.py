@@ -28,10 +28,10 @@ A metric made of counts over the whole data set: the counts of all samples are a
 so that long responses weigh more.""",
     "pass_all": """pass_all(K,METRIC)
 
-The chance that all of K runs of a task pass, that is, have 1 as the value of a metric such as tool_calls.success, by
-default of outcome. The runs of a task are the samples of a group. With c passes in n runs it is C(c,K) / C(n,K), which
-is unbiased (pass^k of tau-bench, Yao et al., 2024); the value is the mean over the groups, and those of fewer than K
-runs are left out.""",
+The chance that all of K trials of a task pass, that is, have 1 as the value of a metric such as tool_calls.success,
+or else of outcome. The trials of a task are the samples of a group. With c passes in n trials it is C(c,K) / C(n,K),
+which is unbiased (pass^k of tau-bench, Yao et al., 2024); the value is the mean over the groups, without those of
+fewer than K trials.""",
 }
 
 

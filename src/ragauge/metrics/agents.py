@@ -13,20 +13,20 @@ from ragauge.needs.calls import (
     NO_CALL,
     FlaggedCalls,
     MatchedCalls,
-    arguments_in_run,
+    arguments_said_before,
     calls_failed,
     calls_repeated,
     calls_valid,
     matched_calls,
 )
-from ragauge.needs.entailment import RUN, reference_claims_in_run
+from ragauge.needs.entailment import CALLED, reference_claims_in_trial
 from ragauge.scores import F1Counts, Share
 from ragauge.types import Sample
 
 
 @metric(matched_calls, parts=("precision", "recall", "f1", "success"), caption="calls as expected")
 def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
-    """Precision, recall and F1 of the calls of a run, and whether none is missing and none is extra.
+    """Precision, recall and F1 of the calls of tools, and whether none is missing and none is extra.
 
     Compared with `reference_tool_calls`; ids never count. match: "effects" compares the calls that change something,
     "all" all of them, "names" the names of all. reads: which tools only read; else the data say it (`read_only_tools`,
@@ -63,20 +63,20 @@ def repeated_calls(calls: FlaggedCalls) -> Share | Undefined:
     return share(calls.flags, NO_CALL)
 
 
-@check(reads=(RUN,), caption="runs that are short enough")
+@check(reads=(CALLED,), caption="trials that are short enough")
 def steps(sample: Sample, *, n: Annotated[Count, "the most calls"]) -> CheckResult:
-    """1 if the run makes n calls of tools at most, else 0."""
+    """1 if there are n calls of tools at most, else 0."""
     return len(sample.calls) <= n, f"{len(sample.calls)} calls"
 
 
-#: Words for the outcome of a run.
+#: Words for the outcome of a trial.
 _SUCCESS = dict.fromkeys(("true", "yes", "pass", "passed", "success"), 1.0)
 _OUTCOMES = _SUCCESS | dict.fromkeys(("false", "no", "fail", "failed", "failure"), 0.0)
 
 
-@check(reads=lambda column: [f"metadata.{column}"], caption="runs that succeed")
+@check(reads=lambda column: [f"metadata.{column}"], caption="trials that succeed")
 def outcome(sample: Sample, *, column: Annotated[Text, "the column that holds it"] = "outcome") -> CheckResult:
-    """How a run ended, by a column: a number from 0 to 1, or a word such as true, passed or failed."""
+    """How a trial ended, by a column: a number from 0 to 1, or a word such as true, passed or failed."""
     word = str(sample.metadata[column]).strip().casefold()
     try:
         return _OUTCOMES[word] if word in _OUTCOMES else float(word)
@@ -85,16 +85,16 @@ def outcome(sample: Sample, *, column: Annotated[Text, "the column that holds it
         raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; {fix}") from None
 
 
-@metric(reference_claims_in_run, caption="outcome's claims reached")
-def goal(in_run: Supports) -> Share | Undefined:
+@metric(reference_claims_in_trial, caption="outcome's claims reached")
+def goal(in_trial: Supports) -> Share | Undefined:
     """Share of the claims of a reference outcome that the calls and the response show; the best over the references.
 
-    The references say how the run should end: "The order is cancelled, and 20 euros are refunded."
+    The references say how the trial should end: "The order is cancelled, and 20 euros are refunded."
     """
-    return best_share([table.entailed for table in in_run.tables], "no reference makes a claim")
+    return best_share([table.entailed for table in in_trial.tables], "no reference makes a claim")
 
 
-@metric(arguments_in_run, caption="arguments that were said")
+@metric(arguments_said_before, caption="arguments that were said")
 def argument_support(calls: FlaggedCalls) -> Share | Undefined:
     """Share of the values of arguments that the user or a tool gave before the call, word for word or by entailment.
 

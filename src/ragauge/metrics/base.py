@@ -464,10 +464,10 @@ _PASSES = 1 - 1e-6
 
 
 def pass_all(metric: Measure, key: str, k: int) -> DatasetMetric:
-    """The chance that all of k runs of a task pass, the mean over the groups of samples.
+    """The chance that all of k trials of a task pass, the mean over the groups of samples.
 
-    Of a group with c passes in n runs, C(c, k) / C(n, k), which is unbiased (pass^k; Yao et al., 2024). A run passes
-    with a score of 1; groups of fewer than k runs are left out. metric, key: whose value that score is.
+    Of a group with c passes in n trials, C(c, k) / C(n, k), which is unbiased (pass^k; Yao et al., 2024). A trial
+    passes with a score of 1; groups of fewer than k trials are left out. metric, key: whose value that score is.
     """
     spec = f"pass_all({k},{key})"
 
@@ -476,11 +476,11 @@ def pass_all(metric: Measure, key: str, k: int) -> DatasetMetric:
         return score if score.value is None else Score(value=score.value, counts=(float(score.value >= _PASSES), 1.0))
 
     def of_group(sums: Sequence[float]) -> float | None:
-        passes, runs = (round(number) for number in sums)
-        return comb(passes, k) / comb(runs, k) if runs >= k else None
+        passes, trials = (round(number) for number in sums)
+        return comb(passes, k) / comb(trials, k) if trials >= k else None
 
-    summary = f"Chance that all of {k} runs of a task have a {key} of 1."
-    caption = f"tasks passed in {k} of {k} runs"
+    summary = f"Chance that all of {k} trials of a task have a {key} of 1."
+    caption = f"tasks passed in {k} of {k} trials"
     return DatasetMetric(
         spec, spec, metric.needs, count, of_group, "higher", (0.0, 1.0), summary, by_group=True, caption=caption
     )

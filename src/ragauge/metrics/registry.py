@@ -217,7 +217,9 @@ def _pass_all(values: Sequence[str], arguments: Mapping[str, str], spec: str) ->
     by_name = dict(zip(("k", "metric"), values, strict=False)) | arguments
     k, of = by_name.pop("k", "4"), by_name.pop("metric", "outcome")
     if by_name or len(values) > 2 or not k.isdecimal() or int(k) < 1:
-        raise BadParameter(f"{spec!r}: write it as pass_all(4) or pass_all(4,tool_calls.success), for 4 runs of a task")
+        raise BadParameter(
+            f"{spec!r}: write it as pass_all(4) or pass_all(4,tool_calls.success), for 4 trials of a task"
+        )
     return pass_all(*value_of(of), int(k))
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Annotated, Any, Literal, TypeAlias, cast
 
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, need, with_verdict
-from ragauge.needs.entailment import RUN
+from ragauge.needs.entailment import CALLED
 from ragauge.questions import Entail
 from ragauge.scores import Evidence
 from ragauge.text.json_schema import json_schema_validator
@@ -49,7 +49,7 @@ def matched_calls(
     ] = ("equal",),
     reads: Annotated[tuple[str, ...], "the tools that only read, such as get_*+search_*; all others change"] = (),
 ) -> Need[MatchedCalls]:
-    """Which calls of the run are among those that should have been made?"""
+    """Which calls are among those that should have been made?"""
     compared = () if match == "names" else None if arguments in (("equal",), ("subset",)) else arguments
     subset = arguments == ("subset",)
 
@@ -66,7 +66,7 @@ def matched_calls(
         return MatchedCalls(len(own), len(gold), len(pairs), _shown(made, expected, pairs))
 
     parameters = ",".join((match, order, "+".join(arguments), "+".join(reads)))
-    return Need(f"matched_calls({parameters})", (RUN, "reference_tool_calls"), frozenset(), flow)
+    return Need(f"matched_calls({parameters})", (CALLED, "reference_tool_calls"), frozenset(), flow)
 
 
 def _changes(call: ToolCall, reads: Sequence[str]) -> bool:
@@ -183,7 +183,7 @@ _Flags: TypeAlias = dict[str, tuple[bool, str | None]]
 
 
 def _flagged(name: str, flags_of: Callable[[Sample], _Flags], *reads: str) -> Need[FlaggedCalls]:
-    """A need that asks a function about the calls of a run."""
+    """A need that asks a function about the calls of a sample."""
 
     def flow(sample: Sample) -> QuestionFlow[FlaggedCalls]:
         yield from ()
@@ -194,7 +194,7 @@ def _flagged(name: str, flags_of: Callable[[Sample], _Flags], *reads: str) -> Ne
         pieces = (_piece(field, calls[field], name, flag, why) for field, (flag, why) in flags.items())
         return FlaggedCalls(tuple(flag for flag, _ in flags.values()), tuple(pieces))
 
-    return Need(name, (RUN, *reads), frozenset(), flow)
+    return Need(name, (CALLED, *reads), frozenset(), flow)
 
 
 def _valid(sample: Sample) -> _Flags:
@@ -237,8 +237,8 @@ calls_failed = _flagged("calls_failed", _failed)
 calls_repeated = _flagged("calls_repeated", _repeated)
 
 
-@need(reads=[RUN], asks=["entail:support"])
-def arguments_in_run(sample: Sample) -> QuestionFlow[FlaggedCalls]:
+@need(reads=[CALLED], asks=["entail:support"])
+def arguments_said_before(sample: Sample) -> QuestionFlow[FlaggedCalls]:
     """Is each value of an argument in what the user and tools said before the call, or does it follow from that?"""
     pieces: list[Evidence] = []
     questions: dict[int, Entail] = {}

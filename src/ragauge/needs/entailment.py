@@ -85,7 +85,7 @@ def support(
 
 
 #: The fields of which a sample has one, if it is known which tools were called.
-RUN = "tool_calls or turns"
+CALLED = "tool_calls or turns"
 
 #: What statements are compared with, as the last arguments of `support`.
 _Premise = tuple[str, Sequence[tuple[str, str]], str | None]
@@ -111,9 +111,9 @@ def _calls(sample: Sample) -> list[_Premise]:
     return [("calls", [(field, call.passage) for field, call in sample.calls.items()], sample.query)]
 
 
-def _run(sample: Sample) -> list[_Premise]:
+def _trial(sample: Sample) -> list[_Premise]:
     (_, calls, query) = _calls(sample)[0]
-    return [("run", [*calls, ("response", response_of(sample))], query)]
+    return [("trial", [*calls, ("response", response_of(sample))], query)]
 
 
 def _query(sample: Sample) -> list[_Premise]:
@@ -127,7 +127,7 @@ _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozense
 _AGAINST: dict[str, tuple[str, Callable[[Sample], list[_Premise]]]] = {
     "contexts": ("contexts", _contexts),
     "source": ("source", _source),
-    "calls": (RUN, _calls),
+    "calls": (CALLED, _calls),
 }
 
 
@@ -190,7 +190,7 @@ references_in_contexts = _supports("references_in_contexts", _RETRIEVED, "refere
 reference_claims_in_contexts = _supports(
     "reference_claims_in_contexts", _RETRIEVED, "references", _contexts, claims=True
 )
-reference_claims_in_run = _supports("reference_claims_in_run", (*_BOTH, RUN), "references", _run, claims=True)
+reference_claims_in_trial = _supports("reference_claims_in_trial", (*_BOTH, CALLED), "references", _trial, claims=True)
 
 
 @cache

@@ -75,7 +75,7 @@ class Accumulator:
     @property
     def undefined_reason(self) -> str:
         """Why a sample is undefined; empty if none is."""
-        return self.first_undefined or ("too few runs in its group" if self.left_over else "")
+        return self.first_undefined or ("too few trials in its group" if self.left_over else "")
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""

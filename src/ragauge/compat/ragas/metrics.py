@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -369,7 +369,7 @@ class ToolCallAccuracy(Computed, name="tool_call_accuracy"):
         self.strict_order, self.arg_comparison_metric = strict_order, arg_comparison_metric or ExactMatch()
 
     def _value(self, sample: rg.Sample) -> float:
-        made, expected = list(sample.tool_calls or ()), list(sample.reference_tool_calls or ())
+        made, expected = list(sample.calls.values()), list(sample.reference_tool_calls or ())
         if not self.strict_order:
             made, expected = sorted(made, key=_call_key), sorted(expected, key=_call_key)
         if [call.name for call in made] != [call.name for call in expected]:
@@ -393,11 +393,11 @@ class ToolCallF1(Computed, name="tool_call_f1", columns=("tool_calls", "referenc
     """F1 of the distinct calls, equal by name and arguments, to four decimals; 0 where none is expected or made."""
 
     def _value(self, sample: rg.Sample) -> float:
-        made, expected = map(_distinct, (sample.tool_calls or (), sample.reference_tool_calls or ()))
+        made, expected = map(_distinct, (sample.calls.values(), sample.reference_tool_calls or ()))
         return round(2 * sum(call in expected for call in made) / max(1, len(made) + len(expected)), 4)
 
 
-def _distinct(calls: Sequence[rg.ToolCall]) -> list[tuple[str, Any]]:
+def _distinct(calls: Iterable[rg.ToolCall]) -> list[tuple[str, Any]]:
     pairs = [(call.name, call.arguments) for call in calls]
     return [pair for place, pair in enumerate(pairs) if pair not in pairs[:place]]
 
