@@ -424,7 +424,7 @@ def _of_groups(cells: Cells, groups: Clusters, total: CountFunction) -> Cells:
     if not firsts:
         return []
     first, second = (sums_by_cluster(count_rows(rows), clusters).tolist() for rows in (firsts, seconds))
-    pairs = ((total(one), total(other)) for one, other in zip(first, second, strict=True))
+    pairs = (map(total, sums) for sums in zip(first, second, strict=True))
     return [tuple("undefined" if value is None else value for value in pair) for pair in pairs]  # type: ignore[misc]
 
 

@@ -386,15 +386,15 @@ class ToolCorrectnessMetric(
         return _share_equal(expected.arguments, call.arguments) if with_parameters else 1.0
 
 
-def _share_equal(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+def _share_equal(first: Mapping[str, Any], second: Mapping[str, Any]) -> float:
     """The share of the names of both objects under which they hold the same, objects within them in parts."""
-    if one == other:
+    if first == second:
         return 1.0
     total = 0.0
-    for key in one.keys() & other.keys():
-        parts = isinstance(one[key], dict) and isinstance(other[key], dict)
-        total += _share_equal(one[key], other[key]) if parts else float(one[key] == other[key])
-    return total / len(one.keys() | other.keys())
+    for key in first.keys() & second.keys():
+        parts = isinstance(first[key], dict) and isinstance(second[key], dict)
+        total += _share_equal(first[key], second[key]) if parts else float(first[key] == second[key])
+    return total / len(first.keys() | second.keys())
 
 
 def _in_any_order(alike: Sequence[Sequence[float]], called: Sequence[rg.ToolCall]) -> float:

@@ -61,7 +61,7 @@ def matched_calls(
             made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
             expected = {field: call for field, call in expected.items() if _changes(call, reads)}
         own, gold = ([_traits(call, compared) for call in calls.values()] for calls in (made, expected))
-        fits = [[wanted <= given if subset else wanted == given for given in own] for wanted in gold]
+        fits = [[wanted <= call if subset else wanted == call for call in own] for wanted in gold]
         pairs = _PAIRED[order](fits, len(own))
         return MatchedCalls(len(own), len(gold), len(pairs), _shown(made, expected, pairs))
 

@@ -395,8 +395,8 @@ def interval_of_groups(summary: Summary, value: CountFunction, *, confidence: fl
     """
     clusters = [] if summary.joined else summary.tables()[3].tolist()
     values = [(number, size) for *sums, size in clusters if (number := value(sums)) is not None]
-    found = interval_of_mean(Summary.of([(number,) for number, _ in values], None, (0.0, 1.0)), confidence)
-    return msgspec.structs.replace(found, method="Gaffke over clusters"), round(sum(size for _, size in values))
+    mean = interval_of_mean(Summary.of([(number,) for number, _ in values], None, (0.0, 1.0)), confidence)
+    return msgspec.structs.replace(mean, method="Gaffke over clusters"), round(sum(size for _, size in values))
 
 
 def extreme_rows(

@@ -97,12 +97,12 @@ class Metric:
         llm = next((cells["llm"] for cells in inputs if "llm" in cells), None)
         samples = []
         for cells in inputs:
-            given = {name: value for name, value in cells.items() if name != "llm"}
+            columns = {name: value for name, value in cells.items() if name != "llm"}
             try:
-                if isinstance(given.get("user_input"), list):
-                    samples.append(MultiTurnSample(**given).turn())
+                if isinstance(columns.get("user_input"), list):
+                    samples.append(MultiTurnSample(**columns).turn())
                 else:
-                    samples.append(SingleTurnSample(**given))
+                    samples.append(SingleTurnSample(**columns))
             except TypeError as error:
                 raise BadInput(f"{self.name}: {error}; it reads {', '.join(SingleTurnSample().model_dump())}") from None
         metric = self.on(samples)
