@@ -28,7 +28,7 @@ def test_calls_are_shown_with_arguments_and_outcome(tmp_path: Path, watched: Wat
     run = rg.evaluate([SAMPLE], "tool_calls")
     page = watched.open(run.save(tmp_path / "report.html"), sample="1")
     texts = page.locator(".given .text").all()
-    assert [text.locator("h2").text_content().strip() for text in texts] == [
+    assert [(text.locator("h2").text_content() or "").strip() for text in texts] == [
         "call 1 of turn 2",
         "tool call 1",
         "reference tool call 1",
@@ -38,7 +38,7 @@ def test_calls_are_shown_with_arguments_and_outcome(tmp_path: Path, watched: Wat
         *["cancel(id=7, now=true) → error: not <b>cancellable</b>"] * 2,
     ]
     page.get_by_role("link", name="tool_calls.f1").click()
-    assert "missing" in page.locator(".reasons").text_content()
+    assert "missing" in (page.locator(".reasons").text_content() or "")
 
 
 def test_calls_are_in_the_reports_of_a_sample(tmp_path: Path) -> None:

@@ -113,6 +113,9 @@ class ConversationalTestCase:
         return LLMTestCase(*texts, retrieval_context=answer.retrieval_context, tools_called=called, name=self.name)
 
 
+TestCase = LLMTestCase | ConversationalTestCase
+
+
 class DeepEvalBaseLLM:
     """A model of one's own: a subclass has `generate`, from a prompt to text, and `get_model_name`."""
 
@@ -477,32 +480,32 @@ class EvaluationResult:
         return "\n".join(f"{result.name}: {data}" for result in self.test_results for data in result.metrics_data)
 
 
-async def a_evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:
+async def a_evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:
     """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
 
     metrics: metrics of this module, or any with `a_measure`.
     Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part.
     """
-    test_cases = [case.last() if isinstance(case, ConversationalTestCase) else case for case in test_cases]
-    if not test_cases or not all(isinstance(case, LLMTestCase) for case in test_cases):
+    cases = [case.last() if isinstance(case, ConversationalTestCase) else case for case in test_cases]
+    if not cases or not all(isinstance(case, LLMTestCase) for case in cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
     if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
         raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
     results = []
-    for number, (case, own) in enumerate(zip(test_cases, await _measured(test_cases, metrics), strict=True), 1):
+    for number, (case, own) in enumerate(zip(cases, await _measured(cases, metrics), strict=True), 1):
         success = all(metric.success is not False for metric in own)
         results.append(TestResult(case.name or f"test_case_{number}", success, own, case))
     return EvaluationResult(results)
 
 
-def evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **idle: Any) -> EvaluationResult:
+def evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **idle: Any) -> EvaluationResult:
     """As `a_evaluate`; the scores are printed too."""
     result = rg.blocking(a_evaluate, "evaluate")(test_cases, metrics, **idle)
     print(result)  # noqa: T201 - as DeepEval does
     return result
 
 
-def assert_test(test_case: LLMTestCase, metrics: Sequence[Any], run_async: bool = True) -> None:  # noqa: ARG001
+def assert_test(test_case: TestCase, metrics: Sequence[Any], run_async: bool = True) -> None:  # noqa: ARG001
     """Raises AssertionError with the metrics that a test case fails."""
     (result,) = rg.blocking(a_evaluate, "assert_test")([test_case], metrics).test_results
     if failed := [str(data) for data in result.metrics_data if data.success is False]:

@@ -214,7 +214,7 @@ def _single(name: str, values: Sequence[str], arguments: Mapping[str, str]) -> M
 
 
 def _pass_all(values: Sequence[str], arguments: Mapping[str, str], spec: str) -> DatasetMetric:
-    by_name = dict(zip(("k", "metric"), values, strict=False)) | arguments
+    by_name = {**dict(zip(("k", "metric"), values, strict=False)), **arguments}
     k, of = by_name.pop("k", "4"), by_name.pop("metric", "outcome")
     if by_name or len(values) > 2 or not k.isdecimal() or int(k) < 1:
         raise BadParameter(
