@@ -105,11 +105,11 @@ def claims(path: Path, judge: str) -> None:
     scores = [scores["faithfulness"] for scores in run.scores]
     supported = [float(score.value == 1) for score in scores]
     low, high = group_interval(labels, supported, [row["group"] for row in rows], balanced_accuracy) or (0.0, 1.0)
-    silent = sum(score.value is None for score in scores)
     value = balanced_accuracy(labels, supported)
-    print(
-        f"{len(rows)} sentences, {judge}: balanced accuracy {value:.3f} [{low:.3f}, {high:.3f}], no answer on {silent}"
-    )
+    print(f"{len(rows)} sentences, {judge}: balanced accuracy {value:.3f} [{low:.3f}, {high:.3f}]")
+    for label in ("supported", "contradicted", "unsupported"):
+        judged = [judgment for row, judgment in zip(rows, supported, strict=True) if row["label"] == label]
+        print(f"{label}: {sum(judged):.0f} of {len(judged)} judged as supported")
 
 
 if __name__ == "__main__":

@@ -182,8 +182,8 @@ class FlaggedCalls:
 _Flags: TypeAlias = dict[str, tuple[bool, str | None]]
 
 
-def _flagged(name: str, flags_of: Callable[[Sample], _Flags], *reads: str) -> Need[FlaggedCalls]:
-    """A need that asks a function about the calls of a sample."""
+def _flagged(name: str, flags_of: Callable[[Sample], _Flags], against: str = "") -> Need[FlaggedCalls]:
+    """A need that asks a function about the calls of a sample. against: the field that they are compared with."""
 
     def flow(sample: Sample) -> QuestionFlow[FlaggedCalls]:
         yield from ()
@@ -191,10 +191,10 @@ def _flagged(name: str, flags_of: Callable[[Sample], _Flags], *reads: str) -> Ne
         if not calls:
             raise NothingToCount(NO_CALL)
         flags = flags_of(sample)
-        pieces = (_piece(field, calls[field], name, flag, why) for field, (flag, why) in flags.items())
+        pieces = (_piece(field, calls[field], against, flag, why) for field, (flag, why) in flags.items())
         return FlaggedCalls(tuple(flag for flag, _ in flags.values()), tuple(pieces))
 
-    return Need(name, (CALLED, *reads), frozenset(), flow)
+    return Need(name, (CALLED, *filter(None, [against])), frozenset(), flow)
 
 
 def _valid(sample: Sample) -> _Flags:
