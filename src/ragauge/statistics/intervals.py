@@ -393,8 +393,9 @@ def interval_of_groups(summary: Summary, value: CountFunction, *, confidence: fl
     value: to a number from 0 to 1; None leaves the cluster out, as samples of their own are. Of more than EXACT
     clusters nothing is known, since a summary joins them.
     """
-    clusters = [] if summary.joined else summary.tables()[3].tolist()
-    values = [(number, size) for *sums, size in clusters if (number := value(sums)) is not None]
+    clusters = summary.tables()[3].tolist()  # which may join them
+    apart = [] if summary.joined else clusters
+    values = [(number, size) for *sums, size in apart if (number := value(sums)) is not None]
     mean = interval_of_mean(Summary.of([(number,) for number, _ in values], None, (0.0, 1.0)), confidence)
     return msgspec.structs.replace(mean, method="Gaffke over clusters"), round(sum(size for _, size in values))
 
