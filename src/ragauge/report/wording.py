@@ -151,6 +151,9 @@ UNMEASURED = {
     "were measured without the turns before them.",
     "with_history": "Traces of conversations measured without the turns before: {with_history}.",
     "calls": "Calls of tools not measured: {calls} in {callers}.",
+    "remarks": "Texts between calls of tools, before the response, not measured: {remarks}.",
+    "stray_results": "Conversations with results of tools whose calls are not there: {stray_results}; the results were "
+    "read as contexts.",
     "without_an_answer": "Traces without an answer, as they end with a call of a tool: {without_an_answer}; where each "
     "call of a model is a trace of its own, the answer is in another.",
     "documents_without_texts": "Traces without contexts, as their documents have no texts: {documents_without_texts}; "
