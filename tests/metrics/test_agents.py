@@ -327,3 +327,26 @@ def test_missing_columns_of_calls_are_named() -> None:
         rg.evaluate([{"query": "?", "response": "!"}], "tool_calls")
     with pytest.raises(rg.MissingField, match="--map tool_calls=COLUMN"):
         rg.evaluate([{"query": "?", "response": "!"}], "failed_calls")
+
+
+def test_trajectories_of_tau_bench_are_read_as_they_are() -> None:
+    """The calls of all turns, the expected actions, the task as the group and the reward need no option."""
+    call = {"id": "c1", "type": "function", "function": {"name": "cancel", "arguments": '{"id": 7}'}}
+    trajectory = [
+        {"role": "user", "content": "Cancel order 7."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "name": "cancel", "content": "ok"},
+        {"role": "assistant", "content": "It is cancelled."},
+        {"role": "user", "content": "###STOP###"},
+    ]
+    task = {"user_id": "ann", "actions": [{"name": "cancel", "kwargs": {"id": 7}}]}
+    rows = [
+        {"task_id": 4, "trial": trial, "reward": reward, "info": {"task": task}, "traj": trajectory}
+        for trial, reward in enumerate((1.0, 0.0))
+    ]
+    run = rg.evaluate(
+        rows, "tool_calls(reads=get_*),pass_all(2,outcome(reward)),pass_all(2,tool_calls(reads=get_*).f1)"
+    )
+    assert run.estimates["tool_calls.success"].value == 1
+    assert run.estimates["pass_all(2,outcome(column=reward))"].value == 0
+    assert run.estimates["pass_all(2,tool_calls(reads=get_*).f1)"].value == 1

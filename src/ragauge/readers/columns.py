@@ -20,7 +20,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     for field, names in {
         "id": "id sample_id query_id question_id example_id qid SNo.",
         "query": """query question user_input input inputs questions user_query request prompt prompt.raw
-            attributes.llm.input_messages attributes.input.value messages conversation conversations turns""",
+            attributes.llm.input_messages attributes.input.value messages traj conversation conversations turns""",
         "response": """response actual_output candidate_response prediction predicted_answer predicted_answers
             generated_answer output outputs result completion answer summary output.message.content
             outputs.generations.0.0.text outputs.choices.0.message.content attributes.llm.output_messages
@@ -38,12 +38,13 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "source": "source_text document article source text",
         "answerable": "answerable is_answerable has_answer",
         "system": "system system_name model model_name provider.id output.model attributes.llm.model_name",
-        "turns": "turns history chat_history conversation_history messages conversation conversations",
+        "turns": "turns history chat_history conversation_history messages traj conversation conversations",
         "tool_calls": "tool_calls tools_called actual_tool_calls",
-        "reference_tool_calls": "reference_tool_calls expected_tools expected_tool_calls tool_uses expected_tool_use",
+        "reference_tool_calls": """reference_tool_calls expected_tools expected_tool_calls tool_uses expected_tool_use
+            info.task.actions""",
         "tools": "tools tool_definitions available_tools",
         "read_only_tools": "read_only_tools",
-        "group": "group group_id cluster cluster_id testIdx",
+        "group": "group group_id cluster cluster_id testIdx task_id",
         "metadata": "metadata",
         "retrieved_context_ids": "retrieved_context_ids",
         "reference_context_ids": "reference_context_ids",
