@@ -224,6 +224,12 @@ def test_pass_all_is_the_share_of_draws_that_all_pass(tasks: list[tuple[int, int
     assert estimate.low is None or estimate.low <= (estimate.value or 0) <= (estimate.high or 0)
 
 
+def test_tasks_of_too_few_trials_are_named() -> None:
+    """The run says why trials are missing from the value."""
+    run = rg.evaluate(trials((1, 1), (2, 2)), "pass_all(2)")
+    assert run.record.undefined == {"pass_all(2,outcome)": "too few trials in its group"}
+
+
 def test_pass_all_of_any_metric_is_compared_between_runs() -> None:
     """Two runs are compared task by task, by a metric that is named."""
     fast = rg.evaluate(trials((4, 4), (3, 4), (0, 4)), "pass_all(2,outcome),pass_all(2,max_words(0))")

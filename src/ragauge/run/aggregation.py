@@ -57,8 +57,9 @@ class Accumulator:
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
         found, measure = self.interval(), self.measure
-        undefined = self.undefined + self.left_over
-        ends, counts = (found.value, found.low, found.high), (self.summary.n - self.left_over, undefined, self.failed)
+        left_over = self.left_over if isinstance(measure, DatasetMetric) and measure.by_group else 0
+        counts = self.summary.n - left_over, self.undefined + left_over, self.failed
+        ends = found.value, found.low, found.high
         over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
         pieces = (self.counted, self.pieces) if self.pieces else None
         return Estimate(
@@ -68,14 +69,8 @@ class Accumulator:
     @property
     def left_over(self) -> int:
         """The samples with a score in groups that are too small for a metric by group."""
-        if not (isinstance(self.measure, DatasetMetric) and self.measure.by_group):
-            return 0
+        assert isinstance(self.measure, DatasetMetric)
         return self.summary.n - interval_of_groups(self.summary, self.measure.total)[1]
-
-    @property
-    def undefined_reason(self) -> str:
-        """Why a sample is undefined; empty if none is."""
-        return self.first_undefined or ("too few trials in its group" if self.left_over else "")
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""
@@ -131,9 +126,11 @@ class Accumulators:
 
     def fields(self) -> dict[str, Any]:
         """The fields of a run's record that follow from the scores, but for the estimates."""
+        by_group = {key for key, one in self.by_key.items() if getattr(one.measure, "by_group", False)}
+        few = {key: "too few trials in its group" for key in by_group if self.by_key[key].left_over}
         return {
             "failures": {key: one.first_failure for key, one in self.by_key.items() if one.failed},
-            "undefined": {key: reason for key, one in self.by_key.items() if (reason := one.undefined_reason)},
+            "undefined": few | {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
             "empty": self.empty,
             "columns": tuple(self.columns),
         }
