@@ -167,6 +167,13 @@ def write_files(folder: Path) -> None:
     ]
     write_lines(folder / "labels.jsonl", labels)
 
+    right, wrong = ({"name": "cancel_order", "arguments": {"id": id}, "result": "ok"} for id in (7, 8))
+    for name, made in (("trials", (right, wrong)), ("new_trials", (right, right))):
+        trial = {"query": "Cancel order 7.", "response": "I have cancelled it.", "reference_tool_calls": [right]}
+        calls = [[{"name": "get_order", "arguments": {"id": 7}, "result": "open"}, call] for call in made * 4]
+        trials = [{**trial, "tool_calls": call, "group": str(task // 4)} for task, call in enumerate(calls)]
+        write_lines(folder / f"{name}.jsonl", [{**one, "outcome": one["tool_calls"][1] == right} for one in trials])
+
     with (folder / "scores.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(["user_input", "response", "retrieved_contexts", "faithfulness"])

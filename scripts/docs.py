@@ -44,6 +44,7 @@ Metrics are written in one grammar, in Python and on the command line:
 | `rouge(types=rouge1+rougeL,stemmer=true)` | with parameters; lists are joined by `+` |
 | `composite(faithfulness=0.4,rouge.rougeL=0.6)` | the weighted mean of values; alone, the preset of RAG Evals |
 | `pooled(faithfulness)` | the corpus-level (micro) value: all hits over all totals |
+| `pass_all(4,tool_calls.success)` | the chance that all of 4 trials of a task (samples of a group) have the value 1 |
 | `trust(correctness=em)` | a family: Trust-Eval's metrics, each with those of the parameters that it has |
 | `max_words(100)`, `contains_any(refund+exchange)` | parameters may be given in their order |
 | `criterion("It is polite, and short",1-5)` | texts with spaces or one of `,()+=` are in quotation marks |

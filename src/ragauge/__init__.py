@@ -112,6 +112,8 @@ if TYPE_CHECKING:
     from ragauge.types import Label as Label
     from ragauge.types import Sample as Sample
     from ragauge.types import Statement as Statement
+    from ragauge.types import ToolCall as ToolCall
+    from ragauge.types import Turn as Turn
     from ragauge.types import Verdict as Verdict
 
 __version__ = VERSION
@@ -152,7 +154,7 @@ _HOMES = {
         "scores": "ChunkEvidence Estimate Evidence F1Counts Incidence PrecisionRecall Score Share",
         "store": "Store",
         "text.overlap": "bertscore bleu rouge similarity",
-        "types": "Chunk ChunkVerdict Decomposition Failure Grade Identity Label Sample Statement Verdict",
+        "types": "Chunk ChunkVerdict Decomposition Failure Grade Identity Label Sample Statement ToolCall Turn Verdict",
     }.items()
     for name in names.split()
 }

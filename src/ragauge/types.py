@@ -29,6 +29,58 @@ class Chunk(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return f"{self.title}\n{self.text}" if self.title else self.text
 
 
+class ToolCall(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One call of a tool by an agent.
+
+    Args:
+        name: the tool.
+        arguments: by name, as JSON values; empty where it was called without any.
+        id: what the trace calls it; never compared.
+        result: what the tool returned, as text; None where that was not recorded.
+        error: why the call failed; empty where it did not.
+        effect: whether it changes something outside; None where nothing says so.
+    """
+
+    name: str
+    arguments: dict[str, Any] = {}
+    id: str = ""
+    result: str | None = None
+    error: str = ""
+    effect: bool | None = None
+
+    @property
+    def signature(self) -> str:
+        """The tool with its arguments, as in "cancel_order(id=7)"."""
+        return f"{self.name}({', '.join(f'{name}={written(value)}' for name, value in self.arguments.items())})"
+
+    @property
+    def passage(self) -> str:
+        """The call in one text, as judges read it: "cancel_order(id=7) → error: not cancellable"."""
+        outcome = f"error: {self.error}" if self.error else self.result
+        return self.signature if outcome is None else f"{self.signature} → {outcome}"
+
+
+def written(value: Any) -> str:
+    """A value of JSON as text, a text without quotation marks."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+class Turn(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """One message of a conversation.
+
+    Args:
+        role: "user" or "assistant"; "system" for instructions.
+        text: what was said.
+        contexts: the chunks that were retrieved for an answer; None where that is not known.
+        calls: the calls of tools that were made for it, in order.
+    """
+
+    role: str
+    text: str
+    contexts: tuple[Chunk, ...] | None = None
+    calls: tuple[ToolCall, ...] = ()
+
+
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One row of a data set: a query, what was retrieved for it, the response, and what is correct.
 
@@ -45,6 +97,11 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         reference_contexts: the chunks that should have been retrieved.
         answers: gold claims of a long answer, each a tuple of equivalent wordings (Trust-Eval, ALCE).
         answerable: whether the documents contain an answer at all.
+        turns: the conversation before `query`, oldest first.
+        tool_calls: the calls of tools that were made for the response, in order.
+        reference_tool_calls: the calls that should have been made.
+        tools: the tools that were offered, each with "name" and, where given, "parameters" (JSON Schema) and MCP's
+            "annotations".
         system: the name of the system that produced the response.
         group: samples of one group (a document, a user) are not independent; see docs/statistics.md.
         metadata: anything else in the row.
@@ -59,9 +116,23 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     reference_contexts: tuple[Chunk, ...] | None = None
     answers: tuple[tuple[str, ...], ...] | None = None
     answerable: bool | None = None
+    turns: tuple[Turn, ...] | None = None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    reference_tool_calls: tuple[ToolCall, ...] | None = None
+    tools: tuple[dict[str, Any], ...] | None = None
     system: str | None = None
     group: str | None = None
     metadata: dict[str, Any] = {}
+
+    @property
+    def calls(self) -> dict[str, ToolCall]:
+        """All calls of tools by the field that holds them: "turns[0].calls[1]" and others, then "tool_calls[0]"."""
+        before = {
+            f"turns[{i}].calls[{j}]": call
+            for i, turn in enumerate(self.turns or ())
+            for j, call in enumerate(turn.calls)
+        }
+        return before | {f"tool_calls[{i}]": call for i, call in enumerate(self.tool_calls or ())}
 
 
 #: The fields with content, which a need may read.

@@ -128,7 +128,9 @@ assert score.reason
     _collections("traditional: exact match", "ExactMatch", _REFERENCE, _RESPONSE, given=""),
     _collections("traditional: string presence", "StringPresence", _REFERENCE, _RESPONSE, given=""),
     Example(
-        "ragas 0.4", "agents", reason="tool calls and topics are not measured; `AspectCritic` grades a conversation"
+        "ragas 0.4",
+        "agents",
+        reason="topics are not extracted; `ToolCallAccuracy`, `ToolCallF1` and goals are measured",
     ),
     Example("ragas 0.4", "sql", reason="queries and their results are not compared"),
     Example("ragas 0.4", "multi_modal_faithfulness, multi_modal_relevance", reason="images are not read"),
@@ -358,8 +360,16 @@ DEEPEVAL = (
         f"{_ACTUAL}, {_EXPECTED}",
         'name="Tone", criteria="Is it kind?", evaluation_steps=["Look for kind words"], model="gpt-4.1"',
     ),
-    Example("DeepEval", "getting-started: conversations", reason="conversations have no test case of their own here"),
-    Example("DeepEval", "getting-started-agents", reason="agents, tool calls and traces are not measured"),
+    Example(
+        "DeepEval",
+        "getting-started: conversations",
+        reason="of a conversation the last answer is measured, not its coherence",
+    ),
+    Example(
+        "DeepEval",
+        "getting-started-agents",
+        reason="agents are not run under a tracer; the calls of a test case are measured",
+    ),
 )
 
 _SETTINGS = "model: openai/gpt-4o-mini\nmax_length: 8192\n"

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from ragauge.metrics.base import Measure
@@ -39,6 +40,7 @@ from ragauge.types import (
     Label,
     Sample,
     Statement,
+    ToolCall,
     Verdict,
 )
 
@@ -122,6 +124,9 @@ def sample_of(**fields: Any) -> Sample:
             fields[name] = to_chunks(tuple(chunks)) or ()
     if fields.get("references") is not None:
         fields["references"] = tuple(fields["references"])
+    for name in ("tool_calls", "reference_tool_calls"):
+        if fields.get(name) is not None:
+            fields[name] = msgspec.convert(fields[name], tuple[ToolCall, ...])
     return Sample(**{"id": "1", **fields})
 
 

@@ -237,7 +237,12 @@ def test_names_in_other_scripts_stay_apart() -> None:
 def test_every_name_in_the_table_serves_its_field(field: str, name: str) -> None:
     """Each name of the table, when the names before it are taken, serves the field it is listed under."""
     row: dict[str, Any] = {"response": "a", "contexts": ["c"], "reference_contexts": ["d"], "references": ["r"]}
-    values = {"answers": [["x"]], "answerable": True, "metadata": {"k": 1}}
+    values = {
+        "answers": [["x"]],
+        "answerable": True,
+        "metadata": {"k": 1},
+        "turns": [{"role": "user", "text": "x"}] * 2,
+    }
     by_name = {"annotations": [{"long_answer": "x"}]}
     row = {column: value for column, value in row.items() if column != field}
     row[name] = by_name.get(name, values.get(field, ["x"] if field.endswith("ids") else "x"))

@@ -14,7 +14,7 @@ import pytest
 from ragauge import evaluate
 from ragauge.errors import BadData, BadRow, UnknownName
 from ragauge.readers import read
-from ragauge.types import Sample
+from ragauge.types import Sample, ToolCall, Turn
 
 EXPORTS = Path(__file__).parent / "exports"
 
@@ -224,15 +224,17 @@ CONVERSATION = [
 
 
 def test_a_conversation_is_its_last_question_and_answer() -> None:
-    """Of chat `messages`, the last question, the last answer, and what tools gave; the rest stays in the metadata."""
+    """Of chat `messages`, the last question, the last answer, what tools gave and were called with, and the rest."""
     reading = read([{"messages": CONVERSATION}])
     (sample,) = reading
-    assert reading.columns == {"query": "messages", "response": "messages", "contexts": "messages"}
+    assert reading.columns == dict.fromkeys(("query", "response", "contexts", "turns", "tool_calls"), "messages")
     assert (sample.query, sample.response, _texts(sample)) == (
         "Who\nbuilt it?",
         "Two brothers.",
         ["Two brothers.", "In 1931."],
     )
+    assert sample.turns == (Turn("system", "Be brief."), Turn("user", "Hello"), Turn("assistant", "Hello."))
+    assert sample.tool_calls == (ToolCall("find", id="1", result='["Two brothers.", "In 1931."]'),)
 
 
 @pytest.mark.parametrize(
@@ -260,10 +262,10 @@ def test_conversations_in_the_forms_of_others(turns: list[Any]) -> None:
 
 
 def test_columns_of_their_own_go_before_a_conversation() -> None:
-    """Where question, answer and contexts have columns, the messages are metadata."""
+    """Where question, answer and contexts have columns, messages that end otherwise are the turns before."""
     (sample,) = read([{"question": "q", "answer": "a", "contexts": ["c"], "messages": CONVERSATION}])
     assert (sample.query, sample.response, _texts(sample)) == ("q", "a", ["c"])
-    assert list(sample.metadata) == ["messages"]
+    assert [turn.text for turn in sample.turns or ()][2:] == ["Hello.", "Who\nbuilt it?", "Two brothers."]
 
 
 def test_what_of_a_conversation_was_not_measured_is_said() -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ragauge.readers import read
 from ragauge.readers.columns import ALIASES
-from ragauge.types import Chunk, Sample
+from ragauge.types import Chunk, Sample, ToolCall, Turn
 
 Rows = list[dict[str, Any]]
 
@@ -29,25 +29,48 @@ json_values = (
 metadata = st.dictionaries(texts, json_values | st.lists(json_values, max_size=2), max_size=2)
 chunks = st.builds(Chunk, text=texts, id=worded, title=st.just("") | worded, metadata=metadata)
 
+calls = st.builds(
+    ToolCall,
+    name=worded,
+    arguments=metadata,
+    id=st.just("") | worded,
+    result=st.none() | texts,
+    error=st.just("") | worded,
+    effect=st.none() | st.booleans(),
+)
+
 
 def absent_or(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     """A value of the strategy, or None."""
     return st.none() | strategy
 
 
+def some(strategy: st.SearchStrategy[Any], max_size: int = 2) -> st.SearchStrategy[Any]:
+    """A few values of the strategy."""
+    return st.lists(strategy, max_size=max_size).map(tuple)
+
+
+asked = st.builds(Turn, role=st.sampled_from(["user", "system"]), text=texts)
+answered = st.builds(Turn, role=st.just("assistant"), text=texts, contexts=absent_or(some(chunks)), calls=some(calls))
+tools = st.fixed_dictionaries({"name": worded, "parameters": metadata})
+
+
 @st.composite
 def data_sets(draw: st.DrawFn) -> list[Sample]:
     """Samples with ids of their own; all with a query or all with a source, as one data set has."""
     subject = draw(st.sampled_from(["query", "source"]))
-    some = st.lists(chunks, max_size=3).map(tuple)
     fields: dict[str, st.SearchStrategy[Any]] = {
         subject: absent_or(worded),
         "response": absent_or(texts),
-        "contexts": absent_or(some),
+        "contexts": absent_or(some(chunks, 3)),
         "references": absent_or(st.lists(worded, max_size=3).map(tuple)),
-        "reference_contexts": absent_or(some),
+        "reference_contexts": absent_or(some(chunks, 3)),
         "answers": absent_or(st.lists(st.lists(texts, max_size=2).map(tuple), max_size=2).map(tuple)),
         "answerable": absent_or(st.booleans()),
+        "turns": absent_or(some(asked | answered, 3)),
+        "tool_calls": absent_or(some(calls)),
+        "reference_tool_calls": absent_or(some(calls)),
+        "tools": absent_or(some(tools)),
         "system": absent_or(worded),
         "group": absent_or(worded),
         "metadata": metadata,
@@ -73,12 +96,16 @@ def _write_csv(rows: Rows, path: Path) -> None:
             writer.writerow({k: v if v is None or isinstance(v, str) else json.dumps(v) for k, v in row.items()})
 
 
+#: Objects whose keys differ from row to row.
+_OBJECTS = ("metadata", "arguments", "parameters")
+
+
 def _write_parquet(rows: Rows, path: Path) -> None:
-    """Lists and objects as Arrow has them, but metadata, which differ from row to row, as JSON."""
+    """Lists and objects as Arrow has them, but objects whose keys differ from row to row as JSON."""
 
     def flat(value: Any) -> Any:
         if isinstance(value, dict):
-            return {name: json.dumps(item) if name == "metadata" else flat(item) for name, item in value.items()}
+            return {name: json.dumps(item) if name in _OBJECTS else flat(item) for name, item in value.items()}
         return [flat(item) for item in value] if isinstance(value, list | tuple) else value
 
     pa.parquet.write_table(pa.Table.from_pylist([flat(row) for row in rows]), path)

@@ -12,6 +12,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.readers import read
+from ragauge.types import ToolCall
 
 QUESTION, ANSWER = "When was the bridge opened?", "It opened in 1931."
 DOCUMENT = "The bridge opened in 1931."
@@ -81,9 +82,7 @@ def test_an_agents_run_is_one_sample(tmp_path: Path, name: str) -> None:
     assert (sample.id, sample.query, sample.response) == ("a", QUESTION, ANSWER)
     assert [(chunk.id, chunk.text) for chunk in sample.contexts or ()] == [("d1", DOCUMENT)]
     assert (sample.group, sample.system, sample.metadata["trace_id"]) == ("c9", "m-1", "t")
-    assert sample.metadata["tool_calls"] == [
-        {"name": "opening", "arguments": {"bridge": "old"}, "result": {"year": 1931}},
-    ]
+    assert sample.tool_calls == (ToolCall("opening", {"bridge": "old"}, "c1", result='{"year": 1931}'),)
 
 
 def test_one_request_as_an_object_in_memory() -> None:
@@ -187,5 +186,6 @@ def test_real_traces(shared: Path) -> None:
             assert sample.group == (wanted["conversation"] if wanted["conversation_in_trace"] else None), name
             contexts = answer["contexts"] if wanted["contexts_as"] == "retriever spans" else None
             assert (sample.contexts and [chunk.text for chunk in sample.contexts]) == contexts, name
-            calls = sample.metadata.get("tool_calls", [])
-            assert [call["name"] for call in calls] == [call["name"] for call in answer["calls"]], name
+            calls = [(call.name, call.arguments, json.loads(call.result or "")) for call in sample.tool_calls or ()]
+            wanted_calls = [(call["name"], call["arguments"], call["result"]) for call in answer["calls"]]
+            assert calls == wanted_calls, name

@@ -19,6 +19,7 @@ from ragauge.statistics.intervals import (
     Summary,
     aggregate_interval,
     interval_of_aggregate,
+    interval_of_groups,
     interval_of_mean,
     mean_interval,
 )
@@ -149,3 +150,17 @@ def test_rows_of_different_lengths_are_rejected() -> None:
     found.add((1.0, 2.0))
     with pytest.raises(BadParameter, match="a sample has 3 counts, others have 2"):
         found.add((1.0, 2.0, 3.0))
+
+
+def test_values_of_joined_groups_are_not_made_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A metric with a value for each group has one up to the number of groups that a summary tells apart, then none."""
+
+    def all_pass(sums: Sequence[float]) -> float:
+        return float(sums[0] == sums[1])
+
+    rows, groups = [(1, 1), (0, 1), (1, 1)], ["a", "a", "b"]
+    monkeypatch.setattr(intervals, "EXACT", 2)
+    found, samples = interval_of_groups(Summary.of(rows, groups, None), all_pass)
+    assert (found.value, samples) == (0.5, 3)
+    monkeypatch.setattr(intervals, "EXACT", 1)
+    assert interval_of_groups(Summary.of(rows, groups, None), all_pass)[0].value is None

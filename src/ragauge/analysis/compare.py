@@ -36,7 +36,7 @@ from ragauge.report.wording import (
 from ragauge.run.aggregation import recovered_record
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, RunRecord, SampleRecord
-from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.intervals import Clusters, CountFunction, Interval, count_rows, sums_by_cluster
 from ragauge.statistics.paired import CONFIDENCE, Paired, detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
 
@@ -433,9 +433,19 @@ EQUAL = 1e-9
 Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
 
 
+def _of_groups(cells: Cells, groups: Clusters, total: CountFunction) -> Cells:
+    """The value of each group in the two runs, for a metric that has one for each."""
+    firsts, seconds, clusters = _both(cells, groups, tuple)
+    if not firsts:
+        return []
+    first, second = (sums_by_cluster(count_rows(rows), clusters).tolist() for rows in (firsts, seconds))
+    pairs = (map(total, sums) for sums in zip(first, second, strict=True))
+    return [tuple("undefined" if value is None else value for value in pair) for pair in pairs]  # type: ignore[misc]
+
+
 def _tested(cells: Cells, groups: Clusters, measure: Measure | None, confidence: float = CONFIDENCE) -> Paired:
     """The difference of one metric with its interval and unadjusted p-value. measure: None for a custom metric."""
-    if isinstance(measure, DatasetMetric):
+    if isinstance(measure, DatasetMetric) and not measure.by_group:
         sums, others, clusters = _both(cells, groups, tuple)
         scale, total = measure.scale, measure.total
         return paired_aggregate(sums, others, total, scale=scale, clusters=clusters, confidence=confidence)
@@ -450,7 +460,7 @@ def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better:
     """The difference of one metric, not adjusted for others. measure: None for a custom metric."""
     found = _tested(cells, groups, measure)
     counts: dict[str, Any] = {}
-    if isinstance(measure, DatasetMetric):
+    if isinstance(measure, DatasetMetric) and not measure.by_group:
         sums, others, _ = _both(cells, groups, tuple)
         n, totals = len(sums), [[fsum(column) for column in zip(*one, strict=True)] for one in (sums, others)]
         values = [measure.total(one) if n else None for one in totals]
@@ -739,10 +749,15 @@ def compared(
     better: Mapping[str, Better],
 ) -> dict[str, Difference]:
     """The differences of several values, adjusted for their number."""
-    alone = {key: _difference(cells_of(key), groups, measures.get(key), better[key]) for key in keys}
-    return _adjusted_intervals(
-        _adjusted(alone), lambda key, confidence: _tested(cells_of(key), groups, measures.get(key), confidence)
-    )
+
+    def paired_values(key: str) -> tuple[Cells, Clusters, Measure | None]:
+        cells, measure = cells_of(key), measures.get(key)
+        if isinstance(measure, DatasetMetric) and measure.by_group:
+            return _of_groups(cells, groups, measure.total), None, measure
+        return cells, groups, measure
+
+    alone = {key: _difference(*paired_values(key), better[key]) for key in keys}
+    return _adjusted_intervals(_adjusted(alone), lambda key, confidence: _tested(*paired_values(key), confidence))
 
 
 def _measures(run: RunRecord) -> dict[str, Measure]:

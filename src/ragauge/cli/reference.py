@@ -26,6 +26,12 @@ it is the composite of the RAG Evals documentation. Where a part is undefined or
 
 A metric made of counts over the whole data set: the counts of all samples are added up before the formula is applied,
 so that long responses weigh more.""",
+    "pass_all": """pass_all(K,METRIC)
+
+The chance that all of K trials of a task pass, that is, have 1 as the value of a metric such as tool_calls.success,
+or else of outcome. The trials of a task are the samples of a group. With c passes in n trials it is C(c,K) / C(n,K),
+which is unbiased (pass^k of tau-bench, Yao et al., 2024); the value is the mean over the groups, without those of
+fewer than K trials.""",
 }
 
 
@@ -48,8 +54,8 @@ def metrics_command(name: str | None) -> None:
     show_parts(rich_table(columns, rows, left=columns))
     say(
         *faults,
-        "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC). "
-        "One in full: ragauge metrics NAME",
+        "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC); "
+        "pass_all(K,METRIC). One in full: ragauge metrics NAME",
         f"Other names: {', '.join(f'{alias} = {name}' for alias, name in ALIASES.items())}",
     )
 

@@ -9,7 +9,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -90,6 +90,56 @@ class LLMTestCase:
             kind = list if "context" in part else str
             if not isinstance(value := getattr(self, part), kind | None):
                 raise BadInput(f"{part} must be a {'list of texts' if kind is list else 'text'}, not {value!r:.80}")
+
+
+class ToolCallParams(Enum):
+    """What is compared of calls of tools besides their names."""
+
+    INPUT_PARAMETERS = "input_parameters"
+    OUTPUT = "output"
+
+
+@dataclass
+class ToolCall:
+    """A call of a tool; calls are equal by name, parameters and output."""
+
+    name: str
+    description: str | None = field(default=None, compare=False)
+    reasoning: str | None = field(default=None, compare=False)
+    output: Any = None
+    input_parameters: dict[str, Any] | None = None
+
+
+@dataclass
+class Turn:
+    """What was said in a conversation, by a role of user or assistant."""
+
+    role: str
+    content: str
+    retrieval_context: list[str] | None = None
+    tools_called: list[ToolCall] | None = None
+
+
+@dataclass
+class ConversationalTestCase:
+    """A conversation, of which the last answer is measured, with the tools that were called in all of it."""
+
+    turns: list[Turn]
+    scenario: str | None = None
+    expected_outcome: str | None = None
+    name: str | None = None
+
+    def last(self) -> LLMTestCase:
+        """The last question and its answer. Raises BadInput where the last turn is not of the assistant."""
+        asked = [turn.content for turn in self.turns if turn.role == "user"]
+        if not asked or self.turns[-1].role != "assistant":
+            raise BadInput("turns must hold a question of the user, and end with an answer of the assistant")
+        answer, called = self.turns[-1], [call for turn in self.turns for call in turn.tools_called or ()]
+        texts = asked[-1], answer.content, self.expected_outcome
+        return LLMTestCase(*texts, retrieval_context=answer.retrieval_context, tools_called=called, name=self.name)
+
+
+TestCase = LLMTestCase | ConversationalTestCase
 
 
 class DeepEvalBaseLLM:
@@ -409,6 +459,85 @@ class JsonCorrectnessMetric(_Checked):
         with suppress(ValueError):
             return self._schema.model_validate_json(sample.response or "") is not None
         return False
+class ToolCorrectnessMetric(
+    _Ours, reads={"tools_called": "tool_calls", "expected_tools": "reference_tool_calls", "retrieval_context": ""}
+):
+    """Share of the expected tools that were called; others that were called cost nothing.
+
+    evaluation_params: INPUT_PARAMETERS counts a call by the share of its parameters that are equal, OUTPUT only if its
+    output is. should_consider_ordering: calls count that keep the expected order. should_exact_match: 1 if the calls
+    are the expected ones in their order, else 0. Raises BadInput for available_tools, whose choice a model would judge.
+    """
+
+    def __init__(
+        self,
+        available_tools: Any = None,
+        threshold: float = 0.5,
+        evaluation_params: Sequence[ToolCallParams] = (),
+        *,
+        should_exact_match: bool = False,
+        should_consider_ordering: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(threshold, **options)
+        if available_tools:
+            raise BadInput("available_tools is not measured; leave it out, or use rg.evaluate(rows, 'valid_calls')")
+        self.params, self.exact, self.ordered = evaluation_params, should_exact_match, should_consider_ordering
+        self.key = f"tool_correctness_{id(self)}"
+        self.metric = rg.check(name=self.key, reads=("tool_calls", "reference_tool_calls"))(self._correct)
+
+    def _correct(self, sample: rg.Sample) -> tuple[float, str]:
+        called, expected = sample.tool_calls or (), sample.reference_tool_calls or ()
+        alike = [[self._alike(wanted, call) for call in called] for wanted in expected]
+        if self.exact or not expected:
+            score = float(len(called) == len(expected) and all(row[place] == 1 for place, row in enumerate(alike)))
+        else:
+            score = (_in_order(alike) if self.ordered else _in_any_order(alike, called)) / len(expected)
+        return score, "expected {}, called {}".format(*([call.name for call in calls] for calls in (expected, called)))
+
+    def settle(self, scores: Any) -> None:
+        """Set the score and what depends on it."""
+        super().settle(scores)
+        self.reason = scores[self.key].evidence[0].rationale
+
+    def _alike(self, expected: rg.ToolCall, call: rg.ToolCall) -> float:
+        """How far a call is the expected one, from 0 to 1."""
+        if expected.name != call.name or (ToolCallParams.OUTPUT in self.params and expected.result != call.result):
+            return 0.0
+        with_parameters = ToolCallParams.INPUT_PARAMETERS in self.params
+        return _share_equal(expected.arguments, call.arguments) if with_parameters else 1.0
+
+
+def _share_equal(first: Mapping[str, Any], second: Mapping[str, Any]) -> float:
+    """The share of the names of both objects under which they hold the same, objects within them in parts."""
+    if first == second:
+        return 1.0
+    total = 0.0
+    for key in first.keys() & second.keys():
+        parts = isinstance(first[key], dict) and isinstance(second[key], dict)
+        total += _share_equal(first[key], second[key]) if parts else float(first[key] == second[key])
+    return total / len(first.keys() | second.keys())
+
+
+def _in_any_order(alike: Sequence[Sequence[float]], called: Sequence[rg.ToolCall]) -> float:
+    """The sum of the best calls, each taken once; equal calls are one."""
+    total, taken = 0.0, []
+    for row in alike:
+        left = [(value, -place) for place, value in enumerate(row) if called[place] not in taken]
+        best, place = max(left, default=(0.0, 0))
+        total += best
+        taken += [called[-place]] if best else []
+    return total
+
+
+def _in_order(alike: Sequence[Sequence[float]]) -> float:
+    """The largest sum of calls that keep the order."""
+    best = [0.0] * (len(alike[0]) + 1)
+    for row in alike:
+        before, best = best, [0.0]
+        for place, value in enumerate(row):
+            best.append(max(before[place + 1], best[place], before[place] + value))
+    return best[-1]
 
 
 def _judge(model: Any) -> Any:
@@ -474,31 +603,32 @@ class EvaluationResult:
         return "\n".join(f"{result.name}: {data}" for result in self.test_results for data in result.metrics_data)
 
 
-async def a_evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:
+async def a_evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:
     """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
 
     metrics: metrics of this module, or any with `a_measure`.
     Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part.
     """
-    if not test_cases or not all(isinstance(case, LLMTestCase) for case in test_cases):
+    cases = [case.last() if isinstance(case, ConversationalTestCase) else case for case in test_cases]
+    if not cases or not all(isinstance(case, LLMTestCase) for case in cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
     if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
         raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
     results = []
-    for number, (case, own) in enumerate(zip(test_cases, await _measured(test_cases, metrics), strict=True), 1):
+    for number, (case, own) in enumerate(zip(cases, await _measured(cases, metrics), strict=True), 1):
         success = all(metric.success is not False for metric in own)
         results.append(TestResult(case.name or f"test_case_{number}", success, own, case))
     return EvaluationResult(results)
 
 
-def evaluate(test_cases: Sequence[LLMTestCase], metrics: Sequence[Any], **idle: Any) -> EvaluationResult:
+def evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **idle: Any) -> EvaluationResult:
     """As `a_evaluate`; the scores are printed too."""
     result = rg.blocking(a_evaluate, "evaluate")(test_cases, metrics, **idle)
     print(result)  # noqa: T201 - as DeepEval does
     return result
 
 
-def assert_test(test_case: LLMTestCase, metrics: Sequence[Any], run_async: bool = True) -> None:  # noqa: ARG001
+def assert_test(test_case: TestCase, metrics: Sequence[Any], run_async: bool = True) -> None:  # noqa: ARG001
     """Raises AssertionError with the metrics that a test case fails."""
     (result,) = rg.blocking(a_evaluate, "assert_test")([test_case], metrics).test_results
     if failed := [str(data) for data in result.metrics_data if data.success is False]:
@@ -523,5 +653,12 @@ _INSTEAD = {
     "login|log_hyperparameters|on_test_run_end|(a_)?flush_traces": "nothing is sent; take it out, and name the run",
     "instrument": _TRACES,
     "compare": "use rg.compare",
+    "ConversationalGEval": "use GEval with the conversation as the input of an LLMTestCase",
+    "TaskCompletionMetric": "use rg.evaluate(rows, 'goal') with a reference outcome",
+    "ArgumentCorrectnessMetric": "use rg.evaluate(rows, 'argument_support')",
+    "DAGMetric": "use GEval, or rg.metric, which makes a metric of a function",
+    "RagasMetric": "use ragauge.compat.ragas",
+    "EvaluationDataset": "give evaluate() a list of LLMTestCase",
+    "Golden": "give evaluate() a list of LLMTestCase",
 }
 __getattr__ = not_offered(__name__, _INSTEAD)

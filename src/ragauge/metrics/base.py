@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import comb
 from numbers import Real
 from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type_hints
 
@@ -410,6 +411,7 @@ class DatasetMetric(_Named):
     """A metric over the whole data set: one value of the summed counts of all samples.
 
     count: from the outcomes of a sample's needs to a score with counts. total: from the summed counts to the value.
+    by_group: whether `total` is of the counts of each group, such as the trials of a task, and the value is their mean.
     """
 
     spec: str
@@ -419,6 +421,7 @@ class DatasetMetric(_Named):
     better: Better
     scale: Scale
     summary: str
+    by_group: bool = False
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The sample's counts, without a value of their own."""
@@ -454,3 +457,30 @@ def pooled(metric: Metric) -> DatasetMetric:
     summary = f"{metric.key} over all samples together, each counted piece weighing the same."
     counted = replace(over_data(metric), name=name, spec=name, summary=summary, label="")
     return replace(counted, count=lambda outcomes: metric.scores(outcomes)[metric.key])
+
+
+#: How near to 1 a score passes, for rewards that are computed.
+_PASSES = 1 - 1e-6
+
+
+def pass_all(metric: Measure, key: str, k: int) -> DatasetMetric:
+    """The chance that all of k trials of a task pass, the mean over the groups of samples.
+
+    Of a group with c passes in n trials, C(c, k) / C(n, k), which is unbiased (pass^k; Yao et al., 2024). A trial
+    passes with a score of 1; groups of fewer than k trials are left out. metric, key: whose value that score is.
+    """
+    spec = f"pass_all({k},{key})"
+
+    def count(outcomes: Mapping[str, NeedOutcome]) -> Score:
+        score = metric.scores(outcomes)[key]
+        return score if score.value is None else Score(value=score.value, counts=(float(score.value >= _PASSES), 1.0))
+
+    def of_group(sums: Sequence[float]) -> float | None:
+        passes, trials = (round(number) for number in sums)
+        return comb(passes, k) / comb(trials, k) if trials >= k else None
+
+    summary = f"Chance that all of {k} trials of a task have a {key} of 1."
+    caption = f"tasks passed in {k} of {k} trials"
+    return DatasetMetric(
+        spec, spec, metric.needs, count, of_group, "higher", (0.0, 1.0), summary, by_group=True, caption=caption
+    )

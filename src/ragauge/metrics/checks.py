@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
@@ -14,14 +14,15 @@ from typing import Annotated, Any, Literal, overload
 import regex
 from msgspec import Meta
 
-from ragauge.host import optional
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
 from ragauge.needs.entailment import response_and_references
 from ragauge.scores import Better, Scale
 from ragauge.text import overlap
+from ragauge.text.json_schema import json_schema_validator
 from ragauge.text.language import known_languages, language_of
+from ragauge.text.patterns import bounded_search
 from ragauge.types import Sample
 
 #: What a check returns: a bool or a number, or one with the reason.
@@ -128,7 +129,6 @@ def _refused_constant(name: str) -> Any:
 
 def _validator(schema: str) -> Any:
     """A validator of a JSON Schema, given as text or as a path. Raises ValueError for what is none."""
-    jsonschema = optional("json_schema", "checks", "jsonschema")
     try:
         text = schema if schema.lstrip().startswith("{") else Path(schema).read_text(encoding="utf-8")
     except OSError as error:
@@ -136,77 +136,9 @@ def _validator(schema: str) -> Any:
             f"{schema!r} cannot be read: {error.strerror}; give the path of a schema, or a schema"
         ) from error
     try:
-        return _validator_of(text)
-    except (ValueError, jsonschema.SchemaError) as error:
+        return json_schema_validator(text)
+    except ValueError as error:
         raise ValueError(f"{schema!r} is no JSON Schema: {str(error).partition(chr(10))[0]}") from error
-
-
-@cache
-def _validator_of(text: str) -> Any:
-    """A validator that opens no file and no address: references lead into the schema, or to the drafts' own schemas."""
-    from jsonschema import validators
-    from jsonschema_specifications import REGISTRY
-    from referencing.jsonschema import DRAFT202012, specification_with
-
-    schema = json.loads(text)
-    kind = validators.validator_for(schema)
-    kind.check_schema(schema)
-    bounded = {name: keyword for name, keyword in _PATTERN_KEYWORDS.items() if name in kind.VALIDATORS}
-    specification = specification_with(kind.META_SCHEMA.get("$schema", ""), default=DRAFT202012)
-    resource = specification.create_resource(schema)
-    _check_references(resource, REGISTRY.resolver_with_root(resource))
-    return validators.extend(kind, bounded)(schema, registry=REGISTRY)
-
-
-def _matching(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
-    """The fault of a text that a "pattern" does not match."""
-    from jsonschema import ValidationError
-
-    if validator.is_type(value, "string") and not _search(pattern, value):
-        yield ValidationError(f"{value!r} does not match {pattern!r}")
-
-
-def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, schema: Any) -> Iterator[Any]:
-    """The faults of fields that "patternProperties" speak of."""
-    for name in value if validator.is_type(value, "object") else ():
-        for pattern, inner in patterns.items():
-            if _search(pattern, name):
-                yield from validator.descend(value[name], inner, path=name, schema_path=pattern)
-
-
-def _without_matching_names(validator: Any, allowed: Any, value: Any, schema: dict[str, Any]) -> Iterator[Any]:
-    """The faults of fields that "additionalProperties" speak of: those of which no pattern speaks."""
-    from jsonschema import Draft202012Validator
-
-    patterns = schema.get("patternProperties", {})
-    if validator.is_type(value, "object"):
-        named = {name for name in value if any(_search(pattern, name) for pattern in patterns)}
-        value = {name: field for name, field in value.items() if name not in named}
-    plain = Draft202012Validator.VALIDATORS["additionalProperties"]
-    schema = {name: keyword for name, keyword in schema.items() if name != "patternProperties"}
-    yield from plain(validator, allowed, value, schema)
-
-
-#: The keywords of JSON Schema that search, with a limit of time.
-_PATTERN_KEYWORDS = {
-    "pattern": _matching,
-    "patternProperties": _matching_names,
-    "additionalProperties": _without_matching_names,
-}
-
-
-def _check_references(resource: Any, resolver: Any) -> None:
-    """Raise ValueError for a reference of a schema, or of one within it, that leads out of the document."""
-    from referencing.exceptions import Unresolvable
-
-    contents = resource.contents if isinstance(resource.contents, dict) else {}
-    for reference in filter(None, map(contents.get, ("$ref", "$dynamicRef", "$recursiveRef"))):
-        try:
-            resolver.lookup(reference)
-        except Unresolvable as error:
-            raise ValueError(f"{reference!r} is not in the document; copy it into its $defs") from error
-    for inner in resource.subresources():
-        _check_references(inner, resolver.in_subresource(inner))
 
 
 @_passing(valid=_validator)
@@ -224,19 +156,6 @@ def json_schema(sample: Sample, *, schema: Annotated[Text, "the JSON Schema, or 
     return (False, f"{fault.json_path}: {fault.message}") if fault else True
 
 
-#: Seconds that a regular expression may take on a text.
-SEARCH_SECONDS = 2.0
-
-
-def _search(pattern: str, text: str) -> regex.Match[str] | None:
-    """The first match of a regular expression in a text. Raises ValueError where looking for it takes too long."""
-    try:
-        return regex.search(pattern, text, timeout=SEARCH_SECONDS)
-    except TimeoutError as error:
-        seconds = f"{SEARCH_SECONDS:g} s on {len(text)} characters"
-        raise ValueError(f"{pattern!r} takes more than {seconds}; repeat nothing that is repeated within") from error
-
-
 def _pattern(pattern: str) -> None:
     try:
         regex.compile(pattern)
@@ -252,7 +171,7 @@ def matches(sample: Sample, *, pattern: Annotated[Text, "the regular expression"
 
     By the library regex, which takes what Python's re does; looking for a match may take two seconds.
     """
-    match = _search(pattern, _response(sample))
+    match = bounded_search(pattern, _response(sample))
     return bool(match), f"found {match[0]!r}" if match else f"nothing matches {pattern!r}"
 
 

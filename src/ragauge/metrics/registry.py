@@ -4,6 +4,7 @@ faithfulness                                   a metric
 rouge(types=rouge1+rougeL,stemmer=true)        with parameters; lists are joined by +
 composite(faithfulness=0.4,rouge.rougeL=0.6)   a weighted mean of values
 pooled(faithfulness)                           over the data set
+pass_all(4,tool_calls.success)                 over the groups of the data set
 trust(correctness=em)                          a family: several metrics that share parameters
 max_words(100)                                 parameters in their order
 criterion("It is polite, and short",1-5)       texts with , ( ) + = or spaces in quotation marks
@@ -21,13 +22,14 @@ from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.host import installed, load_only, source_of
-from ragauge.metrics import checks, claims, retrieval, rubrics, trust
+from ragauge.metrics import agents, checks, claims, retrieval, rubrics, trust
 from ragauge.metrics.base import (
     Composite,
     DatasetMetric,
     Measure,
     Metric,
     over_data,
+    pass_all,
     pooled,
     spec_of,
     split_at,
@@ -39,7 +41,7 @@ from ragauge.needs.checks import aligned
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
-_MODULES = (claims, retrieval, rubrics, trust, checks)
+_MODULES = (claims, retrieval, rubrics, trust, checks, agents)
 _BY_NAME = {
     metric.name: metric for module in _MODULES for metric in vars(module).values() if isinstance(metric, Metric)
 }
@@ -76,14 +78,14 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
 }
 
 #: All names that ragauge itself gives.
-_OWN = (*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled")
+_OWN = (*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", "pass_all")
 
 #: The composite of the RAG Evals documentation.
 PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall": 0.3}
 
 
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
-    """The metrics measured by default, and more where there are citations, gold claims, a source or relevant ids."""
+    """The metrics measured by default, and more where there are citations, gold claims, a source, calls or ids."""
     more: list[Measure] = []
     if any(sample.source and sample.response is not None for sample in samples):
         summarised = (claims.faithfulness(against="source"), claims.claim_recall(of="source"))
@@ -92,6 +94,10 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
         more += [retrieval.retrieval_precision, retrieval.retrieval_recall, retrieval.mrr, retrieval.ndcg]
     if any(sample.contexts is not None and citation_marks(sample.response or "") for sample in samples):
         more += [claims.citation_recall, claims.citation_precision]
+    if any(sample.calls for sample in samples):
+        more += [agents.failed_calls, agents.repeated_calls]
+    if any(sample.reference_tool_calls is not None for sample in samples):
+        more += [agents.tool_calls]
     if any(sample.answers for sample in samples):
         more += [claims.claim_match, trust.refusal]
     return (*METRICS, *more)
@@ -192,6 +198,8 @@ def parse_metrics(spec: str) -> list[Measure]:
             raise BadParameter(f"pooled({inside or ''}): only a metric over samples can be pooled")
         return [pooled(metric)]
     values, arguments = _arguments(inside or "", spec)
+    if name == "pass_all":
+        return [_pass_all(values, arguments, spec)]
     if name not in {"composite", *FAMILIES}:
         return [_single(name, values, arguments)]
     if values:
@@ -203,6 +211,16 @@ def parse_metrics(spec: str) -> list[Measure]:
 
 def _single(name: str, values: Sequence[str], arguments: Mapping[str, str]) -> Measure:
     return _measure(metric_named(name)(*values, **arguments))
+
+
+def _pass_all(values: Sequence[str], arguments: Mapping[str, str], spec: str) -> DatasetMetric:
+    by_name = {**dict(zip(("k", "metric"), values, strict=False)), **arguments}
+    k, of = by_name.pop("k", "4"), by_name.pop("metric", "outcome")
+    if by_name or len(values) > 2 or not k.isdecimal() or int(k) < 1:
+        raise BadParameter(
+            f"{spec!r}: write it as pass_all(4) or pass_all(4,tool_calls.success), for 4 trials of a task"
+        )
+    return pass_all(*value_of(of), int(k))
 
 
 def with_arguments(metric: Metric, inside: str, spec: str) -> Measure:

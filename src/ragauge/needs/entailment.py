@@ -84,6 +84,9 @@ def support(
     return Support(statements, against, ids, tuple(judgments))
 
 
+#: The fields of which a sample has one, if it is known which tools were called.
+CALLED = "tool_calls or turns"
+
 #: What statements are compared with, as the last arguments of `support`.
 _Premise = tuple[str, Sequence[tuple[str, str]], str | None]
 
@@ -100,6 +103,19 @@ def _response(sample: Sample) -> list[_Premise]:
     return [("response", [("response", response_of(sample))], sample.query)]
 
 
+def _source(sample: Sample) -> list[_Premise]:
+    return [("source", [("source", _source_of(sample))], sample.query)]
+
+
+def _calls(sample: Sample) -> list[_Premise]:
+    return [("calls", [(field, call.passage) for field, call in sample.calls.items()], sample.query)]
+
+
+def _trial(sample: Sample) -> list[_Premise]:
+    (_, calls, query) = _calls(sample)[0]
+    return [("trial", [*calls, ("response", response_of(sample))], query)]
+
+
 def _query(sample: Sample) -> list[_Premise]:
     return [("query", [("query", sample.query or "")], None)]
 
@@ -107,21 +123,30 @@ def _query(sample: Sample) -> list[_Premise]:
 _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozenset({"entail:support"})
 
 
+#: What is to support the claims of the response -> the fields that must be present, and its texts.
+_AGAINST: dict[str, tuple[str, Callable[[Sample], list[_Premise]]]] = {
+    "contexts": ("contexts", _contexts),
+    "source": ("source", _source),
+    "calls": (CALLED, _calls),
+}
+
+
 @cache
 def response_in_contexts(
     units: Annotated[Literal["claims", "sentences"], "what is counted: claims, or sentences split by rule"] = "claims",
-    against: Annotated[Literal["contexts", "source"], "the field that is to support them"] = "contexts",
+    against: Annotated[
+        Literal["contexts", "source", "calls"], "what is to support them; calls: what the tools did"
+    ] = "contexts",
 ) -> Need[Support]:
-    """Are the claims of the response, or its sentences split by rule, supported by the contexts, or by the source?"""
+    """Are the claims of the response, or its sentences split by rule, supported by the contexts, or other texts?"""
+    field, premises = _AGAINST[against]
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
         statements = yield from (response_claims if units == "claims" else response_sentences)(sample)
-        if against == "contexts":
-            return (yield from support(statements, *_contexts(sample)[0]))
-        return (yield from support(statements, "source", [("source", _source_of(sample))], sample.query))
+        return (yield from support(statements, *premises(sample)[0]))
 
     asks = _ASKS if units == "claims" else _ASKS_OF_SENTENCES
-    return Need(f"response_in_{against}({units})", ("response", against), asks, flow)
+    return Need(f"response_in_{against}({units})", ("response", field), asks, flow)
 
 
 @need(reads=["response"], asks=_ASKS)
@@ -165,6 +190,7 @@ references_in_contexts = _supports("references_in_contexts", _RETRIEVED, "refere
 reference_claims_in_contexts = _supports(
     "reference_claims_in_contexts", _RETRIEVED, "references", _contexts, claims=True
 )
+reference_claims_in_trial = _supports("reference_claims_in_trial", (*_BOTH, CALLED), "references", _trial, claims=True)
 
 
 @cache

@@ -83,13 +83,27 @@ export function evidenceOf(record, metric) {
   return (scoreOf(record, metric)?.evidence ?? []).flatMap((need) => record.evidence[need] ?? []);
 }
 
-/** The text of a field such as "response", "references[0]" or "contexts[2]", as judges read it. */
+/** The text of a field such as "response", "contexts[2]" or "turns[0].calls[1]", as judges read it. */
 export function textOf(sample, field) {
-  const [, name, position] = /^(\w+)(?:\[(\d+)\])?$/.exec(field) ?? [];
-  const value = position === undefined ? sample[name] : sample[name]?.[Number(position)];
+  const steps = /^\w+(\[\d+\])?(\.calls\[\d+\])?$/.test(field) ? field.match(/\w+/g) : [""];
+  const value = steps.reduce((inner, step) => inner?.[step], sample);
   if (typeof value === "string") return value;
+  if (value?.name !== undefined) return callText(value);
   if (Array.isArray(value)) return value.join(" / ");
   return value?.text === undefined ? "" : value.title ? `${value.title}\n${value.text}` : value.text;
+}
+
+/** A call of a tool: "cancel_order(id=7) → error: not cancellable". */
+function callText({ name, arguments: given = {}, result, error }) {
+  const written = Object.entries(given).map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const outcome = error ? `error: ${error}` : result;
+  return `${name}(${written.join(", ")})${outcome === undefined ? "" : ` → ${outcome}`}`;
+}
+
+/** The fields of the calls of tools, those of earlier turns first, then the calls that were expected. */
+export function callFields({ turns = [], tool_calls: made = [], reference_tool_calls: expected = [] }) {
+  const earlier = turns.flatMap(({ calls = [] }, i) => calls.map((_, j) => `turns[${i}].calls[${j}]`));
+  return [...earlier, ...made.map((_, i) => `tool_calls[${i}]`), ...expected.map((_, i) => `reference_tool_calls[${i}]`)];
 }
 
 /** The id of a context, if it is not just its position; empty for another field. */

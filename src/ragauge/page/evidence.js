@@ -4,7 +4,7 @@
 
 import { details, element, isShortcut, quoted } from "./dom.js";
 import { SIGNS, fieldName, tone, verdictName } from "./format.js";
-import { chunkId, evidenceOf, segments, sliced, textOf } from "./data.js";
+import { callFields, chunkId, evidenceOf, segments, sliced, textOf } from "./data.js";
 
 const DECIDING = ["entailed", "contradicted"];
 
@@ -93,7 +93,8 @@ function heading({ field, against = "", value }) {
 function judgedIn(field) {
   if (field === "response") return "Claims of the response";
   if (field.startsWith("references")) return `Claims of ${fieldName(field)}`;
-  return { contexts: "Contexts", answers: "Gold claims" }[/^\w+/.exec(field)[0]] ?? fieldName(field);
+  if (/^turns|^tool_calls/.test(field)) return "Calls of tools";
+  return { contexts: "Contexts", answers: "Gold claims", reference_tool_calls: "Missing calls" }[/^\w+/.exec(field)[0]] ?? fieldName(field);
 }
 
 function entry(view, i) {
@@ -177,13 +178,13 @@ export function queryAndResponse(view) {
   return ["query", "response"].filter((field) => field in view.record.sample).map((field) => textBox(view, field));
 }
 
-/** The texts that the response is checked against (references, gold claims, contexts, source), and the other fields. */
+/** What the response is checked against: references, gold claims, contexts, source, calls; and the other fields. */
 export function referenceTexts(view) {
   const { sample } = view.record;
   const listed = ["references", "answers", "contexts"].flatMap((name) =>
     (sample[name] ?? []).map((_, i) => `${name}[${i}]`),
   );
-  const fields = "source" in sample ? [...listed, "source"] : listed;
+  const fields = [...listed, ...("source" in sample ? ["source"] : []), ...callFields(sample)];
   const empty = sample.contexts?.length === 0 ? element("p", { class: "quiet" }, "Nothing was retrieved.") : null;
   return [fields.map((field) => textBox(view, field)), empty, otherFields(sample)];
 }
@@ -248,9 +249,12 @@ function badge(shade, words) {
   return element("span", { class: `badge ${shade}` }, `${SIGNS[shade]} ${words}`);
 }
 
-function otherFields({ query, response, references, contexts, source, answers, ...rest }) {
-  const lines = Object.entries(rest).map(([name, value]) => {
+const TEXTS = "query response references contexts source answers tool_calls reference_tool_calls".split(" ");
+
+function otherFields(sample) {
+  const lines = Object.entries(sample).map(([name, value]) => {
+    if (TEXTS.includes(name)) return null;
     return quoted(`${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`, "p", { class: "quiet" });
   });
-  return lines.length ? details("Other fields", lines) : null;
+  return lines.some(Boolean) ? details("Other fields", lines) : null;
 }

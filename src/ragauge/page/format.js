@@ -71,6 +71,8 @@ export const SIGNS = { good: "✓", bad: "✗", weak: "○", plain: "·" };
 
 /** A field of a sample for people: "references[0]" is "reference 1". */
 export function fieldName(field) {
-  const [, name, position] = /^(\w+?)s?(?:\[(\d+)\])?$/.exec(field) ?? [null, field];
-  return position === undefined ? field : `${name} ${Number(position) + 1}`;
+  const [, name, position] = /^(?:turns\[\d+\]\.)?(\w+?)s?(?:\[(\d+)\])?$/.exec(field) ?? [null, field];
+  if (position === undefined) return field;
+  const turn = /^turns\[(\d+)\]\.calls/.exec(field)?.[1];
+  return `${name.replaceAll("_", " ")} ${Number(position) + 1}${turn ? ` of turn ${Number(turn) + 1}` : ""}`;
 }

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from ragauge.errors import BadData, UnknownName
-from ragauge.readers.exports import content_of, messages
-from ragauge.readers.values import Malformed, list_items, native, parse_object
+from ragauge.readers.conversations import conversation, messages
+from ragauge.readers.values import Malformed, is_blank, list_items, native, parse_object
 from ragauge.types import FIELDS
 
 #: Field -> the columns that may hold it, best first. A name listed under two fields ("answer", "context") is taken for
@@ -20,7 +20,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     for field, names in {
         "id": "id sample_id query_id question_id example_id qid SNo.",
         "query": """query question user_input input inputs questions user_query request prompt prompt.raw
-            attributes.llm.input_messages attributes.input.value messages conversation conversations turns
+            attributes.llm.input_messages attributes.input.value messages traj conversation conversations turns
             inputRecord.prompt conversationTurns.0.inputRecord.prompt.content.0.text""",
         "response": """response actual_output candidate_response prediction predicted_answer predicted_answers
             generated_answer output outputs result completion answer summary output.message.content
@@ -41,7 +41,13 @@ ALIASES: dict[str, tuple[str, ...]] = {
         "source": "source_text document article source text",
         "answerable": "answerable is_answerable has_answer",
         "system": "system system_name model model_name provider.id output.model attributes.llm.model_name",
-        "group": "group group_id cluster cluster_id testIdx",
+        "turns": "turns history chat_history conversation_history messages traj conversation conversations",
+        "tool_calls": "tool_calls tools_called actual_tool_calls",
+        "reference_tool_calls": """reference_tool_calls expected_tools expected_tool_calls tool_uses expected_tool_use
+            info.task.actions""",
+        "tools": "tools tool_definitions available_tools",
+        "read_only_tools": "read_only_tools",
+        "group": "group group_id cluster cluster_id testIdx task_id",
         "metadata": "metadata",
         "retrieved_context_ids": "retrieved_context_ids",
         "reference_context_ids": "reference_context_ids",
@@ -54,6 +60,9 @@ IDS_OF = {"retrieved_context_ids": "contexts", "reference_context_ids": "referen
 _INPUT_FIELDS = ("id", "query", "contexts", "source")
 _OUTPUT_FIELDS = ("response", "contexts")
 _REFERENCE_FIELDS = ("answers", "references", "reference_contexts")
+
+#: Columns that hold what was said before the query, and never the query itself, where there is one of its own.
+HISTORIES = ("turns", "history", "chathistory", "conversationhistory")
 
 #: Columns that may hold an object with the real columns inside -> the fields that these may hold.
 WRAPPERS: dict[str, tuple[str, ...]] = {
@@ -218,6 +227,8 @@ class ColumnMapping:
             elif column in present and column not in withheld:
                 column_of[field] = column
         for column, fields in self.chats.items():
+            if column_of.get("turns") == column and folded(column) in HISTORIES:
+                continue
             ranks = [rank(field, self._known_as(column)) for field in ("query", "response")]
             if column in present and (column in self._given.values() or ranks != [None, None]):
                 column_of = {field: column for field in fields if field not in self._given} | column_of
@@ -258,7 +269,8 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
     where they hold long answers (ASQA).
     """
     sources = (value for row in rows for column, value in row.items() if folded(column) == "source")
-    if "query" in others:
+    is_history = _is_history(rows, others)
+    if "query" in others and not (is_history and others["query"] == "turns"):
         yield "source", "text"
         if not any(isinstance(text, str) and len(text.split()) >= 20 for text in sources):
             yield "source", "source"
@@ -270,6 +282,18 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
         yield "response", "answer"
     if "references" not in others and not any(map(_holds_claims, rows)):
         yield "answers", "answers"
+    if is_history:
+        yield "query", "turns"
+    for column in {column for row in rows for column in row if rank("turns", column) is not None}:
+        cells = [list_of(cell) for row in rows if not is_blank(cell := native(row.get(column)))]
+        if cells and not any(cell is not None and (not cell or messages(cell)) for cell in cells):
+            yield "turns", folded(column)
+
+
+def _is_history(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> bool:
+    """Whether `turns` are what was said before, as a response has a column of its own."""
+    turns = [cell for row in rows if not is_blank(cell := native(row.get("turns")))]
+    return others.get("response", "turns") != "turns" and all(list_of(cell) is not None for cell in turns)
 
 
 def _holds_claims(row: Mapping[str, Any]) -> bool:
@@ -295,10 +319,10 @@ def _is_example(row: Mapping[str, Any]) -> bool:
 
 
 def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
-    """The fields that the conversations in a column hold; in those of a trace, tools give results and no contexts."""
-    chats = [chat for row in rows if (chat := messages(native(row.get(column))))]
-    fields = ("query", "response") if column.startswith("attributes.") else ("query", "response", "contexts")
-    return [field for field in fields if any(content_of(chat, field) is not None for chat in chats)]
+    """The fields that the conversations in a column hold; those of a trace are read from its spans."""
+    chats = [conversation(said) for row in rows if (said := messages(native(row.get(column))))]
+    fields = ["query", "response", "contexts", "turns", "tool_calls"][: 2 if column.startswith("attributes.") else None]
+    return [field for field in fields if any(chat.field(field) is not None for chat in chats)]
 
 
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:
@@ -308,7 +332,12 @@ def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str
 
 def _listed(value: Any) -> Sequence[Any]:
     """The items of a list, or of one that is written in a text; none for other values."""
+    return list_of(value) or ()
+
+
+def list_of(value: Any) -> Sequence[Any] | None:
+    """The items of a list, or of one that is written in a text; None for other values."""
     try:
-        return list_items(native(value)) or ()
+        return list_items(native(value))
     except Malformed:
-        return ()
+        return None

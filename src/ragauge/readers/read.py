@@ -16,10 +16,18 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import traces, values
 from ragauge.readers.budget import ReadingLimits
-from ragauge.readers.columns import IDS_OF, ColumnMapping, folded
-from ragauge.readers.exports import content_of, earlier_answers, messages
+from ragauge.readers.columns import HISTORIES, IDS_OF, ColumnMapping, folded
+from ragauge.readers.conversations import (
+    Conversation,
+    answered,
+    conversation,
+    messages,
+    to_calls,
+    to_tools,
+    with_effects,
+)
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
-from ragauge.types import FIELDS, Chunk, Sample
+from ragauge.types import FIELDS, Sample, Turn
 
 
 def frame(data: Any) -> Source | None:
@@ -103,11 +111,10 @@ def sample(
     """The sample in a row. Raises BadRow, which names the column and the fix. unmeasured: see `SampleReader`."""
     cells = mapping.unfold(cells)
     columns = mapping.assign(tuple(cells))
-    if mapping.chats or any(folded(column) in _CALLS for column in cells):
-        unmeasured.update(_unmeasured(cells, columns))
     if not columns.keys() & {*FIELDS, *IDS_OF}:
         problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
         raise BadRow(where, number, None, problem, "map one, such as --map query=COLUMN")
+    chats = _Chats(cells, columns)
 
     def value(field: str, convert: Callable[[Any], Any], column: str | None = None) -> Any:
         """The converted cell of a field, or of a column without one; None where the row has no column for the field."""
@@ -115,14 +122,14 @@ def sample(
         if column is None:
             return None
         try:
-            return convert(cells[column])
+            return convert(chats.content(field, column) if field in _OF_CHATS else cells[column])
         except values.Malformed as error:
             hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)" if field else ""
             raise BadRow(where, number, column, error.problem, error.fix + hint) from None
 
     def chunks(field: str, ids: str) -> Any:
         delimiter = mapping.delimiters.get(columns.get(field, ""))
-        retrieved = value(field, partial(_retrieved, delimiter=delimiter))
+        retrieved = value(field, partial(values.to_chunks, delimiter=delimiter))
         return retrieved and (value(ids, partial(values.with_ids, retrieved)) or retrieved)
 
     plural = folded(columns.get("references", "")).endswith("s")
@@ -132,56 +139,98 @@ def sample(
     chunks_of = {field: chunks(field, ids) for ids, field in IDS_OF.items()}
     ids_alone = {ids: value(ids, values.jsonable) for ids, field in IDS_OF.items() if chunks_of[field] is None}
     other |= {ids: named for ids, named in ids_alone.items() if named is not None}
-    return Sample(
+    tools, read_only = value("tools", to_tools), value("read_only_tools", lambda cell: values.list_items(cell) or ())
+    effects = partial(with_effects, tools=tools or (), read_only=read_only)
+    read = Sample(
         id=value("id", values.text_or_none) or str(number),
-        query=value("query", partial(_text_of, field="query")),
-        response=value("response", partial(_text_of, field="response")),
+        query=value("query", values.text_or_none),
+        response=value("response", _response),
         contexts=chunks_of["contexts"],
-        references=value("references", lambda cell: values.to_references(_content_in(cell, "response"), plural)),
+        references=value("references", lambda cell: values.to_references(cell, plural)),
         source=value("source", values.text_or_none),
         reference_contexts=chunks_of["reference_contexts"],
         answers=value("answers", values.to_gold_claims),
         answerable=value("answerable", values.boolean),
+        turns=value("turns", partial(_turns, effects=effects)),
+        tool_calls=effects(value("tool_calls", to_calls)),
+        reference_tool_calls=effects(value("reference_tool_calls", partial(to_calls, strict=True))),
+        tools=tools,
         system=value("system", values.text_or_none),
         group=value("group", values.text_or_none),
         metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
     )
+    chats.count(read, unmeasured)
+    return read
 
 
-#: Columns of calls of tools, without case and underscores: ours, OpenAI's, DeepEval's, ragas' and ADK's.
-_CALLS = ("toolcalls", "toolscalled", "expectedtools", "referencetoolcalls", "tooluses", "expectedtooluse")
+#: Fields that may be within a conversation.
+_OF_CHATS = ("query", "response", "contexts", "references", "turns", "tool_calls")
 
 
-def _unmeasured(cells: Mapping[str, Any], columns: Mapping[str, str]) -> Counter[str]:
-    """What a row holds beside the last answer of its conversation; see `SampleReader`."""
-    is_trace = "trace_id" in cells  # whose earlier answers are traces of their own
-    chats = {columns[field] for field in ("query", "response") if field in columns and not is_trace}
-    conversations = [chat for column in chats if (chat := messages(values.native(cells[column])))]
-    earlier = sum(map(earlier_answers, conversations))
-    listed = [values.native(cell) for column, cell in cells.items() if folded(column) in _CALLS]
-    calls = sum(len(cell) for cell in listed if isinstance(cell, list | tuple))
-    calls += sum(len(message.calls) for chat in conversations for message in chat if not listed)
-    return Counter({"earlier_answers": earlier, "conversations": earlier > 0, "calls": calls, "callers": calls > 0})
+class _Chats:
+    """The conversations in a row. cells: of the row. columns: field -> column."""
+
+    def __init__(self, cells: Mapping[str, Any], columns: Mapping[str, str]) -> None:
+        self._cells, self._columns = cells, columns
+        self._asked = {columns.get("query"), columns.get("response")}
+        self._read: dict[str, Conversation | None] = {}
+
+    def content(self, field: str, column: str) -> Any:
+        """What a conversation in a column holds of a field; any other value as it is."""
+        chat = self.within(column)
+        if chat is not None:
+            return chat.field("response" if field == "references" else field)
+        is_text = field in ("contexts", "turns", "tool_calls") and column in self._asked
+        return None if is_text else self._cells[column]
+
+    def within(self, column: str) -> Conversation | None:
+        """The conversation in a column, as what came before the query where that has a column of its own."""
+        if column not in self._read:
+            cell = values.native(self._cells[column])
+            if isinstance(cell, str) and column == self._columns.get("turns"):
+                cell = values.list_items(cell) or cell
+            said = [] if isinstance(cell, str) else messages(cell)
+            chat = conversation(said) if said else None
+            self._read[column] = chat.as_history() if chat and self._is_history(column, chat) else chat
+        return self._read[column]
+
+    def _is_history(self, column: str, chat: Conversation) -> bool:
+        """Whether the query and the response of the row are not those at the end of a conversation."""
+        if column in {*self._asked, self._columns.get("references")}:
+            return False
+        if folded(column) in HISTORIES or "query" not in self._columns:
+            return folded(column) in HISTORIES
+        query = self.content("query", self._columns["query"])
+        return not (isinstance(query, str) and query.strip() in (chat.query or ""))
+
+    def count(self, read: Sample, unmeasured: Counter[str]) -> None:
+        """Count what is read and measured by no metric; see `SampleReader`."""
+        chats = {column: chat for column, chat in self._read.items() if chat}
+        is_trace = "trace_id" in self._cells  # whose earlier answers are traces of their own
+        if not is_trace and not self._asked.isdisjoint(chats):
+            earlier = answered(read.turns or ())
+            unmeasured.update(earlier_answers=earlier, conversations=earlier > 0)
+        unmeasured.update(remarks=sum(chat.remarks for column, chat in chats.items() if column in self._asked))
+        unmeasured.update(stray_results=sum(chat.stray > 0 for chat in chats.values()))
+        calls = len(read.tool_calls or ()) + sum(len(turn.calls) for turn in read.turns or ())
+        unmeasured.update(calls=calls, callers=calls > 0)
 
 
-def _content_in(value: Any, field: str) -> Any:
-    """What a conversation has of a field; any other value as it is."""
-    conversation = [] if isinstance(value, str) else messages(value)
-    return content_of(conversation, field) if conversation else value
-
-
-def _text_of(value: Any, field: str) -> str | None:
-    """A query or response, or what a conversation has of it. An empty response is present, an empty query is not."""
-    value = _content_in(values.native(value), field)
-    return values.text_or_none(value) if field == "query" or value is None else values.text(value)
-
-
-def _retrieved(value: Any, delimiter: re.Pattern[str] | None) -> tuple[Chunk, ...] | None:
-    """The chunks of a cell, or what tools gave in a conversation."""
+def _response(value: Any) -> str | None:
+    """The text of a response. An empty response is present."""
     value = values.native(value)
-    if (results := _content_in(value, "contexts")) is value:
-        return values.to_chunks(value, delimiter)
-    return results and values.to_chunks([item for result in results for item in values.items(result)])
+    return value if value is None else values.text(value)
+
+
+def _turns(value: Any, effects: Callable[..., Any]) -> tuple[Turn, ...] | None:
+    """The turns before a query, with the effects of their calls."""
+    value = values.native(value)
+    if values.is_blank(value) or (not isinstance(value, tuple) and value in ([], "[]")):
+        return None if values.is_blank(value) else ()
+    if isinstance(value, tuple) and all(isinstance(turn, Turn) for turn in value):
+        return tuple(msgspec.structs.replace(turn, calls=effects(turn.calls)) if turn.calls else turn for turn in value)
+    problem = f"{values.describe(value)}, not a conversation"
+    raise values.Malformed(problem, 'write a list of {"role": "user" or "assistant", "text": ...}')
 
 
 #: Rows that are inspected before the first sample is made, to find out what the columns mean.
@@ -244,8 +293,8 @@ class SampleReader:
     Attributes:
         name: what is read, for messages: a path, or "list of 3 rows".
         bad_rows: the errors of the rows that the latest iteration has skipped so far.
-        unmeasured: how much of what the latest iteration has read no sample holds, by what it
-            is: "earlier_answers", "conversations", "calls", "callers", and what traces lack.
+        unmeasured: how much of what the latest iteration has read is measured by no metric, by what it is:
+            "earlier_answers", "conversations", "calls", "callers", "remarks", "stray_results", and what traces lack.
     """
 
     def __init__(self, source: Source, map: Mapping[str, str], skip_bad_rows: bool, limit: int | None) -> None:

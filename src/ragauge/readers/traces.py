@@ -8,9 +8,21 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
+import msgspec
+
 from ragauge.errors import BadData
-from ragauge.readers.exports import Message, content_of, earlier_answers, last_question, messages, value_under
+from ragauge.readers.conversations import (
+    Conversation,
+    Result,
+    answered,
+    conversation,
+    messages,
+    to_calls,
+    with_result,
+)
+from ragauge.readers.exports import value_under
 from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, native, parse_list, parse_object
+from ragauge.types import ToolCall
 
 #: Paths in a span, each under the names of OpenTelemetry and Phoenix, LangSmith, Langfuse and MLflow.
 _SPAN = {
@@ -46,6 +58,7 @@ _SPAN = {
         "result": """attributes.gen_ai.tool.call.result attributes.traceloop.entity.output attributes.output.value
             outputs output""",
         "error": "attributes.error.type attributes.exception.message status.message error",
+        "offered": "attributes.gen_ai.tool.definitions attributes.llm.tools",
         "recorded": "attributes.gen_ai.response.id",
     }.items()
 }
@@ -283,20 +296,30 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
         row |= {"attributes": {**root.get("attributes", {}), "output": None}, "output": None, "outputs": None}
     row |= _documents_of(spans, by_id, counts)
     row |= {} if _at(root, "texts") is not None else _texts_of(spans, by_id)
-    if calls := _calls_of(spans):
-        row["tool_calls"] = calls
-    conversations = [conversation for span in spans if (conversation := _at(span, "conversation")) is not None]
+    last = next((said for span in reversed(spans) if (said := _said(span))), Conversation((), None, ()))
+    row |= {"tool_calls": _calls_of(spans, last.calls) or None, "turns": last.turns or None}
+    row |= {"tools": _tools_of(spans) or None}
+    conversations = [name for span in spans if (name := _at(span, "conversation")) is not None]
     models = [model for span in spans if (model := _at(span, "model")) is not None]
     row |= {"group": conversations[0]} if conversations else {}
     row |= {"system": models[-1]} if models else {}
-    answered = [turns for span in spans if (turns := _conversation(span, "answered"))]
-    counts["with_history"] += any(earlier_answers(_conversation(span, "asked")) for span in spans)
-    counts["without_an_answer"] += bool(answered) and all(content_of(said, "response") is None for said in answered)
+    responses = [conversation(said).response for span in spans if (said := messages(_at(span, "answered")))]
+    counts["with_history"] += answered(last.turns) > 0
+    counts["without_an_answer"] += bool(responses) and all(response is None for response in responses)
     return {column: value for column, value in row.items() if value is not None}
 
 
-def _conversation(span: Mapping[str, Any], part: str) -> list[Message]:
-    return messages(_at(span, part))
+def _said(span: Mapping[str, Any]) -> Conversation | None:
+    """The conversation that a model was given, with its answer; None where the span holds none."""
+    asked = messages(_at(span, "asked"))
+    return conversation([*asked, *messages(_at(span, "answered"))]) if asked else None
+
+
+def _tools_of(spans: Sequence[dict[str, Any]]) -> list[Any]:
+    """The tools that a model was offered, each once."""
+    offered = [tool for span in spans if isinstance(listed := _at(span, "offered"), list) for tool in listed]
+    schemas = [value_under(tool, "tool.json_schema") or tool for tool in offered]
+    return [tool for place, tool in enumerate(schemas) if tool not in schemas[:place]]
 
 
 def _texts_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict[str, Any]:
@@ -307,8 +330,8 @@ def _texts_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict
         speaking = [(depth, span) for depth, span in depths if _at(span, part) is not None]
         outermost = min((depth for depth, _ in speaking), default=0)
         said = [_at(span, part) for depth, span in speaking if depth == outermost]
-        if said and (conversation := messages(said[place])):
-            row[field] = content_of(conversation, field)
+        if said and (listed := messages(said[place])):
+            row[field] = conversation(listed).field(field)
         elif said:
             row[field if isinstance(said[place], str) else column] = said[place]
     searched = [
@@ -338,19 +361,47 @@ def _retrieved_by(span: Mapping[str, Any]) -> list[Any]:
     return _documents(_at(span, "documents")) if _does(span) == "retrieve" else []
 
 
-def _calls_of(spans: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The calls of tools in a trace: its spans of tools, or those in the messages since the last question."""
-    parts = ("call id", "tool", "arguments", "result", "error")
-    names = ("id", "name", "arguments", "result", "error")
-    tools = [
-        dict(zip(names, [_at(span, part) for part in parts], strict=True)) for span in spans if _does(span) == "tool"
-    ]
-    if not tools:
-        said: Mapping[str, Any] = next((span for span in reversed(spans) if _at(span, "asked") is not None), {})
-        asked = _conversation(said, "asked")
-        since = [*asked[last_question(asked) + 1 :], *_conversation(said, "answered")]
-        tools = [call for message in since for call in message.calls]
-    return [{name: value for name, value in call.items() if value is not None} for call in tools]
+def _calls_of(spans: Sequence[dict[str, Any]], said: Sequence[ToolCall]) -> list[Any]:
+    """The calls of tools that a model made in its messages or that have spans of their own, each once.
+
+    What the model wrote are the arguments; frameworks write those of spans in forms of their own.
+    """
+    calls: list[Any] = list(said)
+    left = list(range(len(calls)))
+    for span in spans:
+        if _does(span) != "tool":
+            continue
+        call = _call_of(span)
+        if (place := _place_of(call, calls, left)) is None:
+            calls.append(call)
+        else:
+            left.remove(place)
+            result = calls[place].result if call.result is None else call.result
+            calls[place] = msgspec.structs.replace(calls[place], result=result, error=calls[place].error or call.error)
+    return calls
+
+
+def _place_of(call: ToolCall, calls: Sequence[ToolCall], left: Sequence[int]) -> int | None:
+    """Which of the calls that are left is the same."""
+    same = [place for place in left if calls[place].name == call.name]
+    by_id = [place for place in same if call.id == calls[place].id]
+    unnamed = [place for place in same if not (call.id and calls[place].id)]
+    return next(iter(by_id or unnamed), None)
+
+
+def _call_of(span: Mapping[str, Any]) -> ToolCall:
+    """The call of a tool that has a span of its own."""
+    names = {"id": "call id", "name": "tool", "arguments": "arguments", "error": "error"}
+    held = {name: value for name, part in names.items() if (value := _at(span, part)) is not None}
+    if isinstance(held.get("arguments"), Mapping) and "input_str" in held["arguments"]:  # of LangChain
+        held["arguments"] = held["arguments"]["input_str"]
+    (call,) = to_calls([held]) or ()
+    result = _at(span, "result")
+    if result is None:
+        return call
+    wrapped = messages(result) or messages(value_under(result, "output"))
+    given = [given for message in wrapped for given in message.results]
+    return with_result(call, given[0] if given else Result(result))
 
 
 def _list_in(text: str) -> list[Any]:

@@ -38,6 +38,7 @@ from ragauge.report.wording import (
     verdict_words,
 )
 from ragauge.scores import Better, RunRecord, SampleRecord
+from ragauge.types import Sample
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -182,12 +183,13 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
 
 
 def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
-    """One sample: query, response, its score by `key`, and each judged piece with the chunks behind it."""
+    """One sample: query, calls, response, its score by `key`, and each judged piece with the chunks behind it."""
     from rich.text import Text
 
     score = record.score(key)
     lines: list[RenderableType] = [
         Text.assemble((f"{record.sample.id}  ", "dim"), (record.sample.query or "", "bold")),
+        *(Text(f"  {line}", style="dim") for line in call_lines(record.sample)),
         Text(shortened(record.sample.response or "(empty)", 600)),
         Text.assemble((f"{key} ", "dim"), (score_words(score), "bold")),
     ]
@@ -197,6 +199,16 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
         lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", style), shortened(piece.text, 200), reason))
         lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record.sample))
     return [*lines, ""]
+
+
+#: The most calls of tools that are shown of a sample.
+CALLS = 20
+
+
+def call_lines(sample: Sample) -> list[str]:
+    """The calls of a sample, each on a line, and how many more there are."""
+    lines = [shortened(call.passage, TEXT) for call in sample.calls.values()]
+    return lines[:CALLS] + ([f"and {counted(len(lines) - CALLS, 'more call')}"] if len(lines) > CALLS else [])
 
 
 SHOWN = 10
@@ -275,6 +287,7 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
     cut = response if len(response) <= RESPONSE else response[: RESPONSE - 1] + "…"
     yield from (f"> {plain(line.strip())}".rstrip() for line in cut.splitlines() or ["(empty)"])
     yield ""
+    yield from (f"- called {plain(line)}" for line in call_lines(record.sample))
     for piece in score.evidence:
         reason = f" ({plain(shortened(piece.rationale, TEXT))})" if piece.rationale else ""
         yield f"- {verdict_words(piece)}: {plain(shortened(piece.text, TEXT))}{reason}"

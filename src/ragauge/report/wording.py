@@ -83,6 +83,7 @@ def deciding_quote(piece: Evidence, chunk: ChunkEvidence, sample: Sample) -> str
     contexts = sample.contexts or ()
     texts = {"query": sample.query, "response": sample.response, "source": sample.source}
     texts |= {f"references[{i}]": text for i, text in enumerate(sample.references or ())}
+    texts |= {field: call.passage for field, call in sample.calls.items()}
     if piece.against == "contexts":
         texts = {context.id: context.passage for context in contexts}
     passage = texts.get(chunk.chunk)
@@ -151,6 +152,9 @@ UNMEASURED = {
     "were measured without the turns before them.",
     "with_history": "Traces of conversations measured without the turns before: {with_history}.",
     "calls": "Calls of tools not measured: {calls} in {callers}.",
+    "remarks": "Texts between calls of tools, before the response, not measured: {remarks}.",
+    "stray_results": "Conversations with results of tools whose calls are not there: {stray_results}; the results were "
+    "read as contexts.",
     "without_an_answer": "Traces without an answer, as they end with a call of a tool: {without_an_answer}; where each "
     "call of a model is a trace of its own, the answer is in another.",
     "documents_without_texts": "Traces without contexts, as their documents have no texts: {documents_without_texts}; "

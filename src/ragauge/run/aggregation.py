@@ -14,7 +14,13 @@ from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.explain import is_share
 from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord
-from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_mean
+from ragauge.statistics.intervals import (
+    Interval,
+    Summary,
+    interval_of_aggregate,
+    interval_of_groups,
+    interval_of_mean,
+)
 from ragauge.store import Store
 
 
@@ -51,16 +57,26 @@ class Accumulator:
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
         found, measure = self.interval(), self.measure
-        ends, counts = (found.value, found.low, found.high), (self.summary.n, self.undefined, self.failed)
+        left_over = self.left_over if isinstance(measure, DatasetMetric) and measure.by_group else 0
+        counts = self.summary.n - left_over, self.undefined + left_over, self.failed
+        ends = found.value, found.low, found.high
         over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
         pieces = (self.counted, self.pieces) if self.pieces else None
         return Estimate(
             *ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale, counts=pieces
         )
 
+    @property
+    def left_over(self) -> int:
+        """The samples with a score in groups that are too small for a metric by group."""
+        assert isinstance(self.measure, DatasetMetric)
+        return self.summary.n - interval_of_groups(self.summary, self.measure.total)[1]
+
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value over the scores added so far, with its interval."""
         measure = self.measure
+        if isinstance(measure, DatasetMetric) and measure.by_group:
+            return interval_of_groups(self.summary, measure.total, confidence=confidence)[0]
         if isinstance(measure, DatasetMetric):
             return interval_of_aggregate(self.summary, measure.total, scale=measure.scale, confidence=confidence)
         return interval_of_mean(self.summary, confidence)
@@ -110,9 +126,11 @@ class Accumulators:
 
     def fields(self) -> dict[str, Any]:
         """The fields of a run's record that follow from the scores, but for the estimates."""
+        by_group = {key for key, one in self.by_key.items() if getattr(one.measure, "by_group", False)}
+        few = {key: "too few trials in its group" for key in by_group if self.by_key[key].left_over}
         return {
             "failures": {key: one.first_failure for key, one in self.by_key.items() if one.failed},
-            "undefined": {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
+            "undefined": few | {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
             "empty": self.empty,
             "columns": tuple(self.columns),
         }

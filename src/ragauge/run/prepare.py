@@ -31,6 +31,7 @@ _WANTED = {
     "contexts": "the retrieved chunks",
     "references": "correct answers",
     "source": "the text that was summarised",
+    "reference_tool_calls": "the calls that should have been made",
 }
 
 
@@ -86,7 +87,7 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         return None
     if column := next((field[9:] for field in fields if field.startswith("metadata.")), ""):
         return f"no sample has the column {column!r}; give the name of the right one to the metric, as column=NAME"
-    quoted = ["'" + field.replace(" or metadata.", "' or '") + "'" for field in fields]
+    quoted = ["'" + field.replace("metadata.", "").replace(" or ", "' or '") + "'" for field in fields]
     wanted = [f" ({_WANTED[field]})" if field in _WANTED else "" for field in fields]
     return f"no sample has {' and '.join(map(''.join, zip(quoted, wanted, strict=True)))}; {_fix_for(fields, columns)}"
 
@@ -101,7 +102,7 @@ def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
                 return f"the column {column!r} is read as {other!r}, which --map {field}={column} changes"
     if ids:
         return f"name the column with --map {texts}=COLUMN if it holds texts, or --map {ids}=COLUMN if it holds ids"
-    return f"name the column with --map {texts}=COLUMN if it is there under another name"
+    return f"name the column with --map {texts.partition(' or ')[0]}=COLUMN if it is there under another name"
 
 
 def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str]) -> str | None:

@@ -159,10 +159,11 @@ class Evaluation:
         for name, value in accumulators.fields().items():
             setattr(record, name, value)
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
-        record.unmeasured = dict(self._reading.unmeasured)
         reads = {
             field for metric in metrics for need in metric.needs for field in " or ".join(need.reads).split(" or ")
         }
+        of_calls = ("calls", "callers") if "tool_calls" in reads else ()
+        record.unmeasured = {key: count for key, count in self._reading.unmeasured.items() if key not in of_calls}
         if "trace_id" not in accumulators.columns:  # of traces, most attributes describe a call
             unread = (column for column in accumulators.columns if f"metadata.{column}" not in reads)
             record.unread = tuple(column for column in unread if column != REFUSAL_KEY)

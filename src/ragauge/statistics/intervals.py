@@ -70,7 +70,7 @@ class Summary:
         self._keys, self._sums = np.empty((0, 1), np.uint64), np.empty((0, 2))
         self._moments: Array = np.zeros(1)
         self.terms: list[float] = []  # numbers whose sum is exactly that of the scores
-        self._rounded = self._joined = False
+        self._rounded = self.joined = False
         self._new, self._new_sums, self._new_keys = array("d"), array("d"), array("Q")
 
     def add(self, row: Sequence[float], cluster: str | None = None) -> None:
@@ -103,7 +103,7 @@ class Summary:
         self.tables()
         rows, times, keys, sums = other.tables()
         self.n, self._width, self.clustered = self.n + other.n, other._width, self.clustered or other.clustered
-        self._rounded, self._joined = self._rounded or other._rounded, self._joined or other._joined
+        self._rounded, self.joined = self._rounded or other._rounded, self.joined or other.joined
         self._moments = self._moments + other._moments
         self._insert(rows, times, keys, sums, other.terms)
 
@@ -129,8 +129,8 @@ class Summary:
         self._sums = self._sums.reshape(-1, self._width + 1)
         self._rows, self._times = _grouped((self._rows, rows), (self._times, times))
         self._keys, self._sums = _grouped((self._keys, keys), (self._sums, sums))
-        if self._joined or len(self._keys) > EXACT:
-            self._joined = True
+        if self.joined or len(self._keys) > EXACT:
+            self.joined = True
             self._keys, self._sums = _grouped((self._keys % STEPS,), (self._sums,))
         if self._rounded or len(self._rows) > EXACT:
             self._rounded = True
@@ -385,6 +385,19 @@ def interval_of_aggregate(
     low = _quantile(resampled, weights, worst, value, scale[0], (1 - confidence) / 2)
     high = _quantile(resampled, weights, best, value, scale[1], (1 + confidence) / 2)
     return Interval(total, min(max(low, scale[0]), total), max(min(high, scale[1]), total), method)
+
+
+def interval_of_groups(summary: Summary, value: CountFunction, *, confidence: float = 0.95) -> tuple[Interval, int]:
+    """The mean over the clusters of a function of each one's summed counts, and how many samples these have.
+
+    value: to a number from 0 to 1; None leaves the cluster out, as samples of their own are. Of more than EXACT
+    clusters nothing is known, since a summary joins them.
+    """
+    clusters = summary.tables()[3].tolist()  # which may join them
+    apart = [] if summary.joined else clusters
+    values = [(number, size) for *sums, size in apart if (number := value(sums)) is not None]
+    mean = interval_of_mean(Summary.of([(number,) for number, _ in values], None, (0.0, 1.0)), confidence)
+    return msgspec.structs.replace(mean, method="Gaffke over clusters"), round(sum(size for _, size in values))
 
 
 def extreme_rows(

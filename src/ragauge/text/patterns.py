@@ -7,6 +7,8 @@ from functools import cache
 from itertools import chain
 from unicodedata import category
 
+import regex
+
 _ASSIGNED = ((0, 0x34000), (0xE0100, 0xE01F0))  # beyond these lie only private, unassigned and format characters
 
 
@@ -95,3 +97,16 @@ def is_abbreviated(left: str, right: str) -> bool:
         return True
     initial = _INITIAL.search(left) and not _LETTERED.search(left)
     return bool((initial or _ACRONYM.search(left)) and first.isalpha() and not OPENER.match(right))
+
+
+#: Seconds that a regular expression may take on a text.
+SEARCH_SECONDS = 2.0
+
+
+def bounded_search(pattern: str, text: str) -> regex.Match[str] | None:
+    """The first match of a regular expression in a text. Raises ValueError where looking for it takes too long."""
+    try:
+        return regex.search(pattern, text, timeout=SEARCH_SECONDS)
+    except TimeoutError as error:
+        seconds = f"{SEARCH_SECONDS:g} s on {len(text)} characters"
+        raise ValueError(f"{pattern!r} takes more than {seconds}; repeat nothing that is repeated within") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -67,7 +67,7 @@ class Metric:
         if self.ours:
             self.measure, self._score = rg.value_of(self.ours)
             columns = {**_COLUMNS, "source": "reference_contexts"}
-            self.columns = [columns[field] for need in self.measure.needs for field in need.reads]
+            self.columns = [columns[field] for need in self.measure.needs for field in need.reads if field in columns]
 
     def on(self, samples: Collection[SingleTurnSample]) -> Self:
         """The metric for some samples; see `Graded`."""
@@ -98,8 +98,12 @@ class Metric:
         llm = next((cells["llm"] for cells in inputs if "llm" in cells), None)
         samples = []
         for cells in inputs:
+            columns = {name: value for name, value in cells.items() if name != "llm"}
             try:
-                samples.append(SingleTurnSample(**{name: value for name, value in cells.items() if name != "llm"}))
+                if isinstance(columns.get("user_input"), list):
+                    samples.append(MultiTurnSample(**columns).turn())
+                else:
+                    samples.append(SingleTurnSample(**columns))
             except TypeError as error:
                 raise BadInput(f"{self.name}: {error}; it reads {', '.join(SingleTurnSample().model_dump())}") from None
         metric = self.on(samples)
@@ -370,6 +374,61 @@ class NonLLMContextPrecisionWithReference(NonLLMContextRecall, name="non_llm_con
         return sum(ranks) / len(ranks) if ranks else 0.0
 
 
+class ToolCallAccuracy(Computed, name="tool_call_accuracy"):
+    """Mean share of the arguments of the reference calls that are equal as texts; 0 unless the same tools were called.
+
+    strict_order: whether in the same order. arg_comparison_metric: another comparison of texts, such as
+    NonLLMStringSimilarity().
+    """
+
+    columns = ("tool_calls", "reference_tool_calls")
+
+    def __init__(self, *, strict_order: bool = True, arg_comparison_metric: Any = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.strict_order, self.arg_comparison_metric = strict_order, arg_comparison_metric or ExactMatch()
+
+    def _value(self, sample: rg.Sample) -> float:
+        made, expected = list(sample.calls.values()), list(sample.reference_tool_calls or ())
+        if not self.strict_order:
+            made, expected = sorted(made, key=_call_key), sorted(expected, key=_call_key)
+        if [call.name for call in made] != [call.name for call in expected]:
+            return 0.0
+        pairs = zip(made, expected, strict=True)
+        shares = [self._share(call.arguments, wanted.arguments) for call, wanted in pairs]
+        return sum(shares) / len(shares) if shares else 1.0
+
+    def _share(self, made: Mapping[str, Any], expected: Mapping[str, Any]) -> float:
+        if not expected:
+            return float(not made)
+        texts = ((str(made[name]), str(text)) for name, text in expected.items() if name in made)
+        return sum(float(self.arg_comparison_metric._compared(*pair)) for pair in texts) / len(expected)
+
+
+def _call_key(call: rg.ToolCall) -> tuple[str, ...]:
+    return call.name, *(str(text) for argument in sorted(call.arguments.items()) for text in argument)
+
+
+class ToolCallF1(Computed, name="tool_call_f1", columns=("tool_calls", "reference_tool_calls")):
+    """F1 of the distinct calls, equal by name and arguments, to four decimals; 0 where none is expected or made."""
+
+    def _value(self, sample: rg.Sample) -> float:
+        made, expected = map(_distinct, (sample.calls.values(), sample.reference_tool_calls or ()))
+        return round(2 * sum(call in expected for call in made) / max(1, len(made) + len(expected)), 4)
+
+
+def _distinct(calls: Iterable[rg.ToolCall]) -> list[tuple[str, Any]]:
+    pairs = [(call.name, call.arguments) for call in calls]
+    return [pair for place, pair in enumerate(pairs) if pair not in pairs[:place]]
+
+
+class AgentGoalAccuracyWithReference(Metric, name="agent_goal_accuracy", ours="goal", differs=True):
+    """1 if calls and response show all that the reference says, else 0; ragas' compares summaries of a model."""
+
+    def counted(self, value: float, counts: Sequence[float]) -> float:
+        """Whether nothing is missing."""
+        return float(value == 1)
+
+
 class Graded(Metric):
     """A metric that a judge grades; it needs an llm, since the embedded judge grades nothing.
 
@@ -513,8 +572,8 @@ rubrics_score_without_reference = rubrics_score_with_reference
 
 _INSTEAD = {
     "ContextEntityRecall|context_entity_recall": "use ContextRecall, which counts statements in place of entities",
-    "Topic.*|AgentGoal.*": "use AspectCritic on a MultiTurnSample",
-    "ToolCall.*": "tool calls are not measured",
+    "AgentGoalAccuracyWithoutReference": "give a reference outcome, or use AspectCritic on a MultiTurnSample",
+    "Topic.*": "use AspectCritic on a MultiTurnSample",
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
     "(Multi|multi)[Mm]odal.*": "images are not read",
     "DataCompyScore|LLMSQL.*": "tables and queries are not compared; use rg.check on a function",

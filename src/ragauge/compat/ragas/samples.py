@@ -32,6 +32,8 @@ class SingleTurnSample:
     reference_context_ids: list[str | int] | None = None
     response: str | None = None
     reference: str | None = None
+    tool_calls: list[Any] | None = None
+    reference_tool_calls: list[Any] | None = None
 
     def __post_init__(self) -> None:
         for column in ("user_input", "response", "reference"):
@@ -86,7 +88,7 @@ class ToolMessage(Message):
 
 @dataclass(kw_only=True)
 class MultiTurnSample:
-    """A conversation. Metrics read it by `turn`; tool calls and topics are kept and not measured."""
+    """A conversation. Metrics read it by `turn`; topics are kept and not measured."""
 
     user_input: list[Message]
     reference: str | None = None
@@ -100,7 +102,10 @@ class MultiTurnSample:
         )
 
     def turn(self) -> SingleTurnSample:
-        """The last turn: its answer, what tools returned for it as contexts, and as question all that went before."""
+        """The last turn: its answer, what tools returned for it as contexts, and as question all that went before.
+
+        The calls of tools are those of the whole conversation.
+        """
         *before, last = self.user_input or [HumanMessage("")]
         if not isinstance(last, AIMessage):
             before, last = list(self.user_input), AIMessage("")
@@ -112,6 +117,8 @@ class MultiTurnSample:
             retrieved_contexts=returned or None,
             response=last.content,
             reference=self.reference,
+            tool_calls=[call for message in self.user_input for call in message.tool_calls or ()],
+            reference_tool_calls=self.reference_tool_calls,
         )
 
 
@@ -187,5 +194,8 @@ def _sample(sample: rg.Sample) -> SingleTurnSample:
         name: [chunk.passage for chunk in chunks] for name, chunks in both.items() if chunks is not None
     }
     other = {name: sample.metadata[name] for name in NO_IDS if name in sample.metadata}
+    calls = {"tool_calls": sample.tool_calls, "reference_tool_calls": sample.reference_tool_calls}
+    for name, made in calls.items():
+        other |= {name: [{"name": call.name, "arguments": call.arguments} for call in made]} if made is not None else {}
     reference = next(iter(sample.references or ()), None)
     return SingleTurnSample(user_input=sample.query, response=sample.response, reference=reference, **texts, **other)

@@ -1,0 +1,103 @@
+"""Metrics of agents: were the right tools called, and does the agent say what they did?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from ragauge.metrics.base import MetricValue, metric, share
+from ragauge.metrics.checks import CheckResult, Count, Text, check
+from ragauge.metrics.claims import best_share
+from ragauge.needs.base import Supports, Undefined
+from ragauge.needs.calls import (
+    NO_CALL,
+    FlaggedCalls,
+    MatchedCalls,
+    arguments_said_before,
+    calls_failed,
+    calls_repeated,
+    calls_valid,
+    matched_calls,
+)
+from ragauge.needs.entailment import CALLED, reference_claims_in_trial
+from ragauge.scores import F1Counts, Share
+from ragauge.types import Sample
+
+
+@metric(matched_calls, parts=("precision", "recall", "f1", "success"), caption="calls as expected")
+def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
+    """Precision, recall and F1 of the calls of tools, and whether none is missing and none is extra.
+
+    Compared with `reference_tool_calls`; ids never count. match: "effects" compares the calls that change something,
+    "all" all of them, "names" the names of all. reads: which tools only read; else the data say it (`read_only_tools`,
+    MCP's readOnlyHint, or the effect of a call), and where they do not, the score is undefined. A call that failed
+    changes nothing. order: "any", "in_order" (as many as keep the order), or "exact" (each at its place). arguments:
+    "equal" as JSON values, "subset" (those of the expected call), or the names of those to compare, such as id+date.
+    Where nothing was to be called and nothing was, F1 and success are 1.
+    """
+    missing, extra = calls.expected - calls.matched, calls.made - calls.matched
+    f1 = F1Counts(calls.matched, extra, missing) if calls.made or calls.expected else 1.0
+    precision = Share(calls.matched, calls.made) if calls.made else Undefined(NO_CALL)
+    recall = Share(calls.matched, calls.expected) if calls.expected else Undefined("no call was expected")
+    return {"precision": precision, "recall": recall, "f1": f1, "success": float(not missing and not extra)}
+
+
+@metric(calls_valid, caption="calls the tools allow")
+def valid_calls(calls: FlaggedCalls) -> Share | Undefined:
+    """Share of the calls that are of an offered tool, with arguments that its JSON Schema allows.
+
+    By the library jsonschema: pip install 'ragauge[checks]'. A tool without `parameters` allows any.
+    """
+    return share(calls.flags, NO_CALL)
+
+
+@metric(calls_failed, better="lower", caption="calls that failed")
+def failed_calls(calls: FlaggedCalls) -> Share | Undefined:
+    """Share of the calls that ended with an error, of those of which the outcome is recorded."""
+    return share(calls.flags, NO_CALL)
+
+
+@metric(calls_repeated, better="lower", caption="calls made before")
+def repeated_calls(calls: FlaggedCalls) -> Share | Undefined:
+    """Share of the calls that repeat an earlier one: the same tool with the same arguments."""
+    return share(calls.flags, NO_CALL)
+
+
+@check(reads=(CALLED,), caption="trials that are short enough")
+def steps(sample: Sample, *, n: Annotated[Count, "the most calls"]) -> CheckResult:
+    """1 if there are n calls of tools at most, else 0."""
+    return len(sample.calls) <= n, f"{len(sample.calls)} calls"
+
+
+#: Words for the outcome of a trial.
+_SUCCESS = dict.fromkeys(("true", "yes", "pass", "passed", "success"), 1.0)
+_OUTCOMES = _SUCCESS | dict.fromkeys(("false", "no", "fail", "failed", "failure"), 0.0)
+
+
+@check(reads=lambda column: [f"metadata.{column}"], caption="trials that succeed")
+def outcome(sample: Sample, *, column: Annotated[Text, "the column that holds it"] = "outcome") -> CheckResult:
+    """How a trial ended, by a column: a number from 0 to 1, or a word such as true, passed or failed."""
+    word = str(sample.metadata[column]).strip().casefold()
+    try:
+        return _OUTCOMES[word] if word in _OUTCOMES else float(word)
+    except ValueError:
+        fix = "give a number from 0 to 1, or a word such as passed or failed"
+        raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; {fix}") from None
+
+
+@metric(reference_claims_in_trial, caption="outcome's claims reached")
+def goal(in_trial: Supports) -> Share | Undefined:
+    """Share of the claims of a reference outcome that the calls and the response show; the best over the references.
+
+    The references say how the trial should end: "The order is cancelled, and 20 euros are refunded."
+    """
+    return best_share([table.entailed for table in in_trial.tables], "no reference makes a claim")
+
+
+@metric(arguments_said_before, caption="arguments that were said")
+def argument_support(calls: FlaggedCalls) -> Share | Undefined:
+    """Share of the values of arguments that the user or a tool gave before the call, word for word or by entailment.
+
+    The others were made up by the agent. Texts of the agent do not count, those of the system do.
+    """
+    return share(calls.flags, NO_CALL)

@@ -1,0 +1,286 @@
+"""Needs about the tools that an agent called: are they the right ones, well formed, and did they succeed?"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Annotated, Any, Literal, TypeAlias, cast
+
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, need, with_verdict
+from ragauge.needs.entailment import CALLED
+from ragauge.questions import Entail
+from ragauge.scores import Evidence
+from ragauge.text.json_schema import json_schema_validator
+from ragauge.types import Label, Sample, ToolCall, Turn, Verdict, written
+
+#: Which calls are compared, and whether by their arguments.
+Match = Literal["effects", "all", "names"]
+
+#: What the order of the calls counts for.
+Order = Literal["any", "in_order", "exact"]
+
+NO_CALL = "no tool was called"
+
+
+@dataclass(frozen=True)
+class MatchedCalls:
+    """How many calls were made, should have been made, and are both."""
+
+    made: int
+    expected: int
+    matched: int
+    evidence: tuple[Evidence, ...]
+
+
+#: The name of a call and those of its arguments that are compared, each as JSON.
+_Traits: TypeAlias = frozenset[tuple[str, str]]
+
+
+@cache
+def matched_calls(
+    match: Annotated[Match, "compare calls that change something, all calls, or only the names of all"] = "effects",
+    order: Annotated[Order, "any order, the same order, or the same place of each call"] = "any",
+    arguments: Annotated[
+        tuple[str, ...], "all are equal, the expected ones are there (subset), or the names of those to compare"
+    ] = ("equal",),
+    reads: Annotated[tuple[str, ...], "the tools that only read, such as get_*+search_*; all others change"] = (),
+) -> Need[MatchedCalls]:
+    """Which calls are among those that should have been made?"""
+    compared = () if match == "names" else None if arguments in (("equal",), ("subset",)) else arguments
+    subset = arguments == ("subset",)
+
+    def flow(sample: Sample) -> QuestionFlow[MatchedCalls]:
+        yield from ()
+        made = dict(sample.calls)
+        expected = {f"reference_tool_calls[{i}]": call for i, call in enumerate(sample.reference_tool_calls or ())}
+        if match == "effects":
+            made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
+            expected = {field: call for field, call in expected.items() if _changes(call, reads)}
+        own, gold = ([_traits(call, compared) for call in calls.values()] for calls in (made, expected))
+        fits = [[wanted <= call if subset else wanted == call for call in own] for wanted in gold]
+        pairs = _PAIRED[order](fits, len(own))
+        return MatchedCalls(len(own), len(gold), len(pairs), _shown(made, expected, pairs))
+
+    parameters = ",".join((match, order, "+".join(arguments), "+".join(reads)))
+    return Need(f"matched_calls({parameters})", (CALLED, "reference_tool_calls"), frozenset(), flow)
+
+
+def _changes(call: ToolCall, reads: Sequence[str]) -> bool:
+    """Whether a call changes something: by the patterns of tools that only read, else by what the data say."""
+    if not reads and call.effect is None:
+        fix = "name those that do, as in reads=get_*+search_*, or in a column read_only_tools; or use match=all"
+        raise NothingToCount(f"nothing says whether the tool {call.name!r} only reads; {fix}")
+    return not any(fnmatchcase(call.name, pattern) for pattern in reads) if reads else bool(call.effect)
+
+
+def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
+    """What is compared of a call. compared: the names of its arguments, None for all."""
+    named = {name: value for name, value in call.arguments.items() if compared is None or name in compared}
+    return frozenset({("", call.name), *((name, canonical(value)) for name, value in named.items())})
+
+
+def canonical(value: Any) -> str:
+    """A value of JSON as text that is equal for equal values: 1 and 1.0 are, 1 and true and "1" are not."""
+
+    def number(digits: str) -> float:
+        return int(float(digits)) if float(digits).is_integer() else float(digits)
+
+    return json.dumps(json.loads(json.dumps(value), parse_float=number), sort_keys=True)
+
+
+#: Per expected call, whether each call that was made is it.
+_Fits: TypeAlias = Sequence[Sequence[bool]]
+
+#: Positions of expected calls -> those of the calls that are taken for them.
+_Pairs: TypeAlias = dict[int, int]
+
+
+def _in_any_order(fits: _Fits, made: int) -> _Pairs:
+    """As many pairs as can be, by augmenting paths (Berge 1957)."""
+    takers: dict[int, int] = {}
+
+    def placed(wanted: int, tried: set[int]) -> bool:
+        for call in range(made):
+            if fits[wanted][call] and call not in tried:
+                tried.add(call)
+                if call not in takers or placed(takers[call], tried):
+                    takers[call] = wanted
+                    return True
+        return False
+
+    for wanted in range(len(fits)):
+        placed(wanted, set())
+    return {wanted: call for call, wanted in takers.items()}
+
+
+def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
+    """As many pairs as can be without crossing: the longest common subsequence."""
+    best: list[_Pairs] = [{}] * (made + 1)  # of the expected calls so far and the first calls that were made
+    for wanted, fit in enumerate(fits):
+        before, best = best, [{}]
+        for call in range(made):
+            paired = before[call] | {wanted: call} if fit[call] else {}
+            best.append(max(before[call + 1], best[call], paired, key=len))
+    return best[-1]
+
+
+def _at_the_same_place(fits: _Fits, made: int) -> _Pairs:
+    return {place: place for place in range(min(len(fits), made)) if fits[place][place]}
+
+
+_PAIRED: Mapping[Order, Callable[[_Fits, int], _Pairs]] = {
+    "any": _in_any_order,
+    "in_order": _in_the_same_order,
+    "exact": _at_the_same_place,
+}
+
+
+def _shown(
+    made: Mapping[str, ToolCall], expected: Mapping[str, ToolCall], pairs: Mapping[int, int]
+) -> tuple[Evidence, ...]:
+    """Each call that was made, then those that are missing, with what differs from one to the same tool."""
+    taken = set(pairs.values())
+    extra = {field: call for place, (field, call) in enumerate(made.items()) if place not in taken}
+    pieces = [
+        _piece(field, call, "reference_tool_calls", field not in extra, "not expected" if field in extra else None)
+        for field, call in made.items()
+    ]
+    for place, (field, call) in enumerate(expected.items()):
+        if place not in pairs:
+            nearest = next((other for other in extra.values() if other.name == call.name), None)
+            why = "missing" if nearest is None else f"missing; made with {_difference(nearest, call)}"
+            pieces.append(_piece(field, call, "tool_calls", flag=False, why=why))
+    return tuple(pieces)
+
+
+def _piece(field: str, call: ToolCall, against: str, flag: bool, why: str | None) -> Evidence:
+    """A call with a yes or no, and why."""
+    return Evidence(call.passage, field, against=against, label=Label.YES if flag else Label.NO, rationale=why)
+
+
+def _difference(made: ToolCall, expected: ToolCall) -> str:
+    """What a call has in place of the arguments of another one to the same tool."""
+    names = dict.fromkeys([*expected.arguments, *made.arguments])
+    pairs = {name: [canonical(call.arguments.get(name)) for call in (made, expected)] for name in names}
+    differing = [f"{name} {own}, not {gold}" for name, (own, gold) in pairs.items() if own != gold]
+    return " and ".join(differing) or "the same arguments at another place"
+
+
+@dataclass(frozen=True)
+class FlaggedCalls:
+    """A yes or no for each call, or for each argument of the calls."""
+
+    flags: tuple[bool, ...]
+    evidence: tuple[Evidence, ...]
+
+
+#: Field of a call -> a yes or no, and why.
+_Flags: TypeAlias = dict[str, tuple[bool, str | None]]
+
+
+def _flagged(name: str, flags_of: Callable[[Sample], _Flags], against: str = "") -> Need[FlaggedCalls]:
+    """A need that asks a function about the calls of a sample. against: the field that they are compared with."""
+
+    def flow(sample: Sample) -> QuestionFlow[FlaggedCalls]:
+        yield from ()
+        calls = sample.calls
+        if not calls:
+            raise NothingToCount(NO_CALL)
+        flags = flags_of(sample)
+        pieces = (_piece(field, calls[field], against, flag, why) for field, (flag, why) in flags.items())
+        return FlaggedCalls(tuple(flag for flag, _ in flags.values()), tuple(pieces))
+
+    return Need(name, (CALLED, *filter(None, [against])), frozenset(), flow)
+
+
+def _valid(sample: Sample) -> _Flags:
+    """Is each call one of an offered tool, with arguments that its JSON Schema allows?"""
+    offered = {str(tool.get("name")): tool.get("parameters") for tool in sample.tools or ()}
+    faults = {field: _fault(call, offered) for field, call in sample.calls.items()}
+    return {field: (fault is None, fault) for field, fault in faults.items()}
+
+
+def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
+    """What the tools that were offered do not allow of a call."""
+    if call.name not in offered:
+        return "no such tool is offered"
+    if (schema := offered[call.name]) is None:
+        return None
+    fault = next(json_schema_validator(json.dumps(schema)).iter_errors(call.arguments), None)
+    return fault and f"{fault.json_path}: {fault.message}"
+
+
+def _failed(sample: Sample) -> _Flags:
+    """Did each call fail, of those of which the outcome is recorded?"""
+    recorded = {field: call for field, call in sample.calls.items() if call.error or call.result is not None}
+    if not recorded:
+        raise NothingToCount("the data do not say what the calls returned")
+    return {field: (bool(call.error), call.error or None) for field, call in recorded.items()}
+
+
+def _repeated(sample: Sample) -> _Flags:
+    """Does each call repeat an earlier one, with the same arguments?"""
+    first: dict[_Traits, str] = {}
+    flags: _Flags = {}
+    for field, call in sample.calls.items():
+        earlier = first.setdefault(_traits(call, None), field)
+        flags[field] = (earlier != field, None if earlier == field else f"as {earlier}")
+    return flags
+
+
+calls_valid = _flagged("calls_valid", _valid, "tools")
+calls_failed = _flagged("calls_failed", _failed)
+calls_repeated = _flagged("calls_repeated", _repeated)
+
+
+@need(reads=[CALLED], asks=["entail:support"])
+def arguments_said_before(sample: Sample) -> QuestionFlow[FlaggedCalls]:
+    """Is each value of an argument in what the user and tools said before the call, or does it follow from that?"""
+    pieces: list[Evidence] = []
+    questions: dict[int, Entail] = {}
+    for field, call, said in _calls_with_past(sample):
+        for name, value in _leaves("", call.arguments):
+            text = written(value)
+            pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
+            occurs = any(map(pattern.search, said))
+            if said and not occurs:
+                questions[len(pieces)] = Entail(tuple(said), f"The {name} is {text}.")
+            label = Label.ENTAILED if occurs else Label.NEUTRAL
+            pieces.append(
+                Evidence(f"{call.name}: {name} is {text}", field, against="what was said before", label=label)
+            )
+    if not pieces:
+        raise NothingToCount("no tool was called with an argument")
+    judgments = yield list(questions.values())
+    for place, judgment in zip(questions, judgments, strict=True):
+        pieces[place] = with_verdict(
+            pieces[place], pieces[place].against, cast(Verdict, judgment.answer), (), judgment.key
+        )
+    return FlaggedCalls(tuple(piece.label is Label.ENTAILED for piece in pieces), tuple(pieces))
+
+
+def _calls_with_past(sample: Sample) -> Iterator[tuple[str, ToolCall, list[str]]]:
+    """Each call with its field, and all that was said before it, but for what the agent said."""
+    said: list[str] = []
+    fields = iter(sample.calls)
+    for turn in (*(sample.turns or ()), Turn("user", sample.query or "", calls=sample.tool_calls or ())):
+        said += [turn.text] if turn.role != "assistant" and turn.text.strip() else []
+        for call in turn.calls:
+            yield next(fields), call, list(said)
+            said += [call.result] if call.result else []
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The values in an argument, each with its name or path."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _leaves(f"{name}.{key}" if name else key, item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _leaves(name, item)
+    else:
+        yield name, value

@@ -1,0 +1,85 @@
+"""Validators of JSON Schema, by the library jsonschema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from ragauge.host import optional
+from ragauge.text.patterns import bounded_search
+
+
+@cache
+def json_schema_validator(text: str) -> Any:
+    """A validator that opens no file and no address: references lead into the schema, or to the drafts' own schemas.
+
+    Raises MissingExtra without jsonschema, and ValueError for what is no JSON Schema.
+    """
+    jsonschema = optional("JSON Schema", "checks", "jsonschema", "jsonschema.validators")
+    from jsonschema_specifications import REGISTRY
+    from referencing.jsonschema import DRAFT202012, specification_with
+
+    schema = json.loads(text)
+    kind = jsonschema.validators.validator_for(schema)
+    try:
+        kind.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        raise ValueError(error.message) from error
+    specification = specification_with(kind.META_SCHEMA.get("$schema", ""), default=DRAFT202012)
+    resource = specification.create_resource(schema)
+    _check_references(resource, REGISTRY.resolver_with_root(resource))
+    bounded = {name: keyword for name, keyword in _PATTERN_KEYWORDS.items() if name in kind.VALIDATORS}
+    return jsonschema.validators.extend(kind, bounded)(schema, registry=REGISTRY)
+
+
+def _matching(validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Any]:
+    """The fault of a text that a "pattern" does not match."""
+    from jsonschema import ValidationError
+
+    if validator.is_type(value, "string") and not bounded_search(pattern, value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, _schema: Any) -> Iterator[Any]:
+    """The faults of fields that "patternProperties" speak of."""
+    for name in value if validator.is_type(value, "object") else ():
+        for pattern, inner in patterns.items():
+            if bounded_search(pattern, name):
+                yield from validator.descend(value[name], inner, path=name, schema_path=pattern)
+
+
+def _without_matching_names(validator: Any, allowed: Any, value: Any, schema: dict[str, Any]) -> Iterator[Any]:
+    """The faults of fields that "additionalProperties" speak of: those of which no pattern speaks."""
+    from jsonschema import Draft202012Validator
+
+    patterns = schema.get("patternProperties", {})
+    if validator.is_type(value, "object"):
+        named = {name for name in value if any(bounded_search(pattern, name) for pattern in patterns)}
+        value = {name: field for name, field in value.items() if name not in named}
+    plain = Draft202012Validator.VALIDATORS["additionalProperties"]
+    schema = {name: keyword for name, keyword in schema.items() if name != "patternProperties"}
+    yield from plain(validator, allowed, value, schema)
+
+
+#: The keywords of JSON Schema that search, with a limit of time.
+_PATTERN_KEYWORDS = {
+    "pattern": _matching,
+    "patternProperties": _matching_names,
+    "additionalProperties": _without_matching_names,
+}
+
+
+def _check_references(resource: Any, resolver: Any) -> None:
+    """Raise ValueError for a reference of a schema, or of one within it, that leads out of the document."""
+    from referencing.exceptions import Unresolvable
+
+    contents = resource.contents if isinstance(resource.contents, dict) else {}
+    for reference in filter(None, map(contents.get, ("$ref", "$dynamicRef", "$recursiveRef"))):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable as error:
+            raise ValueError(f"{reference!r} is not in the document; copy it into its $defs") from error
+    for inner in resource.subresources():
+        _check_references(inner, resolver.in_subresource(inner))

@@ -1,0 +1,85 @@
+"""DeepEval's test cases with tools and conversations, and its score of calls, by the formulas of its documentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ragauge.compat import BadInput
+from ragauge.compat.deepeval import (
+    ConversationalTestCase,
+    FaithfulnessMetric,
+    LLMTestCase,
+    MissingTestCaseParamsError,
+    ToolCall,
+    ToolCallParams,
+    ToolCorrectnessMetric,
+    Turn,
+    evaluate,
+)
+
+FIND, BOOK, PAY = (
+    ToolCall(name, input_parameters={"id": 1, "to": {"city": "Rome"}}) for name in ("find", "book", "pay")
+)
+INPUT = {"evaluation_params": [ToolCallParams.INPUT_PARAMETERS]}
+
+
+def score(called: list[ToolCall], expected: list[ToolCall], **options: Any) -> float:
+    """The score of a test case with these calls."""
+    case = LLMTestCase("?", "!", tools_called=called, expected_tools=expected)
+    return ToolCorrectnessMetric(**options).measure(case)
+
+
+@pytest.mark.parametrize(
+    ("called", "expected", "options", "value"),
+    [
+        ([BOOK, FIND, PAY], [FIND, BOOK], {}, 1),  # other tools cost nothing, and the order does not count
+        ([FIND], [FIND, BOOK], {}, 0.5),
+        ([FIND, FIND], [FIND, FIND], {}, 0.5),  # equal calls are one
+        ([], [], {}, 1),
+        ([FIND], [], {}, 0),
+        ([BOOK, FIND], [FIND, BOOK], {"should_consider_ordering": True}, 0.5),
+        ([FIND, PAY, BOOK], [FIND, BOOK], {"should_consider_ordering": True}, 1),
+        ([FIND, PAY, BOOK], [FIND, BOOK], {"should_exact_match": True}, 0),
+        ([FIND, BOOK], [FIND, BOOK], {"should_exact_match": True}, 1),
+        ([ToolCall("find", input_parameters={"id": 1, "to": {"city": "Oslo", "zip": 1}})], [FIND], INPUT, 0.5),
+        ([ToolCall("find", input_parameters={"id": 2, "to": {"city": "Rome", "zip": 1}})], [FIND], INPUT, 0.25),
+        ([ToolCall("find", output=1)], [ToolCall("find", output=2)], {"evaluation_params": [ToolCallParams.OUTPUT]}, 0),
+        ([FIND], [FIND, BOOK], {"strict_mode": True}, 0),
+    ],
+)
+def test_tool_correctness(called: list[ToolCall], expected: list[ToolCall], options: Any, value: float) -> None:
+    """The score is DeepEval's: greedy by name, in order, or exact, with parameters by the share that is equal."""
+    assert score(called, expected, **options) == value
+
+
+def test_tool_correctness_stands_beside_other_metrics() -> None:
+    """It passes by its threshold in `evaluate`, gives its reason, and names what a test case lacks."""
+    case = LLMTestCase(
+        "?", "It sails.", retrieval_context=["It sails."], tools_called=[FIND], expected_tools=[BOOK, FIND]
+    )
+    (result,) = evaluate(
+        [case], [ToolCorrectnessMetric(), FaithfulnessMetric(), ToolCorrectnessMetric(threshold=0.6)]
+    ).test_results
+    assert [data.success for data in result.metrics_data] == [True, True, False]
+    assert result.metrics_data[0].reason == "expected ['book', 'find'], called ['find']"
+    with pytest.raises(MissingTestCaseParamsError, match="expected_tools"):
+        ToolCorrectnessMetric().measure(LLMTestCase("?", "!", tools_called=[]))
+    with pytest.raises(BadInput, match="available_tools"):
+        ToolCorrectnessMetric([FIND])
+
+
+def test_the_last_answer_of_a_conversation_is_measured() -> None:
+    """A conversation is measured by its last question and answer, and must end with one."""
+    turns = [
+        Turn("user", "A ferry?"),
+        Turn("assistant", "At nine.", tools_called=[FIND]),
+        Turn("user", "Does it sail?"),
+    ]
+    talk = ConversationalTestCase([*turns, Turn("assistant", "It sails.", ["It sails."])], name="talk")
+    (result,) = evaluate([talk], [FaithfulnessMetric()]).test_results
+    assert (result.name, result.test_case.input, result.test_case.tools_called) == ("talk", "Does it sail?", [FIND])
+    assert result.success
+    with pytest.raises(BadInput, match="end with an answer"):
+        evaluate([ConversationalTestCase(turns)], [FaithfulnessMetric()])
