@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.judges.saying import Open, Priced, Saying, Says
 
-from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.composite import Cascade, confidence
+import ragauge as rg
+from ragauge.errors import BadData, BadParameter, UnknownName
+from ragauge.judges.composite import Cascade, Panel, confidence
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.function import judge_from
-from ragauge.questions import CONCISENESS, KINDS, Classify, Decompose, Entail, Question, Rate, Relevant, kind
+from ragauge.judges.thresholds import fit_thresholds
+from ragauge.questions import (
+    CONCISENESS,
+    KINDS,
+    Classify,
+    Decompose,
+    Entail,
+    Judgment,
+    Question,
+    Rate,
+    Relevant,
+    judgment_key,
+    kind,
+)
+from ragauge.store import Store, label
 from ragauge.testing import check_judge
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Label, Verdict
 
@@ -234,3 +251,89 @@ def test_it_keeps_the_contract() -> None:
     functions = {"entail": lambda premise, hypothesis: hypothesis in premise, "classify": lambda text, trait: False}
     check_judge(lambda: Cascade(EmbeddedJudge(), judge_from(**functions, name="functions"), 0.9))
     assert Cascade(EmbeddedJudge(), judge_from(**functions, name="functions"), 0.9).answers
+
+
+def staged(number: int, seed: int = 0) -> tuple[dict[Question, bool], dict[Question, Verdict]]:
+    """Claims with the truth, and a judge that errs on 15 %, on four fifths of these below .8; where it is right it is
+    above .8 in nine of ten.
+    """
+    random, truth, said = Random(seed), dict[Question, bool](), dict[Question, Verdict]()
+    for place in range(number):
+        claim, supported = Entail((f"text {place}",), "claim"), random.random() < 0.5
+        wrong = random.random() < 0.15
+        low = random.random() < (0.8 if wrong else 0.1)
+        sure = random.uniform(0.5, 0.8) if low else random.uniform(0.8, 1)
+        says = supported != wrong
+        chance = sure if says else 1 - sure
+        truth[claim] = supported
+        said[claim] = Verdict(E if says else N, chance, (ChunkVerdict(E if says else N, chance),))
+    return truth, said
+
+
+def test_a_first_stage_with_probabilities_keeps_most() -> None:
+    """At least 70 % of claims stay with the first, and of those passed on only the second's errors remain."""
+    truth, said = staged(2000)
+    slip = Random(9)
+    second = {claim: Verdict(E if yes != (slip.random() < 0.02) else N, 0.5) for claim, yes in truth.items()}
+    cascade = Cascade(Saying("first", said.__getitem__), Saying("second", second.__getitem__), 0.8)
+    answers = dict(zip(truth, ask(cascade, *truth), strict=True))
+    passed = [claim for claim in truth if answers[claim] is second[claim]]
+    assert len(passed) <= 0.3 * len(truth)
+    wrong = [claim for claim in passed if (second[claim].label is E) != truth[claim]]
+    assert len(wrong) <= 0.04 * len(passed)
+    assert all(answers[claim] is said[claim] for claim in truth if claim not in set(passed))
+
+
+def test_votes_make_a_first_stage() -> None:
+    """Three judges without probabilities are sure where they agree, and pass on where one of them does not."""
+    claims = [Entail((f"text {place}",), "claim") for place in range(3)]
+    doubting_first = Saying("a", lambda claim: Verdict(N if claim == claims[0] else E))
+    doubting_next = Saying("b", lambda claim: Verdict(N if claim == claims[1] else E))
+    second = Saying("second", Verdict(N))
+    cascade = Cascade(Panel([doubting_first, doubting_next, Saying("c", Verdict(E))]), second, 0.9)
+    assert ask(cascade, *claims) == [Verdict(N), Verdict(N), Verdict(E, 1.0)]
+    assert second.asked == claims[:2]
+
+
+def labelled_store(truth: dict[Question, bool], said: dict[Question, Verdict], judge: rg.Identity) -> Store:
+    """A store with people's labels and the judge's answers."""
+    store = Store.temporary()
+    store.keep_labels([label(claim, Verdict(E if yes else Label.NOT_ENTAILED), "ann") for claim, yes in truth.items()])
+    store.keep([Judgment(claim, said[claim], judge, judgment_key(claim, judge)) for claim in truth])
+    return store
+
+
+def test_a_risk_sets_the_threshold() -> None:
+    """The lowest threshold that labels in the store show is in the identity; with too few it is refused, with the n."""
+    truth, said = staged(1500)
+    first, second = Saying("first", said.__getitem__), Saying("second", Verdict(N))
+    cascade = rg.cascade(first, second, risk=0.06, store=labelled_store(truth, said, first.identity))
+    assert 0.75 <= float(dict(cascade.identity.settings)["threshold.entail"]) <= 0.85
+    few = labelled_store({claim: truth[claim] for claim in list(truth)[:58]}, said, first.identity)
+    with pytest.raises(BadData, match=r"58 labelled verdicts of first do not show a risk of 0.05; it takes 59 or more"):
+        rg.cascade(first, second, risk=0.05, store=few)
+    with pytest.raises(BadData, match="there is no store at nowhere"):
+        rg.cascade(first, second, risk=0.05, store="nowhere")
+    with pytest.raises(BadParameter, match="risk above 0 and below 1"):
+        rg.cascade(first, second, risk=1.5)
+    with pytest.raises(BadParameter, match="and no threshold"):
+        rg.cascade(first, second, risk=0.05, threshold=0.9)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_stated_risk_holds() -> None:
+    """In 950 of 1,000 draws of 300 labels or more, verdicts that stand are wrong no oftener than stated."""
+    truth, said = staged(20_000, seed=1)
+    sure = np.array([confidence(answer) for answer in said.values()])
+    wrong = np.array([(answer.label is E) != truth[claim] for claim, answer in said.items()])
+    claims, fitted, broken = list(truth), 0, 0
+    for draw in range(1000):
+        drawn = Random(draw).sample(claims, 300)
+        answers: dict[Question, Answer | Failure] = {claim: said[claim] for claim in drawn}
+        fit = fit_thresholds({claim: truth[claim] for claim in drawn}, answers, 0.92)["entail"]
+        if fit.threshold is not None:
+            fitted += 1
+            broken += bool(wrong[sure >= fit.threshold].mean() > 0.08)
+    assert fitted > 100
+    assert broken <= 50

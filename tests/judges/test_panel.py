@@ -114,16 +114,23 @@ def test_of_one_chunk_the_verdict_speaks() -> None:
     assert answer == Verdict(E, 0.75, (ChunkVerdict(E, 0.75),))
 
 
-def test_a_probability_takes_one_of_each() -> None:
-    """Where a member gives no probability the panel gives none."""
-    assert ask(panel_of(Verdict(YES, 0.9), Verdict(YES)), PASSAGE) == [Verdict(YES)]
+def test_without_probabilities_the_share_of_votes_is_one() -> None:
+    """A member that gives none counts as its vote, in chunks too; the identity says so."""
+    assert ask(panel_of(Verdict(YES, 0.9), Verdict(YES)), PASSAGE) == [Verdict(YES, 0.95)]
+    assert ask(panel_of(Verdict(YES), Verdict(YES), Verdict(NO), Verdict(NO)), PASSAGE) == [Verdict(NO, 0.5)]
+    votes = [Verdict(label, chunks=(ChunkVerdict(label), ChunkVerdict(N))) for label in (E, E, C)]
+    (answer,) = ask(panel_of(*votes), CHUNKED)
+    assert isinstance(answer, Verdict)
+    assert answer.probability == pytest.approx(2 / 3)
+    assert answer.chunks == (ChunkVerdict(E, pytest.approx(2 / 3)), ChunkVerdict(N, 0.0))  # type: ignore[arg-type]
+    assert dict(panel_of(*votes).identity.settings)["probability"] == "of the members, or their votes"
 
 
 def test_the_reason_is_the_first_of_the_majority() -> None:
     """The rationale and the span are those of the first member that voted as the panel decides."""
     first, second = Verdict(NO, rationale="off topic"), Verdict(YES, span=(0, 2), rationale="on topic")
     assert ask(panel_of(first, second, Verdict(YES, rationale="too")), PASSAGE) == [
-        Verdict(YES, span=(0, 2), rationale="on topic")
+        Verdict(YES, 2 / 3, span=(0, 2), rationale="on topic")
     ]
 
 
@@ -144,8 +151,17 @@ def test_a_grade_stays_among_those_given(values: list[float]) -> None:
 
 @given(claims, st.integers(2, 5))
 def test_equals_answer_as_each_alone(replies: Verdict, members: int) -> None:
-    """A panel of judges that say the same says that."""
-    assert ask(panel_of(*[replies] * members), CHUNKED) == [replies]
+    """A panel of judges that say the same says that; without probabilities all votes are for one label."""
+    (answer,) = ask(panel_of(*[replies] * members), CHUNKED)
+    given = [replies.probability, *(chunk.probability for chunk in replies.chunks)]
+    assert isinstance(answer, Verdict)
+    voted = [answer.probability, *(chunk.probability for chunk in answer.chunks)]
+    labels = [replies.label, *(chunk.label for chunk in replies.chunks)]
+    assert voted == [
+        float(label is E) if chance is None else chance for chance, label in zip(given, labels, strict=True)
+    ]
+    assert [answer.label, *(chunk.label for chunk in answer.chunks)] == labels
+    assert answer.rationale == replies.rationale
 
 
 def test_equal_embedded_judges_answer_as_one() -> None:
@@ -196,7 +212,7 @@ def test_texts_are_taken_apart_by_the_first_that_can() -> None:
 def test_a_failure_is_outvoted() -> None:
     """As long as more than half of the members answer they decide; otherwise the first Failure is the answer."""
     down, slow = Failure("server_error"), Failure("timeout")
-    assert ask(panel_of(down, Verdict(YES), Verdict(YES)), PASSAGE) == [Verdict(YES)]
+    assert ask(panel_of(down, Verdict(YES), Verdict(YES)), PASSAGE) == [Verdict(YES, 1.0)]
     assert ask(panel_of(Verdict(YES), down), PASSAGE) == [down]
     assert ask(panel_of(slow, Verdict(YES), down), PASSAGE) == [slow]
 
@@ -260,7 +276,7 @@ def test_members_are_open_while_it_is() -> None:
 
     asyncio.run(nested())
     assert (member.entered, other.entered) == (0, 0)
-    assert ask(panel, PASSAGE) == [Verdict(YES)]
+    assert ask(panel, PASSAGE) == [Verdict(YES, 1.0)]
 
 
 class Locked(Open):

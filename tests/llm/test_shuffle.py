@@ -117,7 +117,7 @@ def test_a_majority_of_repeats_answers() -> None:
     (answer,) = asyncio.run(judge.answer(PETS[:1]))
     assert isinstance(answer, Verdict)
     assert answer.label is Label.ENTAILED
-    assert answer.chunks == (ChunkVerdict(Label.ENTAILED), *[ChunkVerdict(Label.NEUTRAL)] * 3)
+    assert answer.chunks == (ChunkVerdict(Label.ENTAILED, 1.0), *[ChunkVerdict(Label.NEUTRAL, 0.0)] * 3)
 
 
 def test_repeats_are_stored_apart(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_what_is_good_already_stays() -> None:
 
 def drawn(seed: int, shift: float, number: int = 50) -> tuple[list[Judgment], dict[Question, Verdict]]:
     """Labels of random claims, and the verdicts of a judge whose evidence is normal, 1.6 apart and shifted."""
-    random, given, verdicts = Random(seed), [], {}
+    random, given, verdicts = Random(seed), list[Judgment](), dict[Question, Verdict]()
     for place in range(number):
         claim, yes = Entail((f"text {place}",), "claim"), place % 2 == 0
         chance = 1 / (1 + exp(-1.6 * random.gauss((0.8 if yes else -0.8) + shift, 1)))
@@ -134,7 +134,7 @@ def test_fifty_labels_show_a_large_gain() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shift", [0.0, -0.4, -0.9])
 def test_intervals_of_gains_cover(shift: float) -> None:
-    """Of 200 tunings on 50 labels, 90 % of intervals or more hold the true gain of the level, and few gains are false."""
+    """Of 200 tunings on 50 labels, 90 % of intervals or more hold the true gain of the level; few gains are false."""
     covered, false = [], 0
     for seed in range(200):
         found = tuned_on(*drawn(seed, shift))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from math import floor
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -16,19 +15,20 @@ import msgspec
 from ragauge.analysis.measure import AnswerFunction, ask, figure
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, JudgeSpec, adapted, can_answer
-from ragauge.judges.composite import VERDICTS, confidence
+from ragauge.judges.composite import VERDICTS
 from ragauge.judges.llm.judge import prompt_style
 from ragauge.judges.llm.prompts import system
 from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
+from ragauge.judges.thresholds import FittedThreshold, fit_thresholds, says_yes
 from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import Judgment, Question
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
 from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file, load_judge
 from ragauge.statistics.agreement import balanced_accuracy
-from ragauge.statistics.intervals import Interval, mean_interval
+from ragauge.statistics.intervals import Interval
 from ragauge.statistics.paired import Paired, paired_mean
-from ragauge.types import POSITIVE, Answer, Failure, Label, Verdict
+from ragauge.types import Answer, Failure, Label, Verdict
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,21 +43,6 @@ _EXAMPLES, _SETS, _EXAMPLE_CHARS = 4, 3, 1500
 _SOURCE = re.compile(r"\bS\d")
 
 Answers = Mapping[Question, Answer | Failure]
-
-
-class FittedThreshold(msgspec.Struct, frozen=True):
-    """How right a judge is from a confidence on, for questions of one kind with human labels.
-
-    at: the lowest confidence that qualifies (then `threshold` too), or comes nearest; share: of the questions beyond
-    it; accuracy: how many of these are right; bound: the lower end of its one-sided 95 % interval.
-    """
-
-    labelled: int
-    threshold: float | None = None
-    at: float | None = None
-    share: float = 0.0
-    accuracy: float | None = None
-    bound: float = 0.0
 
 
 class Tuned(msgspec.Struct, frozen=True):
@@ -309,43 +294,6 @@ def _gain(labels: Sequence[float], before: Sequence[float], after: Sequence[floa
     right = ((other == label) - (own == label) for label, own, other in zip(labels, before, after, strict=True))
     weighted = [weights[label] * change for label, change in zip(labels, right, strict=True)]
     return paired_mean(weighted, scale=(-largest, largest), clusters=texts)
-
-
-def fit_thresholds(yes: Mapping[Question, bool], answers: Answers, accuracy: float) -> dict[str, FittedThreshold]:
-    """For each kind of verdict, the lowest confidence from which a judge's answers agree with people often enough.
-
-    yes: whether people answered "entailed" or "yes". What has to reach `accuracy` is the lower end of a one-sided 95 %
-    interval, by clusters of questions on one text. Taking the lowest of several thresholds does not spoil it: in
-    simulations with 300 to 3,000 labels, for calibrated judges, at most one fit in twenty came out too low.
-    """
-    kinds = {name: [question for question in answers if question.kind == name] for name in VERDICTS}
-    return {name: _fitted(asked, yes, answers, accuracy) for name, asked in kinds.items() if asked}
-
-
-def _fitted(
-    asked: Sequence[Question], yes: Mapping[Question, bool], answers: Answers, accuracy: float
-) -> FittedThreshold:
-    """The lowest threshold in hundredths that qualifies, or the one that comes nearest."""
-    nearest = FittedThreshold(len(asked))
-    sure = {question: confidence(answers[question]) for question in asked}
-    for at in sorted({floor(value * 100) / 100 for value in sure.values() if value >= 0.5}):
-        beyond = [question for question, value in sure.items() if value >= at]
-        right = [float(says_yes(answers[question]) == yes[question]) for question in beyond]
-        found = mean_interval(
-            right, clusters=[question.subject for question in beyond], confidence=0.9
-        )  # one-sided 95 %
-        reached = FittedThreshold(len(asked), None, at, len(beyond) / len(asked), found.value, found.low or 0.0)
-        if reached.bound >= accuracy:
-            return msgspec.structs.replace(reached, threshold=at)
-        nearest = max(nearest, reached, key=lambda one: one.bound)
-    return nearest
-
-
-def says_yes(answer: Answer | Failure, level: float | None = None) -> bool:
-    """Whether an answer is "entailed", "yes" or "right"; level: the probability from which it is so."""
-    if not isinstance(answer, Verdict) or level is None or answer.probability is None:
-        return isinstance(answer, Verdict) and answer.label in POSITIVE
-    return answer.probability >= level
 
 
 def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:

@@ -124,7 +124,7 @@ class Panel(CompositeJudge):
     """
 
     def __init__(self, members: Sequence[Judge]) -> None:
-        super().__init__("panel", members, {})
+        super().__init__("panel", members, {"probability": "of the members, or their votes"})
         self._votes: dict[str, Counter[tuple[Label, ...]]] = {}
         self._spreads: list[float] = []
         self._short = 0

@@ -95,13 +95,22 @@ def majority(votes: Sequence[Label]) -> Label:
     return Label.NOT_ENTAILED if Label.NOT_ENTAILED in votes else Label.NEUTRAL
 
 
-def vote(ballots: Sequence[AnyVerdict]) -> tuple[Label, float | None, list[AnyVerdict]]:
-    """The majority label, the mean probability where all ballots give one, and the ballots that agree."""
+def vote(ballots: Sequence[AnyVerdict]) -> tuple[Label, float, list[AnyVerdict]]:
+    """The majority label, the mean probability, and the ballots that agree.
+
+    A ballot without a probability counts by its label, as 1 for support or yes and else 0, so that without any the
+    probability is the share of votes.
+    """
     label = majority([ballot.label for ballot in ballots])
-    given = [ballot.probability for ballot in ballots if ballot.probability is not None]
+    probability = mean(
+        [
+            float(ballot.label in (Label.ENTAILED, Label.YES)) if ballot.probability is None else ballot.probability
+            for ballot in ballots
+        ]
+    )
     agreed = {label, *_UNSUPPORTED} if label == Label.NOT_ENTAILED else {label}
     agreeing = [ballot for ballot in ballots if ballot.label in agreed]
-    return label, mean(given) if len(given) == len(ballots) else None, agreeing
+    return label, probability, agreeing
 
 
 def mean(values: Sequence[float]) -> float:

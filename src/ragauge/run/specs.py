@@ -12,7 +12,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -20,7 +20,13 @@ from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, JudgeSpec, OneJudge, UnloadedJudge, adapted
 from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Panel, Repeat
+from ragauge.judges.thresholds import fewest_labels, fit_thresholds, says_yes
 from ragauge.metrics.registry import split_specs
+from ragauge.questions import judgment_key
+from ragauge.report.wording import counted
+
+if TYPE_CHECKING:
+    from ragauge.store import Place, Store
 
 
 def _packaged(name: str) -> Callable[[str], Judge]:
@@ -218,7 +224,7 @@ DESCRIPTIONS = {
     "hf/MODEL": "an NLI model of the hub or of a folder, run here by torch; answers entail alone",
     "onnx/FOLDER": "the same without torch, from what `ragauge judges export` wrote",
     "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",
-    "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next",
+    "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next; or risk=R",
     "repeat(JUDGE,N)": "an LLM judge asked N times in other orders votes, and its flip rate is reported",
     "FILE.json": "what `ragauge judges tune` chose: a judge with examples and thresholds",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
@@ -355,39 +361,67 @@ def repeat(judge: OneJudge, times: int = 3) -> Repeat:
     return Repeat(load_judge(judge), times)
 
 
-def cascade(*judges: OneJudge, threshold: Threshold | None = None) -> Cascade:
+def cascade(
+    *judges: OneJudge, threshold: Threshold | None = None, risk: float | None = None, store: Store | Place = ".ragauge"
+) -> Cascade:
     """A judge that asks the first of several, and the next where that is not sure enough.
 
         rg.cascade("embedded", "openai/gpt-4o-mini", threshold=0.95)
         rg.cascade("embedded", "openai/gpt-4o-mini", threshold={"entail": 0.95, "relevant": 0.9})
+        rg.cascade("embedded", "openai/gpt-4o-mini", risk=0.05)
 
     judges: at least two, as specs or judges, the cheapest first; the last answers whatever is left.
     threshold: the confidence, max(p, 1 - p), from which a verdict stands; for all kinds of verdict ("entail",
     "relevant", "classify"), or by kind, and then verdicts of other kinds go up. It is the same at every step; nest
     cascades for others. None is right for all texts: `ragauge judges tune` finds one on labels of yours. Without one
     it is that of the first judge's `threshold`, which the embedded judge has.
+    risk: instead of a threshold, how often a verdict that stands may be wrong, such as 0.05; at 95 % confidence. The
+    threshold is the lowest that people's labels in `store` show, by the judge's answers that are stored there too.
 
-    Raises BadParameter for fewer than two judges, one that is there twice, no threshold, or a threshold that is none;
-    UnknownName for a name that no judge has.
+    Raises BadParameter for fewer than two judges, one that is there twice, no threshold, or a threshold or risk that
+    is none; BadData for fewer labels than show the risk; UnknownName for a name that no judge has.
     """
     made = [load_judge(judge) for judge in judges]
     names = ",".join(str(judge.identity) for judge in made)
     if len(made) < 2:
         raise BadParameter(f"cascade({names}) needs at least two judges, the cheapest first: cascade(embedded,JUDGE)")
-    if threshold is None:
-        threshold = adapted(made[0]).threshold
-    if threshold is None:
+    if risk is not None and (threshold is not None or not 0 < risk < 1):
+        raise BadParameter(f"cascade({names}): give a risk above 0 and below 1, as in risk=0.05, and no threshold")
+    stands = adapted(made[0]).threshold if threshold is None else threshold
+    if stands is None and risk is None:
         raise BadParameter(
             f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "
             f"cascade({names},threshold=0.95); find it on labels of yours with: ragauge judges tune -j "
             f'"cascade({names})" --labels FILE -o FILE (`ragauge docs judges` says how sure the embedded judge is, and '
             "how right)"
         )
-    *rest, first, last = made
-    found = Cascade(first, last, threshold)
-    for judge in reversed(rest):
-        found = Cascade(judge, found, threshold)
-    return found
+    *firsts, last = made
+    for judge in reversed(firsts):
+        last = Cascade(judge, last, (stands or 0.0) if risk is None else _thresholds_for(risk, judge, store))
+    return cast(Cascade, last)
+
+
+def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str, float]:
+    """By kind, the confidence from which a judge is wrong no oftener than `risk`, as labels in a store show."""
+    from ragauge.store import Store
+
+    if not isinstance(store, Store) and not Store.exists(store):
+        raise BadData(
+            f"there is no store at {store} to show a risk by; `ragauge run` makes one, and `ragauge label` labels"
+        )
+    opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
+    labels = {judgment.question: judgment.answer for judgment in opened.labels() if judgment.question.kind in VERDICTS}
+    keys = {judgment_key(question, judge.identity): question for question in labels}
+    answers = {keys[key]: judgment.answer for key, judgment in opened.find(list(keys)).items()}
+    fitted = fit_thresholds({question: says_yes(answer) for question, answer in labels.items()}, answers, 1 - risk)
+    shown = {name: fit.threshold for name, fit in fitted.items() if fit.threshold is not None}
+    if not shown:
+        raise BadData(
+            f"{opened.place}: {counted(len(answers), 'labelled verdict')} of {judge.identity} do not show a risk of "
+            f"{risk:g}; it takes {fewest_labels(1 - risk)} or more that it is sure of, all right (more, where some are "
+            "wrong): have it judge, and label with `ragauge label`"
+        )
+    return shown
 
 
 def arguments_of(spec: str) -> tuple[list[str], dict[str, str]]:
@@ -415,7 +449,7 @@ def _repeat(arguments: list[JudgeSpec], options: dict[str, str]) -> Repeat:
 
 
 def _cascade(judges: list[JudgeSpec], options: dict[str, str]) -> Cascade:
-    known = ("threshold", *VERDICTS)
+    known = ("threshold", *VERDICTS, "risk")
     given: dict[str, float] = {}
     for name, text in options.items():
         if name not in known:
@@ -424,10 +458,10 @@ def _cascade(judges: list[JudgeSpec], options: dict[str, str]) -> Cascade:
             given[name] = float(text)
         except ValueError:
             raise BadParameter(f"cascade(): {name}={text!r} must be a number, such as {name}=0.95") from None
-    for_all = given.pop("threshold", None)
+    for_all, risk = given.pop("threshold", None), given.pop("risk", None)
     if given and for_all is not None:
         given = {**dict.fromkeys(VERDICTS, for_all), **given}
-    return cascade(*judges, threshold=given or for_all)
+    return cascade(*judges, threshold=given or for_all, risk=risk)
 
 
 COMPOSITES: dict[str, Callable[[list[JudgeSpec], dict[str, str]], Judge]] = {
