@@ -87,7 +87,9 @@ class EvaluationDataset:
         for chosen in {id(metrics): metrics for metrics, _ in measured}.values():
             evaluate([case for metrics, case in measured if metrics is chosen], chosen)
 
-    __getattr__ = not_offered("EvaluationDataset", {"pull|push|queue|delete": "read and write files; nothing is sent"})
+    __getattr__ = staticmethod(
+        not_offered("EvaluationDataset", {"pull|push|queue|delete": "read and write files; nothing is sent"})
+    )
 
 
 #: The metrics and test cases of observed functions, while a data set is iterated.
