@@ -107,7 +107,9 @@ def _observed(metrics: Sequence[Any]) -> Iterator[None]:
     finally:
         _SPAN.reset(token)
     if metrics and (measured := _MEASURED.get()) is not None:
-        measured += [(metrics, case) for case in cases]
+        if not cases:
+            raise BadInput("an observed function has metrics and no test case; call update_current_span(test_case=...)")
+        measured.append((metrics, cases[0]))
 
 
 def observe(function: Any = None, *, metrics: Sequence[Any] = (), **_: Any) -> Any:
