@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from ragauge.compat.deepeval.dataset import EvaluationDataset, Golden
-from ragauge.compat.deepeval.tracing import observe, update_current_span
 from tests.compat.ragas_ferry import literal
 
 import ragauge as rg
@@ -26,6 +24,7 @@ from ragauge.compat.deepeval import (
     assert_test,
     evaluate,
 )
+from ragauge.compat.deepeval_dataset import EvaluationDataset, Golden, observe, update_current_span
 from ragauge.types import Label
 
 CASE = LLMTestCase(
@@ -182,11 +181,11 @@ def test_a_criterion_that_is_set_is_a_grade() -> None:
 def test_a_data_set_measures_what_observed_functions_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Goldens come from files and go to files; the test cases of observed functions are measured after the loop."""
 
-    @observe(metrics=[deepeval.ExactMatchMetric()])
+    @observe(metrics=[deepeval.ExactMatchMetric()])  # type: ignore[untyped-decorator]
     async def component(query: str) -> None:
         update_current_span(input=query, output="40 minutes", expected_output="40 minutes")
 
-    @observe
+    @observe  # type: ignore[untyped-decorator]
     def app(query: str) -> None:
         asyncio.run(component(query))
 

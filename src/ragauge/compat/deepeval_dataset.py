@@ -37,7 +37,9 @@ def _adds(kind: type[LLMTestCase], attribute: str) -> Callable[..., None]:
 
 def _case(kind: type[LLMTestCase], sample: rg.Sample) -> LLMTestCase:
     both = {"retrieval_context": sample.contexts, "context": sample.reference_contexts}
-    lists = {part: [chunk.passage for chunk in chunks] for part, chunks in both.items() if chunks is not None}
+    lists: dict[str, Any] = {
+        part: [chunk.passage for chunk in chunks] for part, chunks in both.items() if chunks is not None
+    }
     expected = next(iter(sample.references or ()), None)
     return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **lists)
 
@@ -81,15 +83,15 @@ class EvaluationDataset:
             raise BadInput(
                 "metrics of traces are not offered; give them to @observe(metrics=[...]) and set a test case"
             )
-        _MEASURED.set(measured := [])
+        measured: list[tuple[Sequence[Any], LLMTestCase]] = []
+        _MEASURED.set(measured)
         yield from self.goldens
         _MEASURED.set(None)
         for chosen in {id(metrics): metrics for metrics, _ in measured}.values():
             evaluate([case for metrics, case in measured if metrics is chosen], chosen)
 
-    __getattr__ = staticmethod(
-        not_offered("EvaluationDataset", {"pull|push|queue|delete": "read and write files; nothing is sent"})
-    )
+    def __getattr__(self, name: str) -> Any:
+        return not_offered("EvaluationDataset", {"pull|push|queue|delete": "use files; nothing is sent"})(name)
 
 
 #: The metrics and test cases of observed functions, while a data set is iterated.
@@ -101,7 +103,8 @@ _SPAN: ContextVar[list[LLMTestCase] | None] = ContextVar("_SPAN", default=None)
 
 @contextmanager
 def _observed(metrics: Sequence[Any]) -> Iterator[None]:
-    token = _SPAN.set(cases := [])
+    cases: list[LLMTestCase] = []
+    token = _SPAN.set(cases)
     try:
         yield
     finally:
