@@ -185,7 +185,7 @@ def test_a_data_set_measures_what_observed_functions_set(tmp_path: Path, capsys:
     async def component(query: str) -> None:
         update_current_span(input=query, output="40 minutes", expected_output="40 minutes")
 
-    @observe  # type: ignore[untyped-decorator]
+    @observe
     def app(query: str) -> None:
         asyncio.run(component(query))
 
