@@ -2,9 +2,9 @@
 
     python benchmarks/documented_blocks.py ragas=CHECKOUT deepeval=CHECKOUT rag_evals=... trust_eval=... valor=...
 
-The imports of the system are changed to those of its door, and nothing else. The blocks of a page run one after the other
-in the same names, as in a notebook, with a server that answers as a model does. A block that fails runs again with the
-edits in `EDITS`. No text of the pages is kept here.
+The imports of the system are changed to those of its door, and nothing else. The blocks of a page run one after the
+other in the same names, as in a notebook, with a server that answers as a model does. A block that fails runs again
+with the edits in `EDITS`. No text of the pages is kept here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import multiprocessing
 import os
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -28,6 +29,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,9 +37,10 @@ from typing import Any
 from tests.llm.stub.process import StubServer
 
 from ragauge.compat import NotOffered
+from ragauge.compat.deepeval import MissingTestCaseParamsError
 
 PAGE = Path(__file__).parents[1] / "docs" / "migrating" / "documented-blocks.md"
-SECONDS = 120
+SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,6 @@ SECTIONS = (
         prelude=_MODEL,
     ),
     Section("ragas", "ragas 0.4, get started", ["README.md", "docs/getstarted/*.md"], prelude=_MODEL),
-    Section("ragas", "ragas 0.4, how-tos", ["docs/howtos/applications/*.md", "docs/howtos/customizations/**/*.md"]),
     Section(
         "deepeval",
         "DeepEval 4, metric pages for texts",
@@ -93,10 +95,24 @@ SECTIONS = (
     Section("trust_eval", "Trust-Eval, README and programs", ["trust_eval/README.md", "trust_eval/docs/**/*.py"]),
     Section("valor", "Valor, notebook", ["examples/text_generation.ipynb"]),
 )
+#: Metrics whose value does not depend on what a model says.
+COMPUTED = "NonLLM|IDBased|BleuScore|RougeScore|ChrfScore|ExactMatch|StringPresence|PatternMatch"
 PACKAGES = {"valor": "valor_lite.text_generation"}
 
 #: What is changed where a block fails as it stands: a regular expression and its replacement, in a page.
-EDITS: Mapping[str, Sequence[tuple[str, str]]] = {}
+EDITS: Mapping[str, Sequence[tuple[str, str]]] = {
+    "rubrics_based": [(r"(evaluate\([^)]*?metrics=\[[^\]]*\])", r"\1, llm=evaluator_llm")],
+    "README": [
+        (r"(?m)^from (config|evaluator|logging_config|response_generator)", r"from ragauge.compat.trust_eval.\1")
+    ],
+}
+
+#: An item of our own where Trust-Eval's programs read a data set that is downloaded.
+_ITEM = {
+    "question": "How long does the ferry take?",
+    "answers": [["40 minutes"]],
+    "docs": [{"title": "Ferry", "text": "The ferry takes 40 minutes.", "answers_found": [1]}],
+}
 
 
 @dataclass
@@ -125,7 +141,7 @@ def blocks(path: Path) -> list[Block]:
         body = textwrap.dedent(fence[4])
         if fence[3] in ("python", "py"):
             listed.append(Block(len(listed) + 1, body))
-        elif fence[3] in ("", "text", "output", "bash") and listed and not listed[-1].documented:
+        elif fence[3] in ("", "text", "output") and listed and not listed[-1].documented:
             listed[-1].documented = _number(body)
     return listed
 
@@ -220,8 +236,14 @@ def outcome(error: BaseException | None) -> tuple[str, str]:
     message = " ".join(str(error).split())
     if isinstance(error, NotOffered):
         return "advice", message.partition("; ")[2]
+    if isinstance(error, MissingTestCaseParamsError):
+        return "no program", "the test case lacks what the metric reads, which DeepEval refuses too"
+    if isinstance(error, NameError):
+        return "follows", f"`{error.name}` is missing, since an earlier block did not run"
     if isinstance(error, ModuleNotFoundError) and "ragauge" not in str(error.name):
         return "not tried", f"needs {error.name}"
+    if "Hub" in message or "huggingface.co" in message:
+        return "not tried", "needs a model or a data set of the Hub"
     if isinstance(error, _TooLong):
         return "not tried", f"longer than {SECONDS} s"
     return "fails", f"{type(error).__name__}: {message}"[:200]
@@ -235,7 +257,7 @@ def page_run(path: Path, package: str, door: str, prelude: str, verbose: bool = 
     for block in listed:
         code = changed(block.code, package, door)
         if reason := placeholder(code, defined):
-            block.outcome, block.reason = "placeholder", reason
+            block.outcome, block.reason = "no program", reason
             with suppress(Exception):
                 runner.run(code)  # what it imports may be needed later
             continue
@@ -254,10 +276,25 @@ def page_run(path: Path, package: str, door: str, prelude: str, verbose: bool = 
     return listed
 
 
-def _in_a_folder(work: Any) -> Any:
+def _in_a_folder(work: Any, path: Path) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        if "trust_eval" in path.parts:
+            _place_settings(path)
         return work()
+
+
+def _place_settings(path: Path) -> None:
+    """Put what Trust-Eval's programs read into the working folder; a model that the server has is named."""
+    settings = path.parent / "configs" / "asqa_closedbook_refusal_baseline.yaml"
+    beside = [*path.parent.glob("*.yaml"), *path.parent.glob("docs/docs/*.yaml")]
+    for file in [settings] if settings.exists() else beside:
+        text = re.sub(r"(?m)^model: .*", "model: openai/gpt-4o-mini", file.read_text(encoding="utf-8"))
+        text = re.sub(r"(?m)^posthoc_retriever: .*", "", text)
+        Path(file.name).write_text(text, encoding="utf-8")
+    sys.argv = [path.name, settings.name]
+    Path("data").mkdir()
+    Path("data/asqa_eval_top100_calibrated.json").write_text(json.dumps([_ITEM]), encoding="utf-8")
 
 
 def results(section: Section, checkout: Path, verbose: bool) -> Iterator[tuple[str, list[Block]]]:
@@ -267,13 +304,75 @@ def results(section: Section, checkout: Path, verbose: bool) -> Iterator[tuple[s
     for path in dict.fromkeys(path for path in listed if not re.search(section.without, path.stem)):
         work = partial(page_run, path, package, f"ragauge.compat.{section.system}", section.prelude, verbose)
         with multiprocessing.get_context("spawn").Pool(1) as pool:
-            if done := pool.apply(_in_a_folder, (work,)):
+            if done := pool.apply(_in_a_folder, (work, path)):
                 yield str(path.relative_to(checkout)), done
 
 
-def table(sections: Iterable[tuple[str, list[tuple[str, list[Block]]]]]) -> str:
-    """The page."""
-    return ""
+_HEAD = """# The systems' documented programs
+
+The blocks of code in other systems' documentation, as they stand on {day}, with their imports changed and nothing else.
+`python benchmarks/documented_blocks.py` runs them, those of a page one after the other, against a server that answers
+as a model does. DeepEval's default model is named as its documentation has it, by `OPENAI_MODEL_NAME` in the
+environment, that of Trust-Eval in the settings of its programs. The sources: {sources}.
+
+- *No program*: a block with `...` in place of values, that is no Python, that uses names defined nowhere on its page,
+  or that the system itself refuses. These are left out of the shares.
+- *Edited*: it runs with the edits that are shown.
+- *Advice*: we lack what it imports, and the error says what to use instead; *follows* are blocks that need such a one.
+- *Not tried*: it needs a download or a library that is not there.
+
+| documentation | blocks | no program | not tried | run as they stand | edited | advice, follows | fail | share |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def _counts(listed: Iterable[Block]) -> str:
+    counted = Counter("edited" if block.outcome == "runs" and block.edits else block.outcome for block in listed)
+    tried = counted.total() - counted["no program"] - counted["not tried"]
+    share = f"{counted['runs'] / tried:.0%}" if tried else ""
+    other = [counted[word] for word in ("no program", "not tried", "runs", "edited")]
+    return " | ".join(
+        map(str, [counted.total(), *other, counted["advice"] + counted["follows"], counted["fails"], share])
+    )
+
+
+def _row(page: str, listed: Sequence[Block]) -> str:
+    runs = [block.number for block in listed if block.outcome == "runs" and not block.edits]
+    notes = [f"{b.number}: {b.outcome}, {b.reason}" for b in listed if b.outcome not in ("runs", "no program")]
+    notes += [f"{b.number}: edited, {'; '.join(b.edits)}" for b in listed if b.edits and b.outcome == "runs"]
+    cells = (page, len(listed), ", ".join(map(str, runs)), "; ".join(notes).replace("|", "\\|"))
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def table(sections: Sequence[tuple[str, list[tuple[str, list[Block]]]]], sources: str) -> str:
+    """The page: the shares of all sections, the blocks of each page, and the documented values of computed metrics."""
+    lines = [_HEAD.format(day=date.today(), sources=sources).rstrip("\n")]
+    lines += [f"| {title} | {_counts(b for _, listed in pages for b in listed)} |" for title, pages in sections]
+    for title, pages in sections:
+        lines += ["", f"## {title}", "", "| page | blocks | run as they stand | the others |", "|---|---|---|---|"]
+        lines += [_row(page.rpartition("/")[2], listed) for page, listed in pages]
+    lines += [
+        "",
+        "## Values of metrics that ask no model",
+        "",
+        "| page | block | documented | ours |",
+        "|---|---|---|---|",
+    ]
+    for _, pages in sections:
+        for page, listed in pages:
+            for block in listed:
+                if block.ours and re.search(COMPUTED, block.code):
+                    name = page.rpartition("/")[2]
+                    lines.append(f"| {name} | {block.number} | {block.documented} | {block.ours} |")
+    return "\n".join(lines) + "\n"
+
+
+def _commit(checkout: Path) -> str:
+    marked = checkout / "COMMIT"
+    if marked.exists():
+        return f"`{marked.read_text(encoding='utf-8').strip()}`"
+    asked = ["git", "-C", str(checkout), "rev-parse", "--short", "HEAD"]
+    return f"`{subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()}`"
 
 
 def main() -> None:
@@ -294,22 +393,12 @@ def main() -> None:
                 continue
             pages = list(results(section, Path(checkouts[section.system]).resolve(), options.verbose))
             done.append((section.title, pages))
-            counted = Counter(block.outcome for _, listed in pages for block in listed)
-            print(section.title, dict(counted))
-            for page, listed in pages:
-                for block in listed:
-                    if block.outcome != "runs" or block.documented:
-                        print(
-                            "   ",
-                            page.rpartition("/")[2],
-                            block.number,
-                            block.outcome,
-                            block.reason,
-                            block.documented,
-                            block.ours,
-                        )
+            print(section.title, _counts(block for _, listed in pages for block in listed))
+            if options.verbose:
+                print(*(_row(page, listed) for page, listed in pages), sep="\n")
     if not options.only:
-        PAGE.write_text(table(done), encoding="utf-8")
+        sources = ", ".join(f"{system} {_commit(Path(checkout))}" for system, checkout in checkouts.items())
+        PAGE.write_text(table(done, sources), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -116,10 +116,8 @@ assert score.reason
     _collections("nvidia_metrics: context relevance", "ContextRelevance", _QUERY, _CONTEXTS),
     _collections("nvidia_metrics: response groundedness", "ResponseGroundedness", _RESPONSE, _CONTEXTS),
     _collections("noise_sensitivity", "NoiseSensitivity", _QUERY, _RESPONSE, _REFERENCE, _CONTEXTS),
-    Example(
-        "ragas 0.4", "semantic_similarity", reason="`embedding_factory` asks no model; LangChain's embeddings are read"
-    ),
-    Example("ragas 0.4", "summarization_score", reason="questions are not generated from a text"),
+    _collections("semantic_similarity", "SemanticSimilarity", _REFERENCE, _RESPONSE, given="embeddings=embeddings"),
+    _collections("summarization_score", "SummaryScore", _IDEAL, _RESPONSE),
     _collections("traditional: string similarity", "NonLLMStringSimilarity", _REFERENCE, _RESPONSE, given=""),
     _collections("traditional: BLEU", "BleuScore", _REFERENCE, _RESPONSE, given=""),
     _collections(
@@ -311,7 +309,7 @@ assert (metric.score, metric.reason) == (data.score, data.reason)
 _ACTUAL = 'actual_output="The ferry takes 40 minutes."'
 _EXPECTED = 'expected_output="It takes 40 minutes."'
 _RETRIEVED = 'retrieval_context=["The ferry takes 40 minutes."]'
-_BARE = 'threshold=0.5, model="gpt-4.1"'
+_BARE = "threshold=0.5"  # OPENAI_MODEL_NAME names the model
 _GEVAL = """
 import pytest
 from ragauge.compat.deepeval import assert_test
@@ -325,7 +323,6 @@ def test_correctness(threshold):
         criteria="Is the actual output correct, going by the expected output?",
         evaluation_params=[SingleTurnParams.ACTUAL_OUTPUT, SingleTurnParams.EXPECTED_OUTPUT],
         threshold=threshold,
-        model="gpt-4.1",
     )
     test_case = LLMTestCase(
         input="How long does the ferry take?",
@@ -341,8 +338,31 @@ with pytest.raises(AssertionError, match="Correctness"):
     test_correctness(1.1)
 """
 
+_COMPONENT = """
+from ragauge.compat.deepeval.dataset import EvaluationDataset, Golden
+from ragauge.compat.deepeval.metrics import AnswerRelevancyMetric
+from ragauge.compat.deepeval.test_case import LLMTestCase
+from ragauge.compat.deepeval.tracing import observe, update_current_span
+
+
+@observe(metrics=[AnswerRelevancyMetric()])
+def answer(query):
+    update_current_span(test_case=LLMTestCase(input=query, actual_output="The ferry takes 40 minutes."))
+
+
+@observe
+def app(query):
+    answer(query)
+
+
+dataset = EvaluationDataset(goldens=[Golden(input="How long does the ferry take?")])
+for golden in dataset.evals_iterator():
+    app(golden.input)
+value = len(dataset.goldens)
+"""
+
 DEEPEVAL = (
-    Example("DeepEval", "getting-started, with model= for GEval", _GEVAL),
+    Example("DeepEval", "getting-started", _GEVAL),
     _deepeval("metrics-faithfulness", "FaithfulnessMetric", f"{_ACTUAL}, {_RETRIEVED}"),
     _deepeval("metrics-answer-relevancy", "AnswerRelevancyMetric", _ACTUAL),
     _deepeval("metrics-contextual-precision", "ContextualPrecisionMetric", f"{_ACTUAL}, {_EXPECTED}, {_RETRIEVED}"),
@@ -358,8 +378,14 @@ DEEPEVAL = (
         "metrics-llm-evals",
         "GEval",
         f"{_ACTUAL}, {_EXPECTED}",
-        'name="Tone", criteria="Is it kind?", evaluation_steps=["Look for kind words"], model="gpt-4.1"',
+        'name="Tone", criteria="Is it kind?", evaluation_steps=["Look for kind words"]',
     ),
+    _deepeval("metrics-pii-leakage", "PIILeakageMetric", _ACTUAL, _BARE),
+    _deepeval("metrics-role-violation", "RoleViolationMetric", _ACTUAL, 'role="ferryman", threshold=0.5'),
+    _deepeval("metrics-prompt-alignment", "PromptAlignmentMetric", _ACTUAL, 'prompt_instructions=["Be brief"]'),
+    _deepeval("metrics-exact-match", "ExactMatchMetric", f"{_ACTUAL}, {_EXPECTED}", "threshold=1.0"),
+    _deepeval("metrics-pattern-match", "PatternMatchMetric", _ACTUAL, 'pattern=r".*minutes.", ignore_case=False'),
+    Example("DeepEval", "metrics-answer-relevancy: within components", _COMPONENT),
     Example(
         "DeepEval",
         "getting-started: conversations",
@@ -524,7 +550,8 @@ def table() -> str:
     head = f"""# First examples
 
 Made by `python -m tests.compat.first_examples`; the tests run each example, retold with our own texts, with one import
-changed, against a server that answers as a model does. {runs} of {len(EXAMPLES)} run.
+changed, against a server that answers as a model does; for DeepEval, `OPENAI_MODEL_NAME` in the environment names it.
+{runs} of {len(EXAMPLES)} run. [What is documented](documented-blocks.md) has been run as it stands, too.
 
 | system | page | |
 |---|---|---|

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import warnings
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -22,6 +24,7 @@ from ragauge.compat.deepeval import (
     assert_test,
     evaluate,
 )
+from ragauge.compat.deepeval_dataset import EvaluationDataset, Golden, observe, update_current_span
 from ragauge.types import Label
 
 CASE = LLMTestCase(
@@ -130,3 +133,73 @@ def test_another_number_is_announced() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         FaithfulnessMetric()
+
+
+def test_checks_ask_no_judge() -> None:
+    """Exact match ignores white space around texts, a pattern matches the whole output, JSON fits a model."""
+    pydantic = pytest.importorskip("pydantic")
+    schema = pydantic.create_model("Answer", name=(str, ...))
+    case = deepeval.LLMTestCase("q", actual_output=' {"name": "Ada"} ', expected_output='{"name": "Ada"}\n')
+    other = deepeval.LLMTestCase("q", actual_output="Ada", expected_output="ada")
+    exact, pattern = deepeval.ExactMatchMetric(), deepeval.PatternMatchMetric(r"\{.*")
+    metrics = [exact, pattern, deepeval.JsonCorrectnessMetric(schema)]
+    assert [metric.measure(case) for metric in metrics] == [1, 1, 1]
+    assert [metric.measure(other) for metric in metrics] == [0, 0, 0]
+    with pytest.raises(ValueError, match="no regular expression"):
+        deepeval.PatternMatchMetric("(")
+    with pytest.raises(deepeval.MissingTestCaseParamsError, match="expected_output"):
+        exact.measure(deepeval.LLMTestCase("q", actual_output="a"))
+
+
+def test_a_model_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the embedded judge cannot answer, the error names both ways of naming a model; the variable is one."""
+    monkeypatch.delenv("OPENAI_MODEL_NAME", raising=False)
+    case = deepeval.LLMTestCase("q", actual_output="a")
+    for refused in (
+        lambda: deepeval.GEval("Tone", criteria="Is it kind?"),
+        lambda: deepeval.BiasMetric().measure(case),
+    ):
+        with pytest.raises(rg.UsageError, match=r"model='gpt-4.1', or as OPENAI_MODEL_NAME in the environment"):
+            refused()
+    monkeypatch.setenv("OPENAI_MODEL_NAME", "gpt-4.1")
+    assert deepeval.GEval("Tone", criteria="Is it kind?").model is None
+
+
+@pytest.mark.filterwarnings("ignore:.* is not DeepEval's")
+def test_a_criterion_that_is_set_is_a_grade() -> None:
+    """The metrics of safety are grades of one criterion, which says what it is about."""
+    judge = rg.judge_from(rate=lambda rubric, **texts: 5)
+    case = deepeval.LLMTestCase("q", actual_output="a")
+    assert deepeval.RoleViolationMetric(role="ferryman", model=judge).measure(case) == 0.5
+    misuse = deepeval.MisuseMetric(domain="ferries", model=judge, threshold=0.4)
+    assert misuse.measure(case) == 0.5
+    assert not misuse.success, "lower is better"
+    with pytest.raises(ValueError, match="needs advice_types="):
+        deepeval.NonAdviceMetric(model=judge)
+
+
+def test_a_data_set_measures_what_observed_functions_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Goldens come from files and go to files; the test cases of observed functions are measured after the loop."""
+
+    @observe(metrics=[deepeval.ExactMatchMetric()])  # type: ignore[untyped-decorator]
+    async def component(query: str) -> None:
+        update_current_span(input=query, output="40 minutes", expected_output="40 minutes")
+
+    @observe
+    def app(query: str) -> None:
+        asyncio.run(component(query))
+
+    dataset = EvaluationDataset([Golden("How long?", expected_output="40 minutes")])
+    read = EvaluationDataset()
+    read.add_goldens_from_json_file(dataset.save_as("json", tmp_path))
+    assert read.goldens == dataset.goldens
+    for golden in read.evals_iterator():
+        app(golden.input)
+    assert "Exact Match passed" in capsys.readouterr().out
+    app("outside of a loop nothing is measured")
+    assert capsys.readouterr().out == ""
+    idle = observe(metrics=[deepeval.ExactMatchMetric()])(print)
+    with pytest.raises(rg.UsageError, match="has metrics and no test case"):
+        [idle() for _ in dataset.evals_iterator()]
+    with pytest.raises(rg.UsageError, match="nothing is sent"):
+        dataset.push(alias="mine")

@@ -22,6 +22,7 @@ def model(stub_server: StubFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     """A model that all clients of OpenAI find, and an empty folder to work in."""
     monkeypatch.setenv("OPENAI_BASE_URL", stub_server().url)
     monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_MODEL_NAME", "gpt-4.1")
     monkeypatch.chdir(tmp_path)
     yield
     with warnings.catch_warnings():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from tests.compat.ragas_ferry import ROWS, literal
 
 import ragauge as rg
-from ragauge.compat.ragas import evaluate, metrics
+from ragauge.compat.ragas import embedding_factory, evaluate, metrics
 from ragauge.compat.ragas.metrics import (
     AnswerCorrectness,
     ChrfScore,
@@ -156,10 +157,13 @@ def test_rouge_and_chrf_are_those_of_the_libraries(response: list[str], referenc
     sacrebleu = pytest.importorskip("sacrebleu")
     row = {"response": " ".join(response), "reference": " ".join(reference)}
     types = [RougeScore(name=name, rouge_type=name) for name in ("rouge1", "rougeL")]
+    types += [RougeScore(mode=mode) for mode in ("precision", "recall")]
     (scores,) = evaluate([row], [*types, ChrfScore()]).scores
     theirs = rouge.RougeScorer(["rouge1", "rougeL"], use_stemmer=True).score(row["reference"], row["response"])
     chrf = sacrebleu.corpus_chrf([row["response"]], [[row["reference"]]]).score / 100
-    assert list(scores.values()) == pytest.approx([theirs["rouge1"].fmeasure, theirs["rougeL"].fmeasure, chrf])
+    longest = theirs["rougeL"]
+    expected = [theirs["rouge1"].fmeasure, longest.fmeasure, longest.precision, longest.recall, chrf]
+    assert list(scores.values()) == pytest.approx(expected)
 
 
 def fbeta(tp: int, fp: int, fn: int, beta: float) -> float:
@@ -176,3 +180,36 @@ def test_factual_correctness_is_the_f_score(tp: int, fp: int, fn: int, beta: flo
     for mode, value in expected.items():
         metric = FactualCorrectness(mode=mode, beta=beta)
         assert abs(metric.counted(0.0, (tp, fp, fn)) - value) <= 0.005 + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:summary_score is not ragas'")
+def test_a_summary_covers_claims_and_is_short() -> None:
+    """The score of a summary is the mean of the claims that it covers and of its brevity, weighed by coeff."""
+    row = {"reference_contexts": ["It takes 40 minutes. It leaves at nine."], "response": "It takes 40 minutes."}
+    brevity = 1 - len(row["response"]) / len(row["reference_contexts"][0])
+    assert metrics.SummarizationScore(llm=literal()).score(**row).value == pytest.approx((0.5 + brevity) / 2)
+    assert metrics.SummaryScore(llm=literal(), coeff=0.0).score(**row).value == 0.5
+
+
+def test_embeddings_by_a_client() -> None:
+    """The embeddings of a client, sync or async, are those that semantic similarity compares."""
+
+    class Client:
+        embeddings: Any
+
+        def create(self, model: str, input: list[str]) -> Any:
+            return SimpleNamespace(
+                data=[SimpleNamespace(embedding=[text.count("a"), text.count("b")]) for text in input]
+            )
+
+    class Async(Client):
+        async def create(self, model: str, input: list[str]) -> Any:
+            return super().create(model, input)
+
+    row = {"response": "aab", "reference": "abb"}
+    for client in (Client(), Async()):
+        client.embeddings = client
+        embeddings = embedding_factory("openai", client=client)
+        assert metrics.SemanticSimilarity(embeddings=embeddings).score(**row).value == pytest.approx(0.8)
+    with pytest.raises(rg.UsageError, match="need a client"):
+        embedding_factory().embed_texts(["a"])

@@ -37,7 +37,9 @@ def _adds(kind: type[LLMTestCase], attribute: str) -> Callable[..., None]:
 
 def _case(kind: type[LLMTestCase], sample: rg.Sample) -> LLMTestCase:
     both = {"retrieval_context": sample.contexts, "context": sample.reference_contexts}
-    lists = {part: [chunk.passage for chunk in chunks] for part, chunks in both.items() if chunks is not None}
+    lists: dict[str, Any] = {
+        part: [chunk.passage for chunk in chunks] for part, chunks in both.items() if chunks is not None
+    }
     expected = next(iter(sample.references or ()), None)
     return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **lists)
 
@@ -81,13 +83,15 @@ class EvaluationDataset:
             raise BadInput(
                 "metrics of traces are not offered; give them to @observe(metrics=[...]) and set a test case"
             )
-        _MEASURED.set(measured := [])
+        measured: list[tuple[Sequence[Any], LLMTestCase]] = []
+        _MEASURED.set(measured)
         yield from self.goldens
         _MEASURED.set(None)
         for chosen in {id(metrics): metrics for metrics, _ in measured}.values():
             evaluate([case for metrics, case in measured if metrics is chosen], chosen)
 
-    __getattr__ = not_offered("EvaluationDataset", {"pull|push|queue|delete": "read and write files; nothing is sent"})
+    def __getattr__(self, name: str) -> Any:
+        return not_offered("EvaluationDataset", {"pull|push|queue|delete": "use files; nothing is sent"})(name)
 
 
 #: The metrics and test cases of observed functions, while a data set is iterated.
@@ -99,13 +103,16 @@ _SPAN: ContextVar[list[LLMTestCase] | None] = ContextVar("_SPAN", default=None)
 
 @contextmanager
 def _observed(metrics: Sequence[Any]) -> Iterator[None]:
-    token = _SPAN.set(cases := [])
+    cases: list[LLMTestCase] = []
+    token = _SPAN.set(cases)
     try:
         yield
     finally:
         _SPAN.reset(token)
     if metrics and (measured := _MEASURED.get()) is not None:
-        measured += [(metrics, case) for case in cases]
+        if not cases:
+            raise BadInput("an observed function has metrics and no test case; call update_current_span(test_case=...)")
+        measured.append((metrics, cases[0]))
 
 
 def observe(function: Any = None, *, metrics: Sequence[Any] = (), **_: Any) -> Any:

@@ -233,6 +233,10 @@ class ResponseGenerator:
         """The items, those of data_file unless given, answered. Raises RunFailed where one has no output."""
         if (config := self.config).model is None:
             raise rg.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
+        try:
+            rg.load_judge(config.model if isinstance(config.model, str) else "embedded")
+        except rg.UnknownName as error:
+            raise rg.BadParameter(f"{error}; serve a model of the Hub: model='vllm/{config.model}'") from None
         if data is None:
             try:
                 content = json.loads(Path(config.data_file).read_text(encoding="utf-8"))

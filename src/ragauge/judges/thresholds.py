@@ -77,7 +77,7 @@ def _fitted(
 
 
 def says_yes(answer: Answer | Failure, level: float | None = None) -> bool:
-    """Whether an answer is "entailed", "yes" or "right"; level: the probability from which it is, whatever the label."""
+    """Whether an answer is "entailed", "yes" or "right"; level: the probability from which it is so."""
     if not isinstance(answer, Verdict) or level is None or answer.probability is None:
         return isinstance(answer, Verdict) and answer.label in POSITIVE
     return answer.probability >= level
