@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, overload
 import regex
 from msgspec import Meta
 
-from ragauge.host import optional
+from ragauge.host import optional, read_file
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
@@ -130,7 +130,7 @@ def _validator(schema: str) -> Any:
     """A validator of a JSON Schema, given as text or as a path. Raises ValueError for what is none."""
     jsonschema = optional("json_schema", "checks", "jsonschema")
     try:
-        text = schema if schema.lstrip().startswith("{") else Path(schema).read_text(encoding="utf-8")
+        text = schema if schema.lstrip().startswith("{") else read_file(Path(schema))
     except OSError as error:
         raise ValueError(
             f"{schema!r} cannot be read: {error.strerror}; give the path of a schema, or a schema"
@@ -158,7 +158,7 @@ def _validator_of(text: str) -> Any:
     return validators.extend(kind, bounded)(schema, registry=REGISTRY)
 
 
-def _matching(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
+def _matching(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[Any]:
     """The fault of a text that a "pattern" does not match."""
     from jsonschema import ValidationError
 
@@ -166,7 +166,7 @@ def _matching(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, schema: Any) -> Iterator[Any]:
+def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, _: Any) -> Iterator[Any]:
     """The faults of fields that "patternProperties" speak of."""
     for name in value if validator.is_type(value, "object") else ():
         for pattern, inner in patterns.items():
