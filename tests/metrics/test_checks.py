@@ -254,7 +254,8 @@ def test_fields_that_a_pattern_of_a_schema_names(tmp_path: Path) -> None:
     """Fields are held to the pattern that their names match; without one they are additional."""
     schema = {"patternProperties": {"^n": {"type": "integer"}}, "additionalProperties": False}
     (tmp_path / "schema.json").write_text(json.dumps(schema))
-    rows = [{"response": json.dumps(response)} for response in ({"n1": 1}, {"n1": "x"}, {"n1": 1, "m": 1}, [])]
+    responses = ('{"n1": 1}', '{"n1": "x"}', '{"n1": 1, "m": 1}', "[]")
+    rows = [{"response": response} for response in responses]
     run = rg.evaluate(rows, f"json_schema({tmp_path / 'schema.json'})")
     assert [scores["json_schema"].value for scores in run.scores] == [1, 0, 0, 1]
 

@@ -443,7 +443,7 @@ _TEXT: dict[str, Callable[[Iterator[str], str, ReadingLimits], Any]] = {
     ".ndjson": json_lines_rows,
     ".json": lambda lines, name, _: json_rows("".join(lines), name),
     ".csv": csv_rows,
-    ".tsv": partial(csv_rows, delimiter="\t"),
+    ".tsv": lambda lines, name, limits: csv_rows(lines, name, limits, delimiter="\t"),
     ".txt": block_rows,
 }
 #: Those that are not read row by row.
