@@ -430,7 +430,8 @@ def block_rows(lines: Iterable[str], name: str, _: ReadingLimits | None = None) 
 
 
 def _text_rows(path: Path | None, suffix: str, limits: ReadingLimits | None = None) -> Iterator[Any]:
-    name, limits = str(path or "standard input"), limits or default_limits()
+    name = str(path or "standard input")
+    limits = limits or default_limits()
     with open_bytes(path) as stream:
         lines = decoded_lines(stream, name, limits)
         if suffix in _WHOLE:
