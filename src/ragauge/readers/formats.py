@@ -410,7 +410,7 @@ def _part(file: IO[bytes], log: ZipFile, part: ZipInfo) -> str:
 _TAG = re.compile(r"^[^\S\n]*(question|answer|links|systemid) :", re.IGNORECASE | re.MULTILINE)
 
 
-def block_rows(lines: Iterable[str], name: str, _: ReadingLimits | None = None) -> list[dict[str, str]]:
+def block_rows(lines: Iterable[str], name: str) -> list[dict[str, str]]:
     """One mapping a block, with its question and answer: lines that begin "question :", "answer :", "links :".
 
     Tags are in any case. Question and answer may span several lines, which are joined by spaces; links and systemId are
@@ -445,7 +445,7 @@ _TEXT: dict[str, Callable[[Iterator[str], str, ReadingLimits], Any]] = {
     ".json": lambda lines, name, _: json_rows("".join(lines), name),
     ".csv": csv_rows,
     ".tsv": lambda lines, name, limits: csv_rows(lines, name, limits, delimiter="\t"),
-    ".txt": block_rows,
+    ".txt": lambda lines, name, _: block_rows(lines, name),
 }
 #: Those that are not read row by row.
 _WHOLE = (".json", ".txt")
