@@ -161,7 +161,8 @@ def completion(content: str) -> bytes:
 @attack("E7", "a server that repeats the key: in errors that are cut, URL-encoded, in base64, and in a rationale")
 def server_that_repeats_the_key(folder: Path) -> str:
     """The key is looked for in what the command prints and writes, and in the store."""
-    verdicts = {"claims": [{"text": "Ada wrote it."}], "entail": [{"id": 1, "why": KEY, "label": "entailed"}]}
+    statement = {"s": 1, "text": "Ada wrote it.", "kind": "claim"}
+    verdicts = {"T1": [statement], "1": {"why": KEY, "label": "entailed"}}
     forms = (KEY, f"{'x' * 485} {KEY}", b64encode(f"Bearer {KEY}".encode()).decode(), KEY.replace("-", "%2D"))
     replies = [(400, json.dumps({"error": {"message": form}}).encode()) for form in forms]
     replies += [(200, completion(f"I cannot, {KEY}")), (200, completion(json.dumps(verdicts)))]

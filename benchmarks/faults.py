@@ -65,7 +65,17 @@ STATUSES = (
 BODIES = (
     *("garbled", "blank", "halved", "gzip", "gzip-broken", "gzip-bomb", "bad-utf8", "nul", "bom", "deep"),
     *("member-twice", "drop", "severed", "reset", "stalled", "stall", "drip", "trickle", "endless"),
-    *("chunk-garbage", "chunk-unended", "no-http", "continues", "switched", "followed", "doubled", "doubled-late", "long-header"),
+    *(
+        "chunk-garbage",
+        "chunk-unended",
+        "no-http",
+        "continues",
+        "switched",
+        "followed",
+        "doubled",
+        "doubled-late",
+        "long-header",
+    ),
 )
 COMPLETIONS = (
     *("choices-empty", "choices-null", "choices-missing", "choices-disagree"),

@@ -8,11 +8,13 @@ import secrets
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from errno import EFBIG, EINVAL
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from stat import S_ISDIR, S_ISFIFO, S_ISREG
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 
@@ -31,6 +33,27 @@ def make_folder(path: Path) -> None:
 def make_file(path: Path) -> None:
     """Create an empty file private to its owner; an existing one is left unchanged. Raises OSError."""
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+#: Bytes of a file that is read as a whole: many times what a prompt, a schema or a judge file has.
+MAX_WHOLE_FILE = 64_000_000
+
+
+def open_file(path: Path, *, pipes: bool = False) -> BinaryIO:
+    """Open a file to read it. pipes: whether it may be a pipe. Raises OSError, also where it is a device."""
+    mode = path.stat().st_mode
+    if not (S_ISREG(mode) or S_ISDIR(mode) or (pipes and S_ISFIFO(mode))):
+        raise OSError(EINVAL, "a device or pipe, not a file", str(path))
+    return path.open("rb")
+
+
+def read_file(path: Path) -> str:
+    """The text of a file. Raises OSError, also where it is a device, a pipe or very large, and ValueError."""
+    with open_file(path) as file:
+        content = file.read(MAX_WHOLE_FILE + 1)
+    if len(content) > MAX_WHOLE_FILE:
+        raise OSError(EFBIG, f"larger than {MAX_WHOLE_FILE / 1e6:.0f} MB", str(path))
+    return content.decode()
 
 
 def user_secret() -> bytes:

@@ -106,7 +106,15 @@ def test_a_bomb_is_refused(tmp_path: Path, name: str, write: Callable[[Path], An
     [
         ("rows.jsonl", ROW + json.dumps({"query": "x" * 200}), {"bytes": 100}, "a line of more than"),
         ("rows.csv", "query,response\n" + "x" * 200, {"bytes": 100}, "a line of more than"),
+        (
+            "rows.csv",
+            'query\n"x\n' + "x\n" * 100,
+            {"bytes": 100},
+            "a row .is a quotation mark not closed.. of more than",
+        ),
         ("rows.json", f"[{ROW},\n{ROW},\n{ROW}]", {"bytes": 60}, "a file that is read as a whole"),
+        ("rows.json", "[\n" + "[],\n" * 50 + "[]]", {"bytes": 500}, "a file that is read as a whole"),
+        ("rows.jsonl", "[\n" + "[],\n" * 50 + "[]]", {"bytes": 500}, "a file that is read as a whole"),
         ("rows.jsonl", ROW * 10, {"cells": 9}, "more than 9 cells"),
         ("rows.csv", "query,a,b,c\n1,2,3,4\n", {"columns": 3}, "4 columns in a row"),
     ],
@@ -142,3 +150,47 @@ def test_a_process_substitution_is_read(tmp_path: Path) -> None:
         ["bash", "-c", shell], cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_line_of_empty_lists_is_too_much(tmp_path: Path) -> None:
+    """Each value of a long line takes memory, however short it is written."""
+    (tmp_path / "rows.jsonl").write_text('{"query": "q", "x": [' + "[]," * 400_000 + "[]]}")
+    with pytest.raises(BadData, match="a line of more than 10 MB"):
+        list(rg.read(tmp_path / "rows.jsonl", limits=rg.ReadingLimits(bytes=10_000_000)))
+
+
+def test_a_parquet_file_of_nothing_is_a_bomb(tmp_path: Path) -> None:
+    """A list of 30 million missing values in a file of a kilobyte is refused."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = arrow.table({"query": ["q"], "x": arrow.array([[None] * 30_000_000], arrow.list_(arrow.int8()))})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(BadData, match="--reading-limit ratio=2000"):
+        list(rg.read(tmp_path / "rows.parquet"))
+
+
+def test_a_row_that_no_workbook_has(tmp_path: Path) -> None:
+    """A workbook whose second row has a number beyond those of Excel is refused, not read row by row up to there."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["query"])
+    book.save(tmp_path / "small.xlsx")
+    row = b'<row r="9999999999"><c r="A9999999999"><v>1</v></c></row></sheetData>'
+    with ZipFile(tmp_path / "small.xlsx") as small, ZipFile(tmp_path / "rows.xlsx", "w", ZIP_DEFLATED) as large:
+        for name in small.namelist():
+            content = small.read(name).replace(b"</sheetData>", row).replace(b'<dimension ref="A1:A1"/>', b"")
+            large.writestr(name, content)
+    with pytest.raises(BadData, match="more rows than Excel can have"):
+        list(rg.read(tmp_path / "rows.xlsx"))
+
+
+@pytest.mark.parametrize("option", [["--labels", "device"], ["-j", "device.json"], ["-j", "recording:device.jsonl"]])
+def test_no_file_is_a_device(tmp_path: Path, option: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels, judges and recordings that lead to a device without an end are refused as data is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"query": "q", "response": "r", "contexts": ["r"]}))
+    for name in ("device", "device.json", "device.jsonl"):
+        (tmp_path / name).symlink_to("/dev/zero")
+    result = CliRunner().invoke(main, ["run", "rows.jsonl", "-m", "faithfulness", "--no-store", *option])
+    assert result.exit_code == 2
+    assert "a device or pipe, not a file" in result.stderr

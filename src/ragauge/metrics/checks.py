@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, overload
 import regex
 from msgspec import Meta
 
+from ragauge.host import read_file
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
@@ -130,7 +131,7 @@ def _refused_constant(name: str) -> Any:
 def _validator(schema: str) -> Any:
     """A validator of a JSON Schema, given as text or as a path. Raises ValueError for what is none."""
     try:
-        text = schema if schema.lstrip().startswith("{") else Path(schema).read_text(encoding="utf-8")
+        text = schema if schema.lstrip().startswith("{") else read_file(Path(schema))
     except OSError as error:
         raise ValueError(
             f"{schema!r} cannot be read: {error.strerror}; give the path of a schema, or a schema"

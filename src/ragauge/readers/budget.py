@@ -21,7 +21,18 @@ LOG = logging.getLogger("ragauge")
 SILENT = 5.0
 
 #: Bytes that a file may unpack to whatever its size.
-ALWAYS_UNPACKED = 100_000_000
+ALWAYS_UNPACKED = 20_000_000
+
+#: Bytes that a comma or bracket of a text counts as, since in JSON each stands for a value that takes memory; and how
+#: many characters a line has whose values are counted at all.
+BYTES_OF_A_VALUE, LONG_LINE = 16, 1_000_000
+
+
+def size_with_values(text: str | bytes) -> int:
+    """The size of a text, and of the values that are in it if it is JSON."""
+    marks: Any = ",[{" if isinstance(text, str) else (b",", b"[", b"{")
+    return len(text) + BYTES_OF_A_VALUE * sum(map(text.count, marks))
+
 
 _Limit = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -30,8 +41,9 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """What reading a file may take. Beyond a limit it ends with an error that says how to raise it.
 
     Attributes:
-        ratio: The unpacked over the packed size of a compressed file, once it is larger than 100 MB.
-        bytes: Held at once: of a line, or of a file that is not read row by row (.json, .txt, and parts of .eval).
+        ratio: The unpacked over the packed size of a compressed file, once it is larger than 20 MB.
+        bytes: Held at once: of a row, or of a file that is not read row by row (.json, .txt, and parts of .eval), with
+            16 more for each comma and bracket.
         cells: In all rows.
         columns: Of a row.
     """

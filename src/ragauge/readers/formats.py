@@ -26,7 +26,14 @@ import msgspec
 
 from ragauge.errors import BadData, RagaugeError
 from ragauge.host import installed, load_only, optional
-from ragauge.readers.budget import ReadingLimits, announced, default_limits, is_pipe
+from ragauge.readers.budget import (
+    LONG_LINE,
+    ReadingLimits,
+    announced,
+    default_limits,
+    is_pipe,
+    size_with_values,
+)
 from ragauge.readers.exports import inspect_rows
 from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native
@@ -103,7 +110,8 @@ Line = TypeVar("Line", str, bytes)
 def _bounded(readline: Callable[[int], Line], name: str, limits: ReadingLimits) -> Iterator[Line]:
     """Lines that are not too long to be held."""
     while line := readline(limits.bytes + 1):
-        limits.check_held(name, len(line), "a line")
+        size = size_with_values(line) if len(line) > LONG_LINE else len(line)
+        limits.check_held(name, size, "a line")
         yield line
 
 
@@ -116,7 +124,7 @@ def _whole(lines: Iterable[str], name: str, limits: ReadingLimits) -> str:
     """The text of a file that is not read row by row."""
     pieces, size = [], 0
     for line in lines:
-        size += len(line)
+        size += size_with_values(line)
         limits.check_held(name, size, "a file that is read as a whole (JSON Lines are not)")
         pieces.append(line)
     return "".join(pieces)
@@ -126,14 +134,15 @@ def _whole(lines: Iterable[str], name: str, limits: ReadingLimits) -> str:
 ROW_KEYS = ("results", "data", "samples", "rows", "examples", "predictions", "test_cases", "testCases", "goldens")
 
 
-def json_lines_rows(lines: Iterable[str], name: str) -> Iterator[Any]:
+def json_lines_rows(lines: Iterable[str], name: str, limits: ReadingLimits | None = None) -> Iterator[Any]:
     """One object a line, blank lines ignored. A file that is one JSON list is read as such."""
     numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
     first = next(numbered, None)
     if first is None:
         return
     if first[1].lstrip().startswith("["):
-        yield from json_rows("".join([first[1], *(line for _, line in numbered)]), name)
+        whole = itertools.chain([first[1]], (line for _, line in numbered))
+        yield from json_rows(_whole(whole, name, limits or default_limits()), name)
         return
     for number, line in itertools.chain([first], numbered):
         yield json_row(line, number)
@@ -271,7 +280,9 @@ def json_row(line: str, number: int) -> Any:
     return row
 
 
-def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> Iterator[Any]:
+def csv_rows(
+    lines: Iterable[str], name: str, limits: ReadingLimits | None = None, *, delimiter: str | None = None
+) -> Iterator[Any]:
     """One mapping a row, every cell as text. The first row names the columns.
 
     delimiter: None takes the comma, semicolon or tab, whichever the header has most of.
@@ -282,13 +293,23 @@ def csv_rows(lines: Iterable[str], name: str, delimiter: str | None = None) -> I
     if first is None:
         return
     delimiter = delimiter or max(",;\t", key=first.count)
-    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
+    limits, size = limits or default_limits(), 0
+
+    def within_row() -> Iterator[str]:
+        nonlocal size
+        for line in itertools.chain([first], lines):
+            size += len(line)
+            limits.check_held(name, size, "a row (is a quotation mark not closed?)")
+            yield line
+
+    reader = csv.reader(within_row(), delimiter=delimiter, strict=True)
     try:
         header = column_names(next(reader), name)
     except csv.Error as error:
         raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
     cells: list[str] | None = header
     while cells is not None:
+        size = 0
         try:
             if (cells := next(reader, None)) and len(cells) == len(header):
                 yield dict(zip(header, cells, strict=True))
@@ -320,7 +341,7 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
         with path.open("rb") as file:  # openpyxl would leave a broken one open
             limits.check_zip(path, file)
             with closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book:
-                cells = book.worksheets[0].iter_rows(values_only=True)
+                cells = _rows_of_sheet(book.worksheets[0], path)
                 filled = (row for row in cells if any(cell is not None for cell in row))
                 names = ("" if cell is None else str(cell) for cell in next(filled, ()))
                 header = column_names(names, str(path))
@@ -330,6 +351,18 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
     except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
         problem = str(error).partition("\n")[0]
         raise BadData(f"{path}: not a whole Excel workbook ({problem}); save it again as .xlsx") from None
+
+
+#: Rows that a sheet of Excel can have.
+MAX_EXCEL_ROWS = 1_048_576
+
+
+def _rows_of_sheet(sheet: Any, path: Path) -> Iterator[tuple[Any, ...]]:
+    """The rows of a sheet, with the empty ones between. Raises BadData for a number that no row of Excel has."""
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if number > MAX_EXCEL_ROWS:
+            raise BadData(f"{path}: its sheet has more rows than Excel can have; save it again as .xlsx")
+        yield row
 
 
 #: Rows held in memory at once.
@@ -350,7 +383,9 @@ def parquet_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
     try:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
             groups = map(file.metadata.row_group, range(file.num_row_groups))
-            limits.check_unpacked(path, path.stat().st_size, sum(group.total_byte_size for group in groups))
+            columns = [group.column(number) for group in groups for number in range(group.num_columns)]
+            unpacked = sum(max(column.total_uncompressed_size, column.num_values) for column in columns)
+            limits.check_unpacked(path, path.stat().st_size, unpacked)
             for batch in file.iter_batches(batch_size=BATCH):
                 yield from batch.to_pylist()
     except (pyarrow.ArrowException, *_DAMAGED) as error:
@@ -405,23 +440,24 @@ def block_rows(lines: Iterable[str], name: str) -> list[dict[str, str]]:
 
 
 def _text_rows(path: Path | None, suffix: str, limits: ReadingLimits | None = None) -> Iterator[Any]:
-    name, limits = str(path or "standard input"), limits or default_limits()
+    name = str(path or "standard input")
+    limits = limits or default_limits()
     with open_bytes(path) as stream:
         lines = decoded_lines(stream, name, limits)
         if suffix in _WHOLE:
             lines = iter([_whole(lines, name, limits)])
-        yield from limits.counted(_TEXT[suffix](lines, name), name)
+        yield from limits.counted(_TEXT[suffix](lines, name, limits), name)
 
 
-_TEXT: dict[str, Callable[[Iterator[str], str], Any]] = {
+_TEXT: dict[str, Callable[[Iterator[str], str, ReadingLimits], Any]] = {
     ".jsonl": json_lines_rows,
     ".ndjson": json_lines_rows,
-    ".json": lambda lines, name: json_rows("".join(lines), name),
+    ".json": lambda lines, name, _: json_rows("".join(lines), name),
     ".csv": csv_rows,
-    ".tsv": partial(csv_rows, delimiter="\t"),
-    ".txt": block_rows,
-    ".yaml": yaml_rows,
-    ".yml": yaml_rows,
+    ".tsv": lambda lines, name, limits: csv_rows(lines, name, limits, delimiter="\t"),
+    ".txt": lambda lines, name, _: block_rows(lines, name),
+    ".yaml": lambda lines, name, _: yaml_rows(lines, name),
+    ".yml": lambda lines, name, _: yaml_rows(lines, name),
 }
 #: Those that are not read row by row.
 _WHOLE = (".json", ".txt", ".yaml", ".yml")

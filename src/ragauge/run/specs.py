@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
-from ragauge.host import installed, load_only
+from ragauge.host import installed, load_only, read_file
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, JudgeSpec, OneJudge, UnloadedJudge, adapted
 from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Panel, Repeat
 from ragauge.judges.thresholds import fewest_labels, fit_thresholds, says_yes
@@ -140,8 +140,8 @@ def judge_file(given: str | JudgeSpec) -> JudgeFile:
     if not spec.endswith(".json"):
         return JudgeFile(judge=spec)
     try:
-        found = msgspec.json.decode(Path(spec).read_bytes(), type=JudgeFile)
-    except (OSError, msgspec.MsgspecError) as error:
+        found = msgspec.json.decode(read_file(Path(spec)), type=JudgeFile)
+    except (OSError, ValueError) as error:
         fix = "give a judge file, such as `ragauge judges tune -o FILE` writes"
         raise BadData(f"{spec}: cannot be read as a judge: {error}; {fix}") from None
     if found.judge.endswith(".json"):

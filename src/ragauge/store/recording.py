@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import BadData, UsageError
-from ragauge.host import decoded
+from ragauge.host import decoded, open_file
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdict
 
@@ -87,7 +87,7 @@ def read_labels(path: Path) -> Iterator[Judgment]:
 def _read(path: Path, schema: type[_RecordingLine | _LabelLine]) -> Iterator[Judgment]:
     decoder = msgspec.json.Decoder(schema)
     try:
-        lines = path.open("rb")
+        lines = open_file(path, pipes=True)
     except OSError as error:
         raise BadData(f"cannot read {path}: {error.strerror}; check the path") from error
     with lines:

@@ -34,7 +34,7 @@ def json_schema_validator(text: str) -> Any:
     return jsonschema.validators.extend(kind, bounded)(schema, registry=REGISTRY)
 
 
-def _matching(validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Any]:
+def _matching(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[Any]:
     """The fault of a text that a "pattern" does not match."""
     from jsonschema import ValidationError
 
@@ -42,7 +42,7 @@ def _matching(validator: Any, pattern: str, value: Any, _schema: Any) -> Iterato
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
-def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, _schema: Any) -> Iterator[Any]:
+def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, _: Any) -> Iterator[Any]:
     """The faults of fields that "patternProperties" speak of."""
     for name in value if validator.is_type(value, "object") else ():
         for pattern, inner in patterns.items():

@@ -18,6 +18,7 @@ from typing import Any, Literal, Self
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
+from ragauge.host import read_file
 from ragauge.judges.base import ContextJudge, ExpectedCall, RunContext
 from ragauge.judges.llm import prompts, replies
 from ragauge.judges.llm.client import CANCELLED, ModelClient
@@ -297,7 +298,7 @@ def _own_examples(examples: str | tuple[dict[str, Any], ...]) -> str:
 
 def _read_text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_file(path)
     except (OSError, ValueError) as error:
         raise BadData(f"{path}: cannot be read: {error}") from None
 

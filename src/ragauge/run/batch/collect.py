@@ -13,6 +13,7 @@ from typing import IO, Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData
+from ragauge.host import open_file
 from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import Completion, TokenUsage
 from ragauge.judges.llm.packing import Pack
@@ -122,7 +123,7 @@ class _Importing:
     def _results(self, path: Path) -> Iterator[BatchResult]:
         """The results of a file; lines that are none are noted."""
         try:
-            with path.open("rb") as file:
+            with open_file(path, pipes=True) as file:
                 for number, line in enumerate(_lines(file), 1):
                     if not line.isspace():
                         try:
