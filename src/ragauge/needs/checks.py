@@ -24,7 +24,7 @@ from ragauge.needs.base import (
     gather,
     need,
 )
-from ragauge.needs.entailment import references_of, response_of, response_statements
+from ragauge.needs.entailment import history, references_of, response_of, response_statements
 from ragauge.questions import REFUSAL, Classify, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
@@ -37,9 +37,20 @@ from ragauge.types import Chunk, Label, Sample
 def statements_to_query(sample: Sample) -> QuestionFlow[Checks]:
     """Is each statement of the response relevant to the query?"""
     statements = yield from response_statements(sample)
-    judgments = yield [Relevant(sample.query or "", piece.text) for piece in statements.pieces]
+    said = history(sample)
+    judgments = yield [Relevant(sample.query or "", piece.text, None, said) for piece in statements.pieces]
     pieces = tuple(Evidence(piece.text, statements.field, piece.span, "query") for piece in statements.pieces)
     return Checks(pieces, tuple(judgments))
+
+
+@need(reads=["query", "response"], asks=["relevant"])
+def response_to_query(sample: Sample) -> QuestionFlow[Checks]:
+    """Does any part of the response help to answer the query?"""
+    text = response_of(sample)
+    if not text.strip():
+        raise NothingToCount("the response is empty")
+    judgments = yield [Relevant(sample.query or "", text, None, history(sample))]
+    return Checks((Evidence(text, "response", (0, len(text)), "query"),), tuple(judgments))
 
 
 @need(reads=["query", "contexts"], asks=["relevant"])
@@ -66,7 +77,8 @@ def contexts_to_response(sample: Sample) -> QuestionFlow[CheckSets]:
 
 def _usefulness(sample: Sample, against: str, reference: str | None) -> QuestionFlow[Checks]:
     contexts = sample.contexts or ()
-    judgments = yield [Relevant(sample.query or "", chunk.passage, reference) for chunk in contexts]
+    said = history(sample)
+    judgments = yield [Relevant(sample.query or "", chunk.passage, reference, said) for chunk in contexts]
     return Checks(chunk_pieces(contexts, against), tuple(judgments))
 
 

@@ -27,12 +27,22 @@ def references_of(sample: Sample) -> dict[str, str]:
     return references
 
 
+#: The turns of a conversation that are shown with a question, and the characters of each.
+_TURNS, _TURN_CHARS = 10, 2000
+
+
+def history(sample: Sample) -> tuple[str, ...]:
+    """What user and assistant said before the query, oldest first; of long conversations and texts the latest part."""
+    said = [turn for turn in sample.turns or () if turn.role != "system" and turn.text.strip()]
+    return tuple(f"{turn.role.capitalize()}: {turn.text[-_TURN_CHARS:]}" for turn in said[-_TURNS:])
+
+
 def response_statements(sample: Sample) -> QuestionFlow[Statements]:
     """The statements of the response; an empty response has none."""
     text = response_of(sample)
     if not text.strip():
         return Statements("response", ())
-    (judgment,) = yield [Decompose(text, sample.query)]
+    (judgment,) = yield [Decompose(text, sample.query, history(sample))]
     return Statements.of("response", judgment)
 
 
@@ -62,7 +72,7 @@ def _source_of(sample: Sample) -> str:
 def reference_statements(sample: Sample, of: ClaimsOf = "references") -> QuestionFlow[tuple[Statements, ...]]:
     """The statements of each reference, or of the source."""
     references = references_of(sample) if of == "references" else {"source": _source_of(sample)}
-    judgments = yield [Decompose(text, sample.query) for text in references.values()]
+    judgments = yield [Decompose(text, sample.query, history(sample)) for text in references.values()]
     return tuple(map(Statements.of, references, judgments))
 
 
@@ -74,34 +84,41 @@ def response_and_references(sample: Sample) -> QuestionFlow[Texts]:
 
 
 def support(
-    statements: Statements, against: str, chunks: Sequence[tuple[str, str]], query: str | None
+    statements: Statements,
+    against: str,
+    chunks: Sequence[tuple[str, str]],
+    query: str | None,
+    said: tuple[str, ...] = (),
 ) -> QuestionFlow[Support]:
-    """Is each statement supported by `chunks`, pairs of (id, text)? Nothing is asked if all texts are blank."""
+    """Is each statement supported by `chunks`, pairs of (id, text)? Nothing is asked if all texts are blank.
+
+    said: before the query; see `history`.
+    """
     ids, premise = tuple(id for id, _ in chunks), tuple(text for _, text in chunks)
     if not statements.pieces or not any(text.strip() for text in premise):
         return Support(statements, against, ids, ())
-    judgments = yield [Entail(premise, piece.text, query) for piece in statements.pieces]
+    judgments = yield [Entail(premise, piece.text, query, said) for piece in statements.pieces]
     return Support(statements, against, ids, tuple(judgments))
 
 
 #: What statements are compared with, as the last arguments of `support`.
-_Premise = tuple[str, Sequence[tuple[str, str]], str | None]
+_Premise = tuple[str, Sequence[tuple[str, str]], str | None, tuple[str, ...]]
 
 
 def _contexts(sample: Sample) -> list[_Premise]:
-    return [("contexts", [(chunk.id, chunk.passage) for chunk in sample.contexts or ()], sample.query)]
+    return [("contexts", [(chunk.id, chunk.passage) for chunk in sample.contexts or ()], sample.query, history(sample))]
 
 
 def _references(sample: Sample) -> list[_Premise]:
-    return [(name, [(name, text)], sample.query) for name, text in references_of(sample).items()]
+    return [(name, [(name, text)], sample.query, history(sample)) for name, text in references_of(sample).items()]
 
 
 def _response(sample: Sample) -> list[_Premise]:
-    return [("response", [("response", response_of(sample))], sample.query)]
+    return [("response", [("response", response_of(sample))], sample.query, history(sample))]
 
 
 def _query(sample: Sample) -> list[_Premise]:
-    return [("query", [("query", sample.query or "")], None)]
+    return [("query", [("query", sample.query or "")], None, ())]
 
 
 _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozenset({"entail:support"})
@@ -111,17 +128,54 @@ _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozense
 def response_in_contexts(
     units: Annotated[Literal["claims", "sentences"], "what is counted: claims, or sentences split by rule"] = "claims",
     against: Annotated[Literal["contexts", "source"], "the field that is to support them"] = "contexts",
+    memory: Annotated[
+        Literal["turn", "all"], "whose contexts count: the turn's, or all so far and what the user said"
+    ] = "turn",
 ) -> Need[Support]:
     """Are the claims of the response, or its sentences split by rule, supported by the contexts, or by the source?"""
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
         statements = yield from (response_claims if units == "claims" else response_sentences)(sample)
+        if against == "contexts" and memory == "all":
+            return (yield from support(statements, "contexts", _remembered(sample), sample.query, history(sample)))
         if against == "contexts":
             return (yield from support(statements, *_contexts(sample)[0]))
         return (yield from support(statements, "source", [("source", _source_of(sample))], sample.query))
 
     asks = _ASKS if units == "claims" else _ASKS_OF_SENTENCES
-    return Need(f"response_in_{against}({units})", ("response", against), asks, flow)
+    read = "contexts or turns" if memory == "all" else against
+    remembered = ",memory" if memory == "all" else ""
+    return Need(f"response_in_{against}({units}{remembered})", ("response", read), asks, flow)
+
+
+def _remembered(sample: Sample) -> list[tuple[str, str]]:
+    """What was retrieved, and what the user said, up to the response; each passage once."""
+    passages: dict[str, str] = {}
+    for number, turn in enumerate(sample.turns or (), start=1):
+        if turn.role == "user" and turn.text.strip():
+            passages.setdefault(f"The user said: {turn.text}", f"turn {number}")
+        for chunk in turn.contexts or ():
+            passages.setdefault(chunk.passage, f"turn {number}: {chunk.id}")
+    own = {chunk.passage: chunk.id for chunk in sample.contexts or ()}
+    return [(id, text) for text, id in (passages | own).items()]
+
+
+def _said_by(role: str, what: str, name: str) -> Need[Support]:
+    """Which claims of the response does an earlier turn of a speaker entail or contradict?"""
+
+    def flow(sample: Sample) -> QuestionFlow[Support]:
+        turns = enumerate(sample.turns or (), start=1)
+        said = [(f"turn {number}", turn.text) for number, turn in turns if turn.role == role and turn.text.strip()]
+        if not said:
+            raise NothingToCount(f"there is no {what}")
+        claims = yield from response_claims(sample)
+        return (yield from support(claims, "turns", said, sample.query, history(sample)))
+
+    return Need(name, ("response", "turns"), frozenset({"decompose", "entail:contradiction"}), flow)
+
+
+response_claims_in_answers = _said_by("assistant", "earlier answer", "response_claims_in_answers")
+response_claims_in_requests = _said_by("user", "earlier turn of the user", "response_claims_in_requests")
 
 
 @need(reads=["response"], asks=_ASKS)

@@ -15,11 +15,14 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import traces, values
-from ragauge.readers.budget import ReadingLimits
+from ragauge.readers.budget import ReadingLimits, default_limits
 from ragauge.readers.columns import HISTORIES, IDS_OF, ColumnMapping, folded
 from ragauge.readers.conversations import (
     Conversation,
+    Per,
     answered,
+    as_conversation,
+    by_turn,
     conversation,
     messages,
     to_calls,
@@ -244,6 +247,7 @@ def read(
     skip_bad_rows: bool = False,
     limit: int | None = None,
     limits: ReadingLimits | None = None,
+    per: Per | None = None,
 ) -> SampleReader:
     """Samples from a file, a frame, a data set or plain rows.
 
@@ -256,6 +260,8 @@ def read(
         skip_bad_rows: continue after a row that cannot be read, and keep the error in `SampleReader.bad_rows`.
         limit: the maximum number of rows, at least 1; None reads all.
         limits: what reading a file may take; None for those of `rg.ReadingLimits()`.
+        per: what of a conversation is a sample: "turn", each answer with the turns before it, the conversation its
+            `group`; "conversation", all its answers as one response; None, the last answer.
 
     Returns:
         The samples, which can be iterated over, with the columns that were found.
@@ -264,15 +270,17 @@ def read(
         BadData: the data cannot be opened, or have no rows or no known column.
         UnknownName: a field or column in `map` does not exist.
         MissingExtra: the library that a format needs is not installed.
-        BadParameter: `limit` is less than 1.
+        BadParameter: `limit` is less than 1, or `per` is neither.
 
     Iterating raises BadRow at the first row that cannot be read, unless bad rows are skipped.
     """
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise BadParameter(f"limit is {limit!r}; give 1 or more, or None for all rows")
-    if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None:
+    if per not in (None, "turn", "conversation"):
+        raise BadParameter(f'per is {per!r}; give "turn" or "conversation", or None for the last answer')
+    if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None and per is None:
         return data
-    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit)
+    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, per, limits or default_limits())
 
 
 def source(data: Any, limits: ReadingLimits | None = None) -> Source:
@@ -297,8 +305,17 @@ class SampleReader:
             "earlier_answers", "conversations", "calls", "callers", "remarks", "stray_results", and what traces lack.
     """
 
-    def __init__(self, source: Source, map: Mapping[str, str], skip_bad_rows: bool, limit: int | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        map: Mapping[str, str],
+        skip_bad_rows: bool,
+        limit: int | None,
+        per: Per | None,
+        limits: ReadingLimits,
+    ) -> None:
         self.name = source.name
+        self._per, self._limits = per, limits
         self.bad_rows: list[BadRow] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
         rows = self._source_rows()
@@ -337,11 +354,25 @@ class SampleReader:
                         raise BadRow(self.name, number, self.columns.get("id"), problem, fix)
                 else:
                     numbered = number
-                yield checked
+                yield from self._samples_of(checked, number)
             except BadRow as error:
                 if not self._skip_bad_rows:
                     raise
                 self.bad_rows.append(error)
+
+    def _samples_of(self, sample: Sample, number: int) -> Sequence[Sample]:
+        """The samples that a conversation makes. Raises BadRow for one of too many turns."""
+        turns, column = sample.turns or (), self.columns.get("turns")
+        of_chat = column is None or column in (self.columns.get("query"), self.columns.get("response"))
+        if self._per is None or not turns or not of_chat:
+            return [sample]
+        self.unmeasured["earlier_answers"] = 0
+        if self._per == "conversation":
+            return [as_conversation(sample)]
+        if len(turns) > self._limits.turns:
+            error = self._limits.exceeded(f"row {number}", "turns", f"a conversation of {len(turns)} turns")
+            raise BadRow(self.name, number, self.columns.get("turns"), *str(error).partition(": ")[2].split("; ", 1))
+        return by_turn(sample)
 
     def _rows(self) -> Iterator[Any]:
         rows, self._opened = self._opened, None

@@ -10,7 +10,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ragauge.judges.base import JudgeBase
+from ragauge.judges.base import JudgeBase, in_context
 from ragauge.judges.embedded.encoder import Logits, encoder, fingerprint
 from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
 from ragauge.judges.embedded.lexical import (
@@ -113,8 +113,8 @@ class Trained(Lexical):
         match question:
             case Entail():
                 return self._entailment(question)
-            case Relevant(query, text, reference):
-                return _relevant(query, text, reference)
+            case Relevant(query, text, reference, history):
+                return _relevant(in_context(query, history) or query, text, reference)
             case Classify(text, "toxic"):
                 return yes_no(toxicity(text, encoder().embed))
         return None
@@ -139,7 +139,8 @@ class Trained(Lexical):
         return self._cases.get(question) or self._case(question)
 
     def _case(self, question: Entail) -> Case:
-        hypothesis, query = question.hypothesis, (question.query or "").strip()
+        query = (in_context(question.query, question.history) or "").strip()
+        hypothesis = question.hypothesis
         short = len(hypothesis.split()) <= _SHORT
         lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER
         analysis = analyse(question.premise, hypothesis, query if short or lone else None)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from ragauge.judges.base import in_context
 from ragauge.judges.embedded.layer import coefficients, logistic, packaged, predict
 from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
 from ragauge.judges.embedded.statements import claims_nothing, is_fragment
@@ -466,10 +467,10 @@ class Lexical:
     def verdict(self, question: Question) -> Verdict | None:
         """The verdict on a question of entailment or relevance; None for others."""
         match question:
-            case Entail(premise, hypothesis, query):
-                return entail(premise, hypothesis, query)
-            case Relevant(query, text, reference):
-                return relevant(query, text, reference)
+            case Entail(premise, hypothesis, query, history):
+                return entail(premise, hypothesis, in_context(query, history))
+            case Relevant(query, text, reference, history):
+                return relevant(in_context(query, history) or query, text, reference)
         return None
 
 
