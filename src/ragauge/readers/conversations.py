@@ -422,7 +422,7 @@ def by_turn(sample: Sample) -> list[Sample]:
     shared = {"system": sample.system, "group": sample.group or sample.id, "tools": sample.tools}
     shared |= {"metadata": sample.metadata}
     samples = []
-    for number, (place, end) in enumerate(zip(asked, [*asked[1:], len(turns)], strict=True), start=1):
+    for number, (place, end) in enumerate(pairwise([*asked, len(turns)]), start=1):
         chat = Conversation(turns[:place], turns[place].text, turns[place + 1 : end])
         fields = {name: chat.field(name) for name in ("turns", "query", "response", "contexts", "tool_calls")}
         samples.append(Sample(id=f"{sample.id}#{number}", **fields, **shared))

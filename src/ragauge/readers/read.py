@@ -180,7 +180,8 @@ class _Chats:
 
     def content(self, field: str, column: str) -> Any:
         """What a conversation in a column holds of a field; any other value as it is."""
-        chat = self.within(column)
+        is_call = field == "tool_calls" and column not in {*self._asked, self._columns.get("turns")}
+        chat = None if is_call else self.within(column)
         if chat is not None:
             return chat.field("response" if field == "references" else field)
         is_text = field in ("contexts", "turns", "tool_calls") and column in self._asked
