@@ -216,6 +216,9 @@ _PER = click.option(
     type=click.Choice(["turn", "conversation"]),
     help="What of a conversation is scored: each answer, or all as one. [default: the last answer]",
 )
+_CORPUS = click.option(
+    "--corpus", type=FILE, help="Documents with ids and texts, for contexts of which DATA has ids alone."
+)
 _LABELS = click.option("--labels", type=FILE, help="People's labels (.jsonl), which go before any judge.")
 
 #: What is measured, and by whom.
@@ -241,6 +244,7 @@ data_options = combined(
     judging_options,
     group_option,
     _PER,
+    _CORPUS,
     _LIMIT,
     _reading_limit_option,
     _SKIP,

@@ -148,7 +148,7 @@ def run_command(
     conditions = opts.gates(under, over, asked["metrics"])
     is_sliced = by or any(gate.column for gate in conditions)
     if is_sliced and engine is None and data != "-":
-        options = {name: asked[name] for name in ("limit", "skip_bad_rows", "per")}
+        options = {name: asked[name] for name in ("limit", "skip_bad_rows", "per", "corpus")}
         columns = RunRequest(map=asked["map"], group=asked["group"]).columns
         check_slices(read(data, map=columns, **options), by, conditions)
     with judging(store, asked["limit"]) as progress:

@@ -32,8 +32,8 @@ from ragauge.kinds.sampled import CHUNKS, QUERY, RESPONSE
 from ragauge.kinds.verdict import first, mean
 from ragauge.types import Grade, Statement
 
-#: What a rubric may read: the text fields of a sample, or "chunk".
-RUBRIC_FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts", "chunk")
+#: What a rubric may read: the text fields of a sample, "chunk", or "conversation", the turns with query and response.
+RUBRIC_FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts", "chunk", "conversation")
 
 
 class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):

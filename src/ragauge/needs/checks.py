@@ -110,12 +110,17 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
         ]
         return Grades(pieces, tuple(judgments))
 
-    reads = tuple("contexts" if field == "chunk" else field for field in rubric.fields)
+    fields_of = {"chunk": "contexts", "conversation": "response or turns"}
+    reads = tuple(fields_of.get(field, field) for field in rubric.fields)
     return Need(f"grade_of({rubric.name} {rubric.digest})", reads, frozenset({f"rate:{rubric.name}"}), flow)
 
 
 def _text(sample: Sample, field: str) -> str:
     """A field as one text, chunks or alternatives separated by empty lines."""
+    if field == "conversation":
+        last = ((name, text) for name, text in (("User", sample.query), ("Assistant", sample.response)) if text)
+        turns = ((turn.role.capitalize(), turn.text) for turn in sample.turns or () if turn.role != "system")
+        return "\n\n".join(f"{name}: {text}" for name, text in (*turns, *last))
     value = getattr(sample, field)
     if isinstance(value, str):
         return value

@@ -172,7 +172,23 @@ function followKey(event, view) {
 
 /** The query and the response. */
 export function queryAndResponse(view) {
-  return ["query", "response"].filter((field) => field in view.record.sample).map((field) => textBox(view, field));
+  const fields = ["query", "response"].filter((field) => field in view.record.sample);
+  return [earlierTurns(view.record.sample), fields.map((field) => textBox(view, field))];
+}
+
+/** What was said before the query, and the calls of tools that were made, as a chat that scrolls. */
+function earlierTurns({ turns = [], tool_calls: calls = [] }) {
+  const said = turns.map((turn) => {
+    const text = turn.text ? quoted(turn.text, "span") : null;
+    return element("li", { class: turn.role }, element("b", {}, turn.role), " ", text, (turn.calls ?? []).map(called));
+  });
+  const chat = said.length ? element("ol", { class: "chat", "aria-label": "Earlier turns", tabindex: 0 }, said) : null;
+  return [chat, calls.map(called)];
+}
+
+function called({ name, arguments: given = {}, result, error }) {
+  const outcome = error ? `failed: ${error}` : (result ?? "no result recorded");
+  return element("div", { class: "call quiet" }, quoted(`${name}(${JSON.stringify(given)}) → ${outcome}`, "code"));
 }
 
 /** The texts that the response is checked against (references, gold claims, contexts, source), and the other fields. */

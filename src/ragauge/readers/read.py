@@ -30,7 +30,7 @@ from ragauge.readers.conversations import (
     with_effects,
 )
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
-from ragauge.types import FIELDS, Sample, Turn
+from ragauge.types import FIELDS, Chunk, Sample, Turn
 
 
 def frame(data: Any) -> Source | None:
@@ -249,6 +249,7 @@ def read(
     limit: int | None = None,
     limits: ReadingLimits | None = None,
     per: Per | None = None,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> SampleReader:
     """Samples from a file, a frame, a data set or plain rows.
 
@@ -263,6 +264,7 @@ def read(
         limits: what reading a file may take; None for those of `rg.ReadingLimits()`.
         per: what of a conversation is a sample: "turn", each answer with the turns before it, the conversation its
             `group`; "conversation", all its answers as one response; None, the last answer.
+        corpus: a file of documents with ids and texts, for contexts of which the data hold ids alone.
 
     Returns:
         The samples, which can be iterated over, with the columns that were found.
@@ -279,9 +281,12 @@ def read(
         raise BadParameter(f"limit is {limit!r}; give 1 or more, or None for all rows")
     if per not in (None, "turn", "conversation"):
         raise BadParameter(f'per is {per!r}; give "turn" or "conversation", or None for the last answer')
-    if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None and per is None:
+    if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None and per is corpus is None:
         return data
-    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, per, limits or default_limits())
+    chunks = values.to_chunks(list(source(corpus, limits).rows())) if corpus else ()
+    documents = {chunk.id: chunk for chunk in chunks or ()}
+    units = (per, limits or default_limits(), documents)
+    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, *units)
 
 
 def source(data: Any, limits: ReadingLimits | None = None) -> Source:
@@ -314,9 +319,10 @@ class SampleReader:
         limit: int | None,
         per: Per | None,
         limits: ReadingLimits,
+        documents: Mapping[str, Chunk],
     ) -> None:
         self.name = source.name
-        self._per, self._limits = per, limits
+        self._per, self._limits, self._documents = per, limits, documents
         self.bad_rows: list[BadRow] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
         rows = self._source_rows()
@@ -361,8 +367,19 @@ class SampleReader:
                     raise
                 self.bad_rows.append(error)
 
+    def _with_texts(self, sample: Sample, number: int) -> Sample:
+        """The sample with the documents whose ids it has. Raises BadRow where the corpus lacks one."""
+        ids = sample.metadata.get("retrieved_context_ids")
+        if sample.contexts is not None or not isinstance(ids, list):
+            return sample
+        if missing := [id for id in ids if str(id) not in self._documents]:
+            problem = f"document {missing[0]!r} is not in the corpus"
+            raise BadRow(self.name, number, "retrieved_context_ids", problem, "add it, or leave out the corpus")
+        return msgspec.structs.replace(sample, contexts=tuple(self._documents[str(id)] for id in ids))
+
     def _samples_of(self, sample: Sample, number: int) -> Sequence[Sample]:
         """The samples that a conversation makes. Raises BadRow for one of too many turns."""
+        sample = self._with_texts(sample, number) if self._documents else sample
         turns, column = sample.turns or (), self.columns.get("turns")
         of_chat = column is None or column in (self.columns.get("query"), self.columns.get("response"))
         if self._per is None or not turns or not of_chat:

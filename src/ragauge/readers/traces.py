@@ -15,7 +15,6 @@ from ragauge.errors import BadData
 from ragauge.readers.conversations import (
     Conversation,
     Result,
-    answered,
     conversation,
     messages,
     to_calls,
@@ -311,7 +310,6 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
     row |= {"group": conversations[0]} if conversations else {}
     row |= {"system": models[-1]} if models else {}
     responses = [conversation(said).response for span in spans if (said := messages(_at(span, "answered")))]
-    counts["with_history"] += answered(last.turns) > 0
     counts["without_an_answer"] += bool(responses) and all(response is None for response in responses)
     return {column: value for column, value in row.items() if value is not None}
 

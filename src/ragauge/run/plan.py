@@ -102,6 +102,7 @@ def plan(
     limit: int | None = None,
     skip_bad_rows: bool = False,
     per: Per | None = None,
+    corpus: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Plan:
     """Count the questions that `evaluate` would ask with the same arguments, and price its calls to models.
@@ -110,7 +111,7 @@ def plan(
     `hf/` judges neither stored answers nor calls are known.
 
     Args:
-        data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, per, progress: as for `evaluate`.
+        data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, per, corpus, progress: as for `evaluate`.
 
     Returns:
         The plan; `print(plan)` shows it as `ragauge plan` does.
@@ -120,7 +121,7 @@ def plan(
     """
     existing = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
     asked = (data, metrics, unloaded(judge), existing, labels, map, group, limit, skip_bad_rows)
-    task = prepared(RunRequest(*asked, per=per))
+    task = prepared(RunRequest(*asked, per=per, corpus=corpus))
     counting = PlanCounter(task.settings, task.dispatcher)
     for sample in task.samples:
         counting.add_sample(sample)

@@ -144,6 +144,7 @@ class RunRequest:
     skip_bad_rows: bool = False
     max_cost: float | None = None
     per: Per | None = None
+    corpus: str | None = None
 
     @property
     def columns(self) -> dict[str, str]:
@@ -172,7 +173,12 @@ class Prepared(NamedTuple):
 def prepared(request: RunRequest) -> Prepared:
     """Read the first samples and resolve metrics, judges and store; raises what `evaluate` does before it asks."""
     columns = request.columns or None
-    options = {"skip_bad_rows": request.skip_bad_rows, "limit": request.limit, "per": request.per}
+    options = {
+        "skip_bad_rows": request.skip_bad_rows,
+        "limit": request.limit,
+        "per": request.per,
+        "corpus": request.corpus,
+    }
     reading = read(request.data, map=columns, **options)
     samples = iter(reading)
     first = list(islice(samples, PEEK))

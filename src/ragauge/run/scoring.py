@@ -163,6 +163,8 @@ class Evaluation:
         reads = {
             field for metric in metrics for need in metric.needs for field in " or ".join(need.reads).split(" or ")
         }
+        if "tool_calls" in reads:
+            record.unmeasured.pop("calls", None)
         if "trace_id" not in found.columns:  # of traces, most attributes describe a call
             unread = (column for column in found.columns if f"metadata.{column}" not in reads)
             record.unread = tuple(column for column in unread if column != REFUSAL_KEY)

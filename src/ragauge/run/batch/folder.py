@@ -47,6 +47,7 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     skip_bad_rows: bool = False
     labels: str | None = None
     per: Per | None = None
+    corpus: str | None = None
 
     @property
     def judges(self) -> dict[str, str]:
@@ -66,6 +67,7 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
             ("--group", self.group),
             ("--limit", self.limit),
             ("--per", self.per),
+            ("--corpus", self.corpus and _shown(self.corpus)),
             ("--skip-bad-rows", "" if self.skip_bad_rows else None),
             ("--labels", self.labels and _shown(self.labels)),
             ("--store", _shown(self.store)),
