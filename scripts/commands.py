@@ -149,7 +149,7 @@ def write_files(folder: Path) -> None:
     said = [
         [{"role": "user", "content": row["query"]}, {"role": "assistant", "content": row["response"]}] for row in rows
     ]
-    write_lines(folder / "chats.jsonl", [{"id": "c", "messages": sum(said[:3], [])}])
+    write_lines(folder / "chats.jsonl", [{"id": "c", "messages": [message for pair in said[:3] for message in pair]}])
 
     if importlib.util.find_spec("pyarrow"):
         import pyarrow.parquet

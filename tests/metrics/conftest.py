@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import msgspec
 import pytest
 
 from ragauge.metrics.base import Measure
@@ -38,6 +39,7 @@ from ragauge.types import (
     Label,
     Sample,
     Statement,
+    Turn,
     Verdict,
 )
 
@@ -114,6 +116,8 @@ def sample_of(**fields: Any) -> Sample:
             fields[name] = to_chunks(tuple(chunks)) or ()
     if fields.get("references") is not None:
         fields["references"] = tuple(fields["references"])
+    if fields.get("turns") is not None:
+        fields["turns"] = msgspec.convert(fields["turns"], tuple[Turn, ...])
     return Sample(**{"id": "1", **fields})
 
 

@@ -40,7 +40,7 @@ def test_memory_counts_what_was_retrieved_before() -> None:
 
 @pytest.mark.parametrize(("metric", "role"), [("self_consistency", 1), ("retention", 0)])
 def test_contradictions_of_what_was_said(metric: str, role: int) -> None:
-    """A claim that an earlier answer, or the user, contradicts counts against it; the first answer has nothing before."""
+    """A claim that an earlier answer, or the user, contradicts counts against it; a first answer has nothing before."""
     chat = [dict(message) for message in CHAT]
     fine = scored(metric, chat)[1]
     chat[role]["content"] = "not: It is made of oats."
@@ -70,10 +70,10 @@ def test_questions_without_history_keep_their_keys() -> None:
 
 def test_a_criterion_over_a_conversation() -> None:
     """With reads=conversation the judge sees all that was said, by speaker."""
-    seen: list[Any] = []
+    seen: list[str] = []
 
-    def rate(*given: Any) -> float:
-        seen.append(given)
+    def rate(name: str, conversation: str) -> float:
+        seen.append(conversation)
         return 1
 
     run = rg.evaluate([{"messages": CHAT}], 'criterion("It is kind",0-1,reads=conversation)', rg.judge_from(rate=rate))

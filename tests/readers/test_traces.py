@@ -101,7 +101,7 @@ def test_documents_without_texts_are_missing_contexts() -> None:
 
 
 def test_a_corpus_gives_the_texts_of_ids(tmp_path: Path) -> None:
-    """Documents are looked up by id: without a corpus metrics of contexts are undefined, one without them is refused."""
+    """Documents are looked up by id: without a corpus metrics of contexts are undefined, a gap is refused."""
     row = {"query": "q", "response": "r"}
     trace = row | {"trace_id": "t", "retrieved_context_ids": ["d1"]}
     run = rg.evaluate([trace, row | {"contexts": ["c"]}], "faithfulness", "lexical")

@@ -116,8 +116,8 @@ def criterion(grades: Grades) -> float | Undefined:
 
     What G-Eval (Liu et al., 2023), ragas' AspectCritic and rubric scores measure. text: the criterion. scale: "1-5"
     takes whole grades, "0-1" is no or yes, "0.0-1.0" takes any number between. reads: the fields of the sample that the
-    judge sees, such as response+references; with chunk the mean over the contexts; conversation is all that was said. steps: what to do in turn.
-    levels: what grades mean, as "5: every question is answered". examples: graded texts, as "1: Go away." better: lower
-    where it describes a fault. name: the key of its scores.
+    judge sees, such as response+references; with chunk the mean over the contexts; conversation is all that was said.
+    steps: what to do in turn. levels: what grades mean, as "5: every question is answered". examples: graded texts, as
+    "1: Go away." better: lower where it describes a fault. name: the key of its scores.
     """
     return _mean_grade(grades)

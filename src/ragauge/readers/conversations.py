@@ -148,7 +148,7 @@ def _call(item: Any) -> ToolCall:
         raise Malformed(f"{describe(item)} without the name of a tool", 'write it as {"name": ..., "arguments": {...}}')
     arguments, fault = _arguments(_first(function, _ARGUMENTS))
     call = ToolCall(plain_text(name), arguments, _id_of(outer))
-    output, error = _first(outer, _OUTPUTS), _first(outer, ("error",)) or (_says_failed(outer) and "failed")
+    output, error = _first(outer, _OUTPUTS), _first(outer, ("error",)) or ("failed" if _says_failed(outer) else "")
     return msgspec.structs.replace(
         call,
         result=None if output is None else as_text(output),
@@ -419,15 +419,14 @@ def by_turn(sample: Sample) -> list[Sample]:
     """
     turns = sample.turns or ()
     asked = [place for place, turn in enumerate(turns) if turn.role == "user"]
-    shared = {"system": sample.system, "group": sample.group or sample.id, "tools": sample.tools}
-    shared |= {"metadata": sample.metadata}
+    group = sample.group or sample.id
+    known = Sample(sample.id, system=sample.system, group=group, tools=sample.tools, metadata=sample.metadata)
     samples = []
     for number, (place, end) in enumerate(pairwise([*asked, len(turns)]), start=1):
         chat = Conversation(turns[:place], turns[place].text, turns[place + 1 : end])
         fields = {name: chat.field(name) for name in ("turns", "query", "response", "contexts", "tool_calls")}
-        samples.append(Sample(id=f"{sample.id}#{number}", **fields, **shared))
-    last = {"id": f"{sample.id}#{len(asked) + 1}", "group": shared["group"]}
-    return [*samples, msgspec.structs.replace(sample, **last)]
+        samples.append(msgspec.structs.replace(known, id=f"{sample.id}#{number}", **fields))
+    return [*samples, msgspec.structs.replace(sample, id=f"{sample.id}#{len(asked) + 1}", group=group)]
 
 
 def as_conversation(sample: Sample) -> Sample:

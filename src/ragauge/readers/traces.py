@@ -309,7 +309,7 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
     models = [model for span in spans if (model := _at(span, "model")) is not None]
     row |= {"group": conversations[0]} if conversations else {}
     row |= {"system": models[-1]} if models else {}
-    responses = [conversation(said).response for span in spans if (said := messages(_at(span, "answered")))]
+    responses = [conversation(answer).response for span in spans if (answer := messages(_at(span, "answered")))]
     counts["without_an_answer"] += bool(responses) and all(response is None for response in responses)
     return {column: value for column, value in row.items() if value is not None}
 
