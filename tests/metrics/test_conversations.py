@@ -10,7 +10,7 @@ import ragauge as rg
 from ragauge.questions import Decompose, Entail, Relevant, judgment_key
 from ragauge.types import Identity
 
-CHAT = [
+CHAT: list[dict[str, Any]] = [
     {"role": "user", "content": "I am vegan. What is it made of?"},
     {"role": "assistant", "content": "It is made of oats.", "contexts": ["It is made of oats."]},
     {"role": "user", "content": "Does it have nuts?"},

@@ -59,7 +59,8 @@ def question_and_answer(row: list[Any], query: str | None, said: tuple[str, ...]
         asked = (None, ()) if premise == [query] else (query, said)
         return Entail(tuple(premise), hypothesis, *asked), verdict
     if kind == "relevant":
-        return Relevant(*given[:3], said), Verdict(Label(given[3]))
+        query, text, reference = given[:3]
+        return Relevant(query, text, reference, said), Verdict(Label(given[3]))
     if kind == "classify":
         return Classify(*given[:2]), Verdict(Label(given[2]))
     rubric, texts, grade = given

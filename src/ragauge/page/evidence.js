@@ -262,7 +262,7 @@ function badge(shade, words) {
   return element("span", { class: `badge ${shade}` }, `${SIGNS[shade]} ${words}`);
 }
 
-function otherFields({ query, response, references, contexts, source, answers, ...rest }) {
+function otherFields({ query, response, references, contexts, source, answers, turns, tool_calls, ...rest }) {
   const lines = Object.entries(rest).map(([name, value]) => {
     return quoted(`${name}: ${typeof value === "string" ? value : JSON.stringify(value)}`, "p", { class: "quiet" });
   });

@@ -285,8 +285,7 @@ def read(
         return data
     chunks = values.to_chunks(list(source(corpus, limits).rows())) if corpus else ()
     documents = {chunk.id: chunk for chunk in chunks or ()}
-    units = (per, limits or default_limits(), documents)
-    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, *units)
+    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, per, limits, documents)
 
 
 def source(data: Any, limits: ReadingLimits | None = None) -> Source:
@@ -317,12 +316,12 @@ class SampleReader:
         map: Mapping[str, str],
         skip_bad_rows: bool,
         limit: int | None,
-        per: Per | None,
-        limits: ReadingLimits,
-        documents: Mapping[str, Chunk],
+        per: Per | None = None,
+        limits: ReadingLimits | None = None,
+        documents: Mapping[str, Chunk] | None = None,
     ) -> None:
         self.name = source.name
-        self._per, self._limits, self._documents = per, limits, documents
+        self._per, self._limits, self._documents = per, limits or default_limits(), documents or {}
         self.bad_rows: list[BadRow] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
         rows = self._source_rows()

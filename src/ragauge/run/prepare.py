@@ -173,13 +173,14 @@ class Prepared(NamedTuple):
 def prepared(request: RunRequest) -> Prepared:
     """Read the first samples and resolve metrics, judges and store; raises what `evaluate` does before it asks."""
     columns = request.columns or None
-    options = {
-        "skip_bad_rows": request.skip_bad_rows,
-        "limit": request.limit,
-        "per": request.per,
-        "corpus": request.corpus,
-    }
-    reading = read(request.data, map=columns, **options)
+    reading = read(
+        request.data,
+        map=columns,
+        skip_bad_rows=request.skip_bad_rows,
+        limit=request.limit,
+        per=request.per,
+        corpus=request.corpus,
+    )
     samples = iter(reading)
     first = list(islice(samples, PEEK))
     if not first:
