@@ -147,7 +147,11 @@ def write_files(folder: Path) -> None:
 
     shutil.copy(ROOT / "tests/readers/exports/otlp.jsonl", folder / "traces.jsonl")
     said = [
-        [{"role": "user", "content": row["query"]}, {"role": "assistant", "content": row["response"]}] for row in rows
+        [
+            {"role": "user", "content": row["query"]},
+            {"role": "assistant", "content": row["response"], "contexts": row["contexts"]},
+        ]
+        for row in rows
     ]
     write_lines(folder / "chats.jsonl", [{"id": "c", "messages": [message for pair in said[:3] for message in pair]}])
 

@@ -420,12 +420,12 @@ def by_turn(sample: Sample) -> list[Sample]:
     turns = sample.turns or ()
     asked = [place for place, turn in enumerate(turns) if turn.role == "user"]
     group = sample.group or sample.id
-    known = Sample(sample.id, system=sample.system, group=group, tools=sample.tools, metadata=sample.metadata)
+    shared = Sample(sample.id, system=sample.system, group=group, tools=sample.tools, metadata=sample.metadata)
     samples = []
     for number, (place, end) in enumerate(pairwise([*asked, len(turns)]), start=1):
         chat = Conversation(turns[:place], turns[place].text, turns[place + 1 : end])
         fields = {name: chat.field(name) for name in ("turns", "query", "response", "contexts", "tool_calls")}
-        samples.append(msgspec.structs.replace(known, id=f"{sample.id}#{number}", **fields))
+        samples.append(msgspec.structs.replace(shared, id=f"{sample.id}#{number}", **fields))
     return [*samples, msgspec.structs.replace(sample, id=f"{sample.id}#{len(asked) + 1}", group=group)]
 
 

@@ -426,8 +426,8 @@ def _call_of(span: Mapping[str, Any]) -> ToolCall:
     if result is None:
         return call
     wrapped = messages(result) or messages(value_under(result, "output"))
-    given = [given for message in wrapped for given in message.results]
-    return with_result(call, given[0] if given else Result(result))
+    results = [inner for message in wrapped for inner in message.results]
+    return with_result(call, results[0] if results else Result(result))
 
 
 def _list_in(text: str) -> list[Any]:
