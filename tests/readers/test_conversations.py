@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -167,3 +168,10 @@ def test_no_turn_is_lost(said: list[Turn]) -> None:
     asked = [turn.text for turn in said if turn.role == "user"]
     assert [one.query for one in samples] == [*asked, "last?"]
     assert samples[-1].turns == tuple(said)
+
+
+def test_what_was_not_measured_is_kept_in_the_store(tmp_path: Path) -> None:
+    """The counts of a run of conversations are numbers, so that the run is read again."""
+    rg.evaluate([{"messages": CHAT}], "max_words(9)", store=tmp_path)
+    (run,) = rg.Store.open(tmp_path).runs()
+    assert (run.unmeasured["conversations"], run.unmeasured["callers"]) == (1, 1)

@@ -213,11 +213,11 @@ class _Chats:
         is_trace = "trace_id" in self._cells  # whose earlier answers are traces of their own
         if not is_trace and not self._asked.isdisjoint(chats):
             earlier = answered(read.turns or ())
-            unmeasured.update(earlier_answers=earlier, conversations=earlier > 0)
+            unmeasured.update(earlier_answers=earlier, conversations=int(earlier > 0))
         unmeasured.update(remarks=sum(chat.remarks for column, chat in chats.items() if column in self._asked))
         unmeasured.update(stray_results=sum(chat.stray > 0 for chat in chats.values()))
         calls = len(read.tool_calls or ()) + sum(len(turn.calls) for turn in read.turns or ())
-        unmeasured.update(calls=calls, callers=calls > 0)
+        unmeasured.update(calls=calls, callers=int(calls > 0))
 
 
 def _response(value: Any) -> str | None:
