@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -41,6 +42,7 @@ MODULES = {  # a command that has this: what the extra that its page names insta
     r"postgresql://": "psycopg",
 }
 SERVERS = {
+    "http://localhost:4318": "a collector; tests/report/test_otlp.py has a receiver",
     "ray:10.0.0.1:6379": "a cluster and a bucket; tests/run/test_ray.py has them",
     "postgresql://writer@db.example.org/evals": "PostgreSQL; tests/docs has one",
 }
@@ -142,6 +144,16 @@ def write_files(folder: Path) -> None:
     (folder / "ours/entail.md").write_text("A claim is entailed if the texts say so.\n", encoding="utf-8")
     for name in ("answers", "old", "new", "main", "branch", "data", "samples", "logs/today"):
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+    shutil.copy(ROOT / "tests/readers/exports/otlp.jsonl", folder / "traces.jsonl")
+    said = [
+        [
+            {"role": "user", "content": row["query"]},
+            {"role": "assistant", "content": row["response"], "contexts": row["contexts"]},
+        ]
+        for row in rows
+    ]
+    write_lines(folder / "chats.jsonl", [{"id": "c", "messages": [message for pair in said[:3] for message in pair]}])
 
     if importlib.util.find_spec("pyarrow"):
         import pyarrow.parquet

@@ -198,3 +198,16 @@ def test_every_mark_is_the_text_of_its_span(watched: Watched, report: Path, base
         assert list(marks) == sorted(set(wanted), key=wanted.index)
         seen += len(wanted)
     assert seen > 50
+
+
+def test_a_conversation_is_read_as_a_chat(tmp_path: Path, watched: Watched) -> None:
+    """The turns before the query stand above it, by speaker, with the calls of tools and what became of them."""
+    calls = [{"name": "find", "arguments": {"x": "<b>"}, "error": "no such thing"}]
+    said = [{"role": "user", "text": "Earlier?"}, {"role": "assistant", "text": "<i>Yes</i>", "calls": calls}]
+    row = {"id": "c", "query": "And now?", "response": "Yes.", "contexts": ["Yes."], "turns": said}
+    report = rg.evaluate([row], "faithfulness", "lexical").save(tmp_path / "report.html")
+    page = watched.open(report, sample="c")
+    turns = page.locator(".chat li")
+    assert turns.nth(0).text_content() == "user Earlier?"
+    assert turns.nth(1).text_content() == 'assistant <i>Yes</i>find({"x":"<b>"}) → failed: no such thing'
+    assert page.locator(".chat + .query .passage").text_content() == "And now?"

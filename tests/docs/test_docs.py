@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import tomllib
 from pathlib import Path
 from types import ModuleType
@@ -47,6 +48,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = (ROOT / "src/ragauge/demo/candidate.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     for name in ("answers", "old", "new"):
         (tmp_path / f"{name}.jsonl").write_text("".join(rows[: len(rows) // 2]), encoding="utf-8")
+    shutil.copy(ROOT / "tests/readers/exports/otlp.jsonl", tmp_path / "traces.jsonl")
     return tmp_path
 
 

@@ -41,6 +41,7 @@ from ragauge.types import (
     Sample,
     Statement,
     ToolCall,
+    Turn,
     Verdict,
 )
 
@@ -127,6 +128,8 @@ def sample_of(**fields: Any) -> Sample:
     for name in ("tool_calls", "reference_tool_calls"):
         if fields.get(name) is not None:
             fields[name] = msgspec.convert(fields[name], tuple[ToolCall, ...])
+    if fields.get("turns") is not None:
+        fields["turns"] = msgspec.convert(fields["turns"], tuple[Turn, ...])
     return Sample(**{"id": "1", **fields})
 
 

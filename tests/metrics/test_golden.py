@@ -20,6 +20,7 @@ import msgspec
 import pytest
 
 from ragauge.metrics.registry import METRICS, ON_REQUEST, parse_metric
+from ragauge.needs.entailment import history
 from ragauge.questions import (
     CHUNK_UTILITY,
     COHERENCE,
@@ -47,19 +48,21 @@ ROWS = [
 RUBRICS = {rubric.name: rubric for rubric in (COHERENCE, TOPICAL_MATCH, COMPLETENESS, CONCISENESS, CHUNK_UTILITY)}
 
 
-def question_and_answer(row: list[Any], query: str | None) -> tuple[Question, Answer]:
-    """One entry of `answers`; what is held against the query itself is read without it."""
+def question_and_answer(row: list[Any], query: str | None, said: tuple[str, ...] = ()) -> tuple[Question, Answer]:
+    """One entry of `answers`; what is held against the query itself is read without it. said: before the query."""
     kind, *given = row
     if kind == "decompose":
         text, statements = given
         pieces = (Statement(one) if isinstance(one, str) else Statement(**one) for one in statements)
-        return Decompose(text, query), Decomposition(tuple(pieces))
+        return Decompose(text, query, said), Decomposition(tuple(pieces))
     if kind == "entail":
         premise, hypothesis, label, chunks = given
         verdict = Verdict(Label(label), chunks=tuple(ChunkVerdict(Label(one)) for one in chunks))
-        return Entail(tuple(premise), hypothesis, None if premise == [query] else query), verdict
+        asked = (None, ()) if premise == [query] else (query, said)
+        return Entail(tuple(premise), hypothesis, *asked), verdict
     if kind == "relevant":
-        return Relevant(*given[:3]), Verdict(Label(given[3]))
+        query, text, reference = given[:3]
+        return Relevant(query, text, reference, said), Verdict(Label(given[3]))
     if kind == "classify":
         return Classify(*given[:2]), Verdict(Label(given[2]))
     if kind == "correct":
@@ -73,8 +76,9 @@ def question_and_answer(row: list[Any], query: str | None) -> tuple[Question, An
 @pytest.mark.parametrize("row", ROWS, ids=[f"{i}-{row['metric']}" for i, row in enumerate(ROWS, 1)])
 def test_golden_row(row: dict[str, Any], drive: type[Drive], sample: Sampling) -> None:
     """The metric asks exactly the questions of the row, and scores what its source says."""
-    answers = dict(question_and_answer(one, row["sample"].get("query")) for one in row["answers"])
-    done = drive([sample(**row["sample"])], [parse_metric(row["metric"])], answers.__getitem__)
+    measured = sample(**row["sample"])
+    answers = dict(question_and_answer(one, measured.query, history(measured)) for one in row["answers"])
+    done = drive([measured], [parse_metric(row["metric"])], answers.__getitem__)
     assert set(done.questions) == set(answers)
     got = {
         key: score.value if score.undefined is None else {"undefined": score.undefined}

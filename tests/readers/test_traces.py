@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
+from ragauge.errors import BadRow
 from ragauge.readers import read
 from ragauge.types import ToolCall
 
@@ -97,6 +98,31 @@ def test_documents_without_texts_are_missing_contexts() -> None:
     sample = run.scores[0].sample
     assert (sample.contexts, sample.metadata["retrieved_context_ids"]) == (None, ["d1"])
     assert "as their documents have no texts: 1;" in " ".join(str(run).split())
+
+
+def test_a_corpus_gives_the_texts_of_ids(tmp_path: Path) -> None:
+    """Documents are looked up by id: without a corpus metrics of contexts are undefined, a gap is refused."""
+    row = {"query": "q", "response": "r"}
+    trace = row | {"trace_id": "t", "retrieved_context_ids": ["d1"]}
+    run = rg.evaluate([trace, row | {"contexts": ["c"]}], "faithfulness", "lexical")
+    assert "the trace holds ids, not texts" in (run.scores[0]["faithfulness"].undefined or "")
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"id": "d1", "text": DOCUMENT}))
+    (sample,) = read(_request(*_agent()), corpus=corpus)
+    assert [(chunk.id, chunk.text) for chunk in sample.contexts or ()] == [("d1", DOCUMENT)]
+    corpus.write_text(json.dumps({"id": "other", "text": DOCUMENT}))
+    with pytest.raises(BadRow, match="document 'd1' is not in the corpus"):
+        list(read(_request(*_agent()), corpus=corpus))
+
+
+def test_a_trace_says_what_it_took() -> None:
+    """Latency is that of the outer span; tokens are counted once, though two libraries recorded the same call."""
+    usage = {"gen_ai__usage__input_tokens": "7", "gen_ai__usage__output_tokens": "2"}
+    outer = _chat("m", _said("user", QUESTION), _said("assistant", ANSWER), **usage)
+    inner = _span("n", "m", gen_ai__operation__name="chat", **usage)
+    outer |= {"startTimeUnixNano": "1000000000", "endTimeUnixNano": "1500000000"}
+    (sample,) = read(_request(outer, inner))
+    assert (sample.metadata["latency"], sample.metadata["tokens"]) == (0.5, {"input": 7, "output": 2})
 
 
 def test_calls_without_an_outer_span() -> None:

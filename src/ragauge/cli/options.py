@@ -211,6 +211,14 @@ _MAP = click.option(
 )
 _LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 _SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
+_PER = click.option(
+    "--per",
+    type=click.Choice(["turn", "conversation"]),
+    help="What of a conversation is scored: each answer, or all as one. [default: the last answer]",
+)
+_CORPUS = click.option(
+    "--corpus", type=FILE, help="Documents with ids and texts, for contexts of which DATA has ids alone."
+)
 _LABELS = click.option("--labels", type=FILE, help="People's labels (.jsonl), which go before any judge.")
 
 #: What is measured, and by whom.
@@ -232,7 +240,15 @@ judging_options = combined(
 
 #: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
 data_options = combined(
-    click.argument("data", metavar="DATA"), judging_options, group_option, _LIMIT, _reading_limit_option, _SKIP, _LABELS
+    click.argument("data", metavar="DATA"),
+    judging_options,
+    group_option,
+    _PER,
+    _CORPUS,
+    _LIMIT,
+    _reading_limit_option,
+    _SKIP,
+    _LABELS,
 )
 
 

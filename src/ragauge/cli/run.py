@@ -111,6 +111,7 @@ GATE_FILES = (".xml", ".sarif", ".json")
 @opts.max_cost_option
 @opts.worst_option
 @opts.by_option
+@click.option("--otlp", metavar="URL", help="Send the scores to this receiver of OpenTelemetry's protocol over HTTP.")
 @opts.gate_option(
     "--fail-under",
     "Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "
@@ -120,7 +121,15 @@ GATE_FILES = (".xml", ".sarif", ".json")
     "--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable."
 )
 def run_command(
-    data: str, output: Texts, raw_csv: bool, show: int | None, by: Texts, under: Texts, over: Texts, **arguments: Any
+    data: str,
+    output: Texts,
+    raw_csv: bool,
+    show: int | None,
+    by: Texts,
+    otlp: str | None,
+    under: Texts,
+    over: Texts,
+    **arguments: Any,
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv .xlsx or .parquet file with queries, responses, contexts, references.
 
@@ -139,7 +148,7 @@ def run_command(
     conditions = opts.gates(under, over, asked["metrics"])
     is_sliced = by or any(gate.column for gate in conditions)
     if is_sliced and engine is None and data != "-":
-        options = {name: asked[name] for name in ("limit", "skip_bad_rows")}
+        options = {name: asked[name] for name in ("limit", "skip_bad_rows", "per", "corpus")}
         columns = RunRequest(map=asked["map"], group=asked["group"]).columns
         check_slices(read(data, map=columns, **options), by, conditions)
     with judging(store, asked["limit"]) as progress:
@@ -148,11 +157,12 @@ def run_command(
         run.by(column)
     if conditions:
         run.hold_to(conditions)
+    sent = [f"sent {run.emit(otlp)} events to {otlp}"] if otlp else []
     written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
         show_run(run, show, every=arguments["metrics"] is not None)
-        say(*(f"wrote {path}" for path in written))
+        say(*(f"wrote {path}" for path in written), *sent)
         if store:
             say(*_next_steps(run, store))
     except BrokenPipeError:

@@ -459,6 +459,8 @@ class JsonCorrectnessMetric(_Checked):
         with suppress(ValueError):
             return self._schema.model_validate_json(sample.response or "") is not None
         return False
+
+
 class ToolCorrectnessMetric(
     _Ours, reads={"tools_called": "tool_calls", "expected_tools": "reference_tool_calls", "retrieval_context": ""}
 ):

@@ -54,6 +54,16 @@ class Judge(Protocol):
 DEFAULT_BATCH = 32
 
 
+#: Words of a query up to which it may be a fragment, such as "And the second one?".
+_FRAGMENT = 8
+
+
+def in_context(query: str | None, history: Sequence[str]) -> str | None:
+    """A query, preceded by what the user said before where it is too short to be understood alone."""
+    said = [text.removeprefix("User: ") for text in history if text.startswith("User: ")]
+    return f"{said[-1]} {query}" if query and said and len(query.split()) <= _FRAGMENT else query
+
+
 def can_answer(judge: Judge, question: Question) -> bool:
     """Whether a judge answers a question, if only two-way."""
     topics = judge.answers

@@ -252,6 +252,11 @@ def _text_of(kind: type[BaseQuestion], suffix: str) -> str:
     return data.decode().strip()
 
 
+def earlier(history: Sequence[str]) -> list[tuple[str, str | None]]:
+    """What was said before a query, as a person who answers sees it."""
+    return [("said before", "\n".join(history))] if history else []
+
+
 def span_fault(text: str, spans: Iterable[Span | None]) -> str | None:
     """What is wrong with spans of a text, or None."""
     for span in spans:

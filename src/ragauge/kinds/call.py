@@ -81,6 +81,10 @@ class SourceTexts:
     named: set[str] = field(default_factory=set)
 
 
+#: Names what was said before queries in a call, and says what it is for: not in the prompt, so that keys hold.
+HISTORIES = "histories (said before the query: they explain pronouns and what is left out, and are no sources)"
+
+
 class Document:
     """The document of a call, filled question by question; questions that share texts are grouped.
 
@@ -91,6 +95,7 @@ class Document:
         self.sources, self.shuffled = sources, shuffled
         self.top: Json = {}
         self._queries: dict[str, str] = {}
+        self._histories: dict[tuple[str, ...], str] = {}
         self._groups: dict[str, dict[object, Json]] = {kind: {} for kind in kinds}
 
     def content(self) -> Json:
@@ -100,6 +105,8 @@ class Document:
             content["sources"] = {id: text for text, id in self.sources.items()}
         if self._queries:
             content["queries"] = {id: query for query, id in self._queries.items()}
+        if self._histories:
+            content[HISTORIES] = {id: list(said) for said, id in self._histories.items()}
         content |= self.top
         content.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
         return content
@@ -107,6 +114,15 @@ class Document:
     def group(self, question: BaseQuestion) -> Json:
         """The group of a question; empty where it is the first."""
         return self._groups[question.kind].setdefault(question.group, {})
+
+    def query(self, query: str | None, history: Sequence[str] = ()) -> Json:
+        """The fields of a group that name its query, and what was said before, if it has them."""
+        named = {} if query is None else {"query": self.query_id(query)}
+        return {**named, **({"history": self.history_id(history)} if history else {})}
+
+    def history_id(self, history: Sequence[str]) -> str:
+        """The id of what was said before a query ("H1", "H2" ...), which a call shows once."""
+        return self._histories.setdefault(tuple(history), f"H{len(self._histories) + 1}")
 
     def query_id(self, query: str) -> str:
         """The id of a query ("Q1", "Q2" ...)."""

@@ -10,7 +10,6 @@ from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, Pac
 from ragauge.kinds.call import (
     AskedCall,
     Document,
-    Json,
     LabelForm,
     PromptStyle,
     ReplyForm,
@@ -71,11 +70,11 @@ class Correct(VerdictQuestion, frozen=True):
         sources.others += (*self.references, self.response)
 
     def add_to(self, document: Document, key: str) -> ReplyForm:
-        def new() -> Json:
+        group = document.group(self)
+        if not group:
             ids = list(dict.fromkeys(document.sources[text] for text in self.references))
-            return {**document.query(self.query), "references": ids, "answers": {}}
-
-        document.group(self, new)["answers"][key] = document.sources[self.response]
+            group.update(document.query(self.query), references=ids, answers={})
+        group["answers"][key] = document.sources[self.response]
         return _FORM
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:

@@ -68,10 +68,14 @@ class _StatementsForm(ReplyForm, frozen=True, cache_hash=True):
 
 
 class Decompose(BaseQuestion, frozen=True):
-    """Split `text` into statements, read as an answer to `query` where there is one."""
+    """Split `text` into statements, read as an answer to `query` where there is one.
+
+    history: what was said before the query, oldest first, which explains pronouns and what is left out.
+    """
 
     text: str
     query: str | None = None
+    history: tuple[str, ...] = ()
 
     answer_type = Decomposition
     comes_first = True
@@ -93,14 +97,16 @@ class Decompose(BaseQuestion, frozen=True):
 
     @property
     def group(self) -> object:
-        return self.kind, self.query
+        return self.kind, self.query, self.history
 
     def packing_parts(self) -> PackingParts:
-        return PackingParts((), "", len(self.text))
+        return PackingParts(self.history, "", len(self.text))
 
     def add_to(self, document: Document, key: str) -> ReplyForm:
         if self.query is not None:
             document.top.setdefault("query", self.query)
+        if self.history:
+            document.top.setdefault("history", document.history_id(self.history))
         spans = sentence_spans(self.text)
         texts = document.top.setdefault("texts", {})
         texts[key] = {str(place): self.text[start:end] for place, (start, end) in enumerate(spans, 1)}
@@ -174,7 +180,7 @@ class Decompose(BaseQuestion, frozen=True):
 
         The first word, which has a capital in any case, is a name where another text has it within a sentence.
         """
-        own = f"{self.text} {self.query or ''}".casefold()
+        own = " ".join([self.text, self.query or "", *self.history]).casefold()
         names = [match for match in _NAME.finditer(statement) if match[0].casefold() not in own and match[0] in others]
         first = len(statement.partition(" ")[0])
         return any(match.start() > first or re.search(rf"[\w,;] {re.escape(match[0])}\b", others) for match in names)
@@ -191,7 +197,7 @@ class Decompose(BaseQuestion, frozen=True):
         return _LIST_TOKENS + _EXPANSION * estimate(self.text) + _STATEMENT_TOKENS * statements
 
     def split_sizes(self) -> tuple[int, int]:
-        return len(self.text), len(self.query or "")
+        return len(self.text), len(self.query or "") + sum(map(len, self.history))
 
     def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
         return self._split(windows(self.text, size, 0))
@@ -206,7 +212,7 @@ class Decompose(BaseQuestion, frozen=True):
         return SplitQuestion(parts, lambda answers: _merged(starts, answers))
 
     async def answer_by(self, call: CallFunction) -> Decomposition:
-        (pieces,) = await call((self.text,), query=self.query)
+        (pieces,) = await call((self.text,), query=self.query, history=self.history)
         if isinstance(pieces, str) or not isinstance(pieces, Iterable):
             raise UnusableReply("decompose() must return a list of texts or (text, kind)", pieces)
         statements: list[Statement] = []

@@ -13,7 +13,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply, span_fault
+from ragauge.kinds.base import (
+    QUESTION_OVERHEAD,
+    CallFunction,
+    LabelChoice,
+    PackingParts,
+    UnusableReply,
+    earlier,
+    span_fault,
+)
 from ragauge.kinds.call import (
     AskedCall,
     Document,
@@ -65,11 +73,13 @@ class Entail(VerdictQuestion, frozen=True):
     """Does `hypothesis` follow from the chunks of `premise` together, and does each chunk support or contradict it?
 
     query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
+    history: what was said before the query, oldest first, for the same purpose.
     """
 
     premise: tuple[str, ...]
     hypothesis: str
     query: str | None = None
+    history: tuple[str, ...] = ()
 
     support_topic = "entail:support"
     shared_field = "premise"
@@ -85,7 +95,7 @@ class Entail(VerdictQuestion, frozen=True):
 
     def unshared(self) -> dict[str, Any]:
         query = {} if self.query is None else {"query": self.query}
-        return {"hypothesis": self.hypothesis, **query}
+        return {"hypothesis": self.hypothesis, **query, **({"history": self.history} if self.history else {})}
 
     @property
     def subject(self) -> str:
@@ -110,7 +120,7 @@ class Entail(VerdictQuestion, frozen=True):
 
     @property
     def group(self) -> object:
-        return self.kind, self.premise, self.query
+        return self.kind, self.premise, self.query, self.history
 
     @property
     def rank(self) -> int:
@@ -118,7 +128,7 @@ class Entail(VerdictQuestion, frozen=True):
         return -len(self.premise)
 
     def packing_parts(self) -> PackingParts:
-        return PackingParts(self.premise, self.query or "", len(self.hypothesis) + QUESTION_OVERHEAD)
+        return PackingParts((*self.premise, *self.history), self.query or "", len(self.hypothesis) + QUESTION_OVERHEAD)
 
     def cite(self, sources: SourceTexts) -> None:
         if self.premise not in sources.seen:
@@ -132,9 +142,7 @@ class Entail(VerdictQuestion, frozen=True):
             ids = list(dict.fromkeys([document.sources[text] for text in self.premise]))
             if document.shuffled:
                 ids.sort(key=lambda source: int(source[1:]))
-            if self.query is not None:
-                group["query"] = document.query_id(self.query)
-            group.update(sources=ids, claims={})
+            group.update(document.query(self.query, self.history), sources=ids, claims={})
         group["claims"][key] = self.hypothesis
         return _form(tuple(group["sources"]))
 
@@ -167,7 +175,7 @@ class Entail(VerdictQuestion, frozen=True):
         return super().reply_tokens(style, estimate) + _LISTS_TOKENS * (len(self.premise) > 1)
 
     def split_sizes(self) -> tuple[int, int]:
-        return sum(map(len, self.premise)), len(self.hypothesis) + len(self.query or "")
+        return sum(map(len, self.premise)), len(self.hypothesis) + len(self.query or "") + sum(map(len, self.history))
 
     def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
         """Chunks and windows of long chunks in their order, as many in a part as fit."""
@@ -199,7 +207,7 @@ class Entail(VerdictQuestion, frozen=True):
     async def answer_by(self, call: CallFunction) -> Verdict:
         """Each chunk is asked about, and all together; a single chunk once."""
         premise = self.premise if len(self.premise) == 1 else (*self.premise, "\n".join(self.premise))
-        replies = await call(*((text, self.hypothesis) for text in premise), query=self.query)
+        replies = await call(*((text, self.hypothesis) for text in premise), query=self.query, history=self.history)
         verdicts = []
         for reply in replies:
             answer, probability = answer_and_probability(reply)
@@ -218,7 +226,7 @@ class Entail(VerdictQuestion, frozen=True):
 
     def shown_texts(self) -> Sequence[tuple[str, str | None]]:
         chunks = ((f"[{number}]", text) for number, text in enumerate(self.premise, 1))
-        return [("query", self.query), *chunks, ("claim", self.hypothesis)]
+        return [*earlier(self.history), ("query", self.query), *chunks, ("claim", self.hypothesis)]
 
     def key_hints(self) -> list[str]:
         numbers = ["optionally with the numbers of the texts that show it: s 2"] * (len(self.premise) > 1)

@@ -32,8 +32,10 @@ from ragauge.kinds.sampled import CHUNKS, QUERY, RESPONSE
 from ragauge.kinds.verdict import first, mean
 from ragauge.types import Grade, Statement
 
-#: What a rubric may read: the text fields of a sample, "chunk", or "other", a text that the response is compared with.
-RUBRIC_FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts", "chunk", "other")
+#: What a rubric may read: the text fields of a sample, "chunk", "other", a text that the response is compared with, or
+#: "conversation", the turns with query and response.
+_TEXT_FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts")
+RUBRIC_FIELDS = (*_TEXT_FIELDS, "chunk", "other", "conversation")
 
 
 class Rubric(msgspec.Struct, frozen=True, omit_defaults=True):

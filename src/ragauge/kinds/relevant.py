@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, span_fault
+from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, earlier, span_fault
 from ragauge.kinds.call import (
     AskedCall,
     Document,
@@ -32,11 +32,15 @@ _PASSAGE = LabelForm("passage", tuple(YES_NO), quoted=True)
 
 
 class Relevant(VerdictQuestion, frozen=True):
-    """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?"""
+    """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?
+
+    history: what was said before the query, oldest first, which says what a query such as "And the second?" asks.
+    """
 
     query: str
     text: str
     reference: str | None = None
+    history: tuple[str, ...] = ()
 
     quoted = True
     labels = YES_NO
@@ -57,10 +61,10 @@ class Relevant(VerdictQuestion, frozen=True):
 
     @property
     def group(self) -> object:
-        return self.kind, self.query, self.reference
+        return self.kind, self.query, self.reference, self.history
 
     def packing_parts(self) -> PackingParts:
-        return PackingParts((self.text, self.reference or ""), self.query, QUESTION_OVERHEAD)
+        return PackingParts((self.text, self.reference or "", *self.history), self.query, QUESTION_OVERHEAD)
 
     def cite(self, sources: SourceTexts) -> None:
         """A text is inlined if it is short, needed nowhere else, and not compared with a reference."""
@@ -72,7 +76,7 @@ class Relevant(VerdictQuestion, frozen=True):
     def add_to(self, document: Document, key: str) -> ReplyForm:
         group = document.group(self)
         if not group:
-            group["query"] = document.query_id(self.query)
+            group.update(document.query(self.query, self.history))
             if self.reference is not None:
                 group["reference"] = document.sources[self.reference]
         source = document.sources.get(self.text)
@@ -89,7 +93,7 @@ class Relevant(VerdictQuestion, frozen=True):
         return Verdict(label_of(fields, YES_NO), span=span, rationale=rationale_of(fields, style))
 
     def split_sizes(self) -> tuple[int, int]:
-        return len(self.text), len(self.query) + len(self.reference or "")
+        return len(self.text), len(self.query) + len(self.reference or "") + sum(map(len, self.history))
 
     def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
         """Windows of the text, of which any that is relevant makes the whole so."""
@@ -99,7 +103,7 @@ class Relevant(VerdictQuestion, frozen=True):
         return SplitQuestion(parts, lambda answers: _merged(starts, answers))
 
     async def answer_by(self, call: CallFunction) -> Verdict:
-        (reply,) = await call((self.query, self.text), reference=self.reference)
+        (reply,) = await call((self.query, self.text), reference=self.reference, history=self.history)
         return yes_or_no(self.kind, reply)
 
     @property
@@ -108,7 +112,7 @@ class Relevant(VerdictQuestion, frozen=True):
         return f"Does any part of the text help to {aim}?"
 
     def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        return [("query", self.query), ("reference", self.reference), ("text", self.text)]
+        return [*earlier(self.history), ("query", self.query), ("reference", self.reference), ("text", self.text)]
 
     @classmethod
     def samples(cls) -> Sequence[Relevant]:

@@ -35,7 +35,8 @@ def faithfulness(support: Support) -> Share | Undefined:
     Unrelated claims count as unsupported, as in ragas (Es et al., 2024). A claim that any chunk contradicts is not
     supported, even if another chunk supports it. No contexts: 0. units: "claims", or "sentences" split by rule.
     against: "contexts", "source" for a summary, or "calls" for what an agent says that it did: a claimed action that
-    failed, or was never made, is not supported.
+    failed, or was never made, is not supported. memory: "turn", or "all", so that what was retrieved for earlier
+    turns of a conversation, or said in them by the user, counts too.
     """
     return share(support.entailed, NO_CLAIMS)
 

@@ -73,7 +73,7 @@ GradedTexts = Annotated[
     Meta(description='texts such as "5: every question is answered"'),
 ]
 Background = Literal["query", "contexts", "references", "source", "reference_contexts"]
-Field = Literal["query", "response", "contexts", "references", "source", "reference_contexts", "chunk"]
+Field = Literal["query", "response", "contexts", "references", "source", "reference_contexts", "chunk", "conversation"]
 Fields = Annotated[tuple[Field, ...], Meta(min_length=1)]
 Key = Annotated[str, Meta(pattern=r"^\w*$", description="a name of letters, digits and underscores")]
 
@@ -117,9 +117,9 @@ def criterion(grades: Grades) -> float | Undefined:
 
     What G-Eval (Liu et al., 2023), ragas' AspectCritic and rubric scores measure. text: the criterion. scale: "1-5"
     takes whole grades, "0-1" is no or yes, "0.0-1.0" takes any number between. reads: the fields of the sample that the
-    judge sees, such as response+references; with chunk the mean over the contexts. steps: what to do one after another.
-    levels: what grades mean, as "5: every question is answered". examples: graded texts, as "1: Go away." better: lower
-    where it describes a fault. name: the key of its scores.
+    judge sees, such as response+references; with chunk the mean over the contexts; conversation is all that was said.
+    steps: what to do in turn. levels: what grades mean, as "5: every question is answered". examples: graded texts, as
+    "1: Go away." better: lower where it describes a fault. name: the key of its scores.
     """
     return _mean_grade(grades)
 

@@ -141,6 +141,10 @@ def raised(what: str, error: Exception) -> Failed:
     return Failed(f"{what} raised {type(error).__name__}: {error}")
 
 
+#: The key of a sample's metadata for the ids of contexts whose texts are not there.
+_IDS = "retrieved_context_ids"
+
+
 class Rounds:
     """The needs of a sample, worked out in rounds of questions; needs of one name once.
 
@@ -157,7 +161,9 @@ class Rounds:
         for need in {need.name: need for need in needs}.values():
             missing = [field for field in need.reads if not present(sample, field)]
             if missing:
-                self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}")
+                ids_alone = "contexts" in missing and "trace_id" in sample.metadata and _IDS in sample.metadata
+                why = ": the trace holds ids, not texts (--corpus FILE looks them up)" if ids_alone else ""
+                self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}{why}")
                 continue
             self._flows[need.name] = need.flow(sample)
             self._step(need.name, None)

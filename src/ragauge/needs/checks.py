@@ -26,7 +26,7 @@ from ragauge.needs.base import (
     need,
     present,
 )
-from ragauge.needs.entailment import references_of, response_of, response_statements
+from ragauge.needs.entailment import history, references_of, response_of, response_statements
 from ragauge.questions import REFUSAL, Classify, Correct, Judgment, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
@@ -39,9 +39,20 @@ from ragauge.types import Chunk, Label, Sample, Verdict
 def statements_to_query(sample: Sample) -> QuestionFlow[Checks]:
     """Is each statement of the response relevant to the query?"""
     statements = yield from response_statements(sample)
-    judgments = yield [Relevant(sample.query or "", piece.text) for piece in statements.pieces]
+    said = history(sample)
+    judgments = yield [Relevant(sample.query or "", piece.text, None, said) for piece in statements.pieces]
     pieces = tuple(Evidence(piece.text, statements.field, piece.span, "query") for piece in statements.pieces)
     return Checks(pieces, tuple(judgments))
+
+
+@need(reads=["query", "response"], asks=["relevant"])
+def response_to_query(sample: Sample) -> QuestionFlow[Checks]:
+    """Does any part of the response help to answer the query?"""
+    text = response_of(sample)
+    if not text.strip():
+        raise NothingToCount("the response is empty")
+    judgments = yield [Relevant(sample.query or "", text, None, history(sample))]
+    return Checks((Evidence(text, "response", (0, len(text)), "query"),), tuple(judgments))
 
 
 @need(reads=["query", "contexts"], asks=["relevant"])
@@ -68,7 +79,8 @@ def contexts_to_response(sample: Sample) -> QuestionFlow[CheckSets]:
 
 def _usefulness(sample: Sample, against: str, reference: str | None) -> QuestionFlow[Checks]:
     contexts = sample.contexts or ()
-    judgments = yield [Relevant(sample.query or "", chunk.passage, reference) for chunk in contexts]
+    said = history(sample)
+    judgments = yield [Relevant(sample.query or "", chunk.passage, reference, said) for chunk in contexts]
     return Checks(chunk_pieces(contexts, against), tuple(judgments))
 
 
@@ -122,8 +134,8 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
         ]
         return Grades(pieces, tuple(judgments))
 
-    places = {"chunk": "contexts", "other": "metadata.other"}
-    reads = tuple(places.get(field, field) for field in rubric.fields)
+    fields_of = {"chunk": "contexts", "other": "metadata.other", "conversation": "response or turns"}
+    reads = tuple(fields_of.get(field, field) for field in rubric.fields)
     return Need(f"grade_of({rubric.name} {rubric.digest})", reads, frozenset({f"rate:{rubric.name}"}), flow)
 
 
@@ -160,6 +172,10 @@ _WHICH_IS_BETTER = (
 
 def _text(sample: Sample, field: str) -> str:
     """A field as one text, chunks or alternatives separated by empty lines; "other" is a column of that name."""
+    if field == "conversation":
+        last = ((name, text) for name, text in (("User", sample.query), ("Assistant", sample.response)) if text)
+        turns = ((turn.role.capitalize(), turn.text) for turn in sample.turns or () if turn.role != "system")
+        return "\n\n".join(f"{name}: {text}" for name, text in (*turns, *last))
     value = sample.metadata["other"] if field == "other" else getattr(sample, field)
     if isinstance(value, str):
         return value

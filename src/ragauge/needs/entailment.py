@@ -27,12 +27,22 @@ def references_of(sample: Sample) -> dict[str, str]:
     return references
 
 
+#: The turns of a conversation that are shown with a question, and the characters of each.
+_TURNS, _TURN_CHARS = 10, 2000
+
+
+def history(sample: Sample) -> tuple[str, ...]:
+    """What user and assistant said before the query, oldest first; of long conversations and texts the latest part."""
+    said = [turn for turn in sample.turns or () if turn.role != "system" and turn.text.strip()]
+    return tuple(f"{turn.role.capitalize()}: {turn.text[-_TURN_CHARS:]}" for turn in said[-_TURNS:])
+
+
 def response_statements(sample: Sample) -> QuestionFlow[Statements]:
     """The statements of the response; an empty response has none."""
     text = response_of(sample)
     if not text.strip():
         return Statements("response", ())
-    (judgment,) = yield [Decompose(text, sample.query)]
+    (judgment,) = yield [Decompose(text, sample.query, history(sample))]
     return Statements.of("response", judgment)
 
 
@@ -62,7 +72,7 @@ def _source_of(sample: Sample) -> str:
 def reference_statements(sample: Sample, of: ClaimsOf = "references") -> QuestionFlow[tuple[Statements, ...]]:
     """The statements of each reference, or of the source."""
     references = references_of(sample) if of == "references" else {"source": _source_of(sample)}
-    judgments = yield [Decompose(text, sample.query) for text in references.values()]
+    judgments = yield [Decompose(text, sample.query, history(sample)) for text in references.values()]
     return tuple(map(Statements.of, references, judgments))
 
 
@@ -74,13 +84,20 @@ def response_and_references(sample: Sample) -> QuestionFlow[Texts]:
 
 
 def support(
-    statements: Statements, against: str, chunks: Sequence[tuple[str, str]], query: str | None
+    statements: Statements,
+    against: str,
+    chunks: Sequence[tuple[str, str]],
+    query: str | None,
+    said: tuple[str, ...] = (),
 ) -> QuestionFlow[Support]:
-    """Is each statement supported by `chunks`, pairs of (id, text)? Nothing is asked if all texts are blank."""
+    """Is each statement supported by `chunks`, pairs of (id, text)? Nothing is asked if all texts are blank.
+
+    said: before the query; see `history`.
+    """
     ids, premise = tuple(id for id, _ in chunks), tuple(text for _, text in chunks)
     if not statements.pieces or not any(text.strip() for text in premise):
         return Support(statements, against, ids, ())
-    judgments = yield [Entail(premise, piece.text, query) for piece in statements.pieces]
+    judgments = yield [Entail(premise, piece.text, query, said) for piece in statements.pieces]
     return Support(statements, against, ids, tuple(judgments))
 
 
@@ -88,36 +105,49 @@ def support(
 CALLED = "tool_calls or turns"
 
 #: What statements are compared with, as the last arguments of `support`.
-_Premise = tuple[str, Sequence[tuple[str, str]], str | None]
+_Premise = tuple[str, Sequence[tuple[str, str]], str | None, tuple[str, ...]]
 
 
 def _contexts(sample: Sample) -> list[_Premise]:
-    return [("contexts", [(chunk.id, chunk.passage) for chunk in sample.contexts or ()], sample.query)]
+    return [("contexts", [(chunk.id, chunk.passage) for chunk in sample.contexts or ()], sample.query, history(sample))]
+
+
+def _remembered(sample: Sample) -> list[_Premise]:
+    """What was retrieved, and what the user said, up to the response; each passage once."""
+    passages: dict[str, str] = {}
+    for number, turn in enumerate(sample.turns or (), start=1):
+        if turn.role == "user" and turn.text.strip():
+            passages.setdefault(f"The user said: {turn.text}", f"turn {number}")
+        for chunk in turn.contexts or ():
+            passages.setdefault(chunk.passage, f"turn {number}: {chunk.id}")
+    own = {chunk.passage: chunk.id for chunk in sample.contexts or ()}
+    chunks = [(id, text) for text, id in (passages | own).items()]
+    return [("contexts", chunks, sample.query, history(sample))]
 
 
 def _references(sample: Sample) -> list[_Premise]:
-    return [(name, [(name, text)], sample.query) for name, text in references_of(sample).items()]
+    return [(name, [(name, text)], sample.query, history(sample)) for name, text in references_of(sample).items()]
 
 
 def _response(sample: Sample) -> list[_Premise]:
-    return [("response", [("response", response_of(sample))], sample.query)]
+    return [("response", [("response", response_of(sample))], sample.query, history(sample))]
 
 
 def _source(sample: Sample) -> list[_Premise]:
-    return [("source", [("source", _source_of(sample))], sample.query)]
+    return [("source", [("source", _source_of(sample))], sample.query, ())]
 
 
 def _calls(sample: Sample) -> list[_Premise]:
-    return [("calls", [(field, call.passage) for field, call in sample.calls.items()], sample.query)]
+    return [("calls", [(field, call.passage) for field, call in sample.calls.items()], sample.query, ())]
 
 
 def _trial(sample: Sample) -> list[_Premise]:
-    (_, calls, query) = _calls(sample)[0]
-    return [("trial", [*calls, ("response", response_of(sample))], query)]
+    (_, calls, query, said) = _calls(sample)[0]
+    return [("trial", [*calls, ("response", response_of(sample))], query, said)]
 
 
 def _query(sample: Sample) -> list[_Premise]:
-    return [("query", [("query", sample.query or "")], None)]
+    return [("query", [("query", sample.query or "")], None, ())]
 
 
 _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozenset({"entail:support"})
@@ -126,6 +156,7 @@ _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozense
 #: What is to support the claims of the response -> the fields that must be present, and its texts.
 _AGAINST: dict[str, tuple[str, Callable[[Sample], list[_Premise]]]] = {
     "contexts": ("contexts", _contexts),
+    "conversation": ("contexts or turns", _remembered),
     "source": ("source", _source),
     "calls": (CALLED, _calls),
 }
@@ -137,16 +168,38 @@ def response_in_contexts(
     against: Annotated[
         Literal["contexts", "source", "calls"], "what is to support them; calls: what the tools did"
     ] = "contexts",
+    memory: Annotated[
+        Literal["turn", "all"], "whose contexts count: the turn's, or all so far and what the user said"
+    ] = "turn",
 ) -> Need[Support]:
     """Are the claims of the response, or its sentences split by rule, supported by the contexts, or other texts?"""
-    field, premises = _AGAINST[against]
+    place = "conversation" if against == "contexts" and memory == "all" else against
+    field, premises = _AGAINST[place]
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
         statements = yield from (response_claims if units == "claims" else response_sentences)(sample)
         return (yield from support(statements, *premises(sample)[0]))
 
     asks = _ASKS if units == "claims" else _ASKS_OF_SENTENCES
-    return Need(f"response_in_{against}({units})", ("response", field), asks, flow)
+    return Need(f"response_in_{place}({units})", ("response", field), asks, flow)
+
+
+def _said_by(role: str, what: str, name: str) -> Need[Support]:
+    """Which claims of the response does an earlier turn of a speaker entail or contradict?"""
+
+    def flow(sample: Sample) -> QuestionFlow[Support]:
+        turns = enumerate(sample.turns or (), start=1)
+        said = [(f"turn {number}", turn.text) for number, turn in turns if turn.role == role and turn.text.strip()]
+        if not said:
+            raise NothingToCount(f"there is no {what}")
+        claims = yield from response_claims(sample)
+        return (yield from support(claims, "turns", said, sample.query, history(sample)))
+
+    return Need(name, ("response", "turns"), frozenset({"decompose", "entail:contradiction"}), flow)
+
+
+response_claims_in_answers = _said_by("assistant", "earlier answer", "response_claims_in_answers")
+response_claims_in_requests = _said_by("user", "earlier turn of the user", "response_claims_in_requests")
 
 
 @need(reads=["response"], asks=_ASKS)

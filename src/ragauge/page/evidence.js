@@ -175,7 +175,23 @@ function followKey(event, view) {
 
 /** The query and the response. */
 export function queryAndResponse(view) {
-  return ["query", "response"].filter((field) => field in view.record.sample).map((field) => textBox(view, field));
+  const fields = ["query", "response"].filter((field) => field in view.record.sample);
+  return [earlierTurns(view.record.sample), fields.map((field) => textBox(view, field))];
+}
+
+/** What was said before the query, and the calls of tools that were made, as a chat that scrolls. */
+function earlierTurns({ turns = [], tool_calls: calls = [] }) {
+  const said = turns.map((turn) => {
+    const text = turn.text ? quoted(turn.text, "span") : null;
+    return element("li", { class: turn.role }, element("b", {}, turn.role), " ", text, (turn.calls ?? []).map(called));
+  });
+  const chat = said.length ? element("ol", { class: "chat", "aria-label": "Earlier turns", tabindex: 0 }, said) : null;
+  return [chat, calls.map(called)];
+}
+
+function called({ name, arguments: given = {}, result, error }) {
+  const outcome = error ? `failed: ${error}` : (result ?? "no result recorded");
+  return element("div", { class: "call quiet" }, quoted(`${name}(${JSON.stringify(given)}) → ${outcome}`, "code"));
 }
 
 /** What the response is checked against: references, gold claims, contexts, source, calls; and the other fields. */
@@ -249,7 +265,7 @@ function badge(shade, words) {
   return element("span", { class: `badge ${shade}` }, `${SIGNS[shade]} ${words}`);
 }
 
-const TEXTS = "query response references contexts source answers tool_calls reference_tool_calls".split(" ");
+const TEXTS = "query response references contexts source answers turns tool_calls reference_tool_calls".split(" ");
 
 function otherFields(sample) {
   const lines = Object.entries(sample).map(([name, value]) => {

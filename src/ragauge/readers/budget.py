@@ -46,12 +46,14 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             16 more for each comma and bracket.
         cells: In all rows.
         columns: Of a row.
+        turns: Of a conversation of which each answer is a sample, since each keeps the turns before it.
     """
 
     ratio: _Limit = 200
     bytes: _Limit = 256_000_000
     cells: _Limit = 1_000_000_000
     columns: _Limit = 10_000
+    turns: _Limit = 1_000
 
     def exceeded(self, where: object, limit: str, problem: str) -> BadData:
         """The error for a file beyond a limit."""

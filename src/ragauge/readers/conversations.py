@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -23,7 +23,7 @@ from ragauge.readers.values import (
     to_chunks,
 )
 from ragauge.readers.values import text as plain_text
-from ragauge.types import Chunk, ToolCall, Turn
+from ragauge.types import Chunk, Sample, ToolCall, Turn
 
 #: Who speaks in a conversation -> the role: OpenAI, LangChain, Gemini, ShareGPT, ragas. "" is not part of what is said.
 ROLES = {
@@ -148,7 +148,7 @@ def _call(item: Any) -> ToolCall:
         raise Malformed(f"{describe(item)} without the name of a tool", 'write it as {"name": ..., "arguments": {...}}')
     arguments, fault = _arguments(_first(function, _ARGUMENTS))
     call = ToolCall(plain_text(name), arguments, _id_of(outer))
-    output, error = _first(outer, _OUTPUTS), _first(outer, ("error",)) or (_says_failed(outer) and "failed")
+    output, error = _first(outer, _OUTPUTS), _first(outer, ("error",)) or ("failed" if _says_failed(outer) else "")
     return msgspec.structs.replace(
         call,
         result=None if output is None else as_text(output),
@@ -406,3 +406,43 @@ def answered(turns: Sequence[Turn]) -> int:
     """How many questions of some turns were answered."""
     said = [turn.role for turn in turns if turn.role == "user" or (turn.role == "assistant" and turn.text.strip())]
     return sum(pair == ("user", "assistant") for pair in pairwise(said))
+
+
+#: What of a conversation is a sample.
+Per = Literal["turn", "conversation"]
+
+
+def by_turn(sample: Sample) -> list[Sample]:
+    """A sample for each question of a conversation, with the turns before it and what was said and done since.
+
+    They are c#1, c#2 ... of the group c, or of the sample's own. What is known of the last answer alone stays with it.
+    """
+    turns = sample.turns or ()
+    asked = [place for place, turn in enumerate(turns) if turn.role == "user"]
+    group = sample.group or sample.id
+    shared = Sample(sample.id, system=sample.system, group=group, tools=sample.tools, metadata=sample.metadata)
+    samples = []
+    for number, (place, end) in enumerate(pairwise([*asked, len(turns)]), start=1):
+        chat = Conversation(turns[:place], turns[place].text, turns[place + 1 : end])
+        fields = {name: chat.field(name) for name in ("turns", "query", "response", "contexts", "tool_calls")}
+        samples.append(msgspec.structs.replace(shared, id=f"{sample.id}#{number}", **fields))
+    return [*samples, msgspec.structs.replace(sample, id=f"{sample.id}#{len(asked) + 1}", group=group)]
+
+
+def as_conversation(sample: Sample) -> Sample:
+    """A conversation as one sample: its questions, its answers, and all that was retrieved and called for them."""
+    query = () if sample.query is None else (Turn("user", sample.query),)
+    own = (Turn("assistant", sample.response or "", sample.contexts, sample.tool_calls or ()),)
+    turns = (*(sample.turns or ()), *query, *(own if sample.response is not None else ()))
+    asked = [turn.text for turn in turns if turn.role == "user"]
+    answers = [turn for turn in turns if turn.role == "assistant"]
+    whole = Conversation((), None, tuple(answers))
+    said = [turn.text for turn in answers if turn.text.strip()]
+    return msgspec.structs.replace(
+        sample,
+        query="\n".join(asked) or None,
+        response="\n\n".join(said) if answers else None,
+        contexts=whole.contexts,
+        tool_calls=whole.calls or None,
+        turns=None,
+    )

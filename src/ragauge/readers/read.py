@@ -15,11 +15,14 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import traces, values
-from ragauge.readers.budget import ReadingLimits
+from ragauge.readers.budget import ReadingLimits, default_limits
 from ragauge.readers.columns import HISTORIES, IDS_OF, ColumnMapping, folded
 from ragauge.readers.conversations import (
     Conversation,
+    Per,
     answered,
+    as_conversation,
+    by_turn,
     conversation,
     messages,
     to_calls,
@@ -27,7 +30,7 @@ from ragauge.readers.conversations import (
     with_effects,
 )
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
-from ragauge.types import FIELDS, Sample, Turn
+from ragauge.types import FIELDS, Chunk, Sample, Turn
 
 
 def frame(data: Any) -> Source | None:
@@ -177,7 +180,8 @@ class _Chats:
 
     def content(self, field: str, column: str) -> Any:
         """What a conversation in a column holds of a field; any other value as it is."""
-        chat = self.within(column)
+        is_call = field == "tool_calls" and column not in {*self._asked, self._columns.get("turns")}
+        chat = None if is_call else self.within(column)
         if chat is not None:
             return chat.field("response" if field == "references" else field)
         is_text = field in ("contexts", "turns", "tool_calls") and column in self._asked
@@ -209,11 +213,11 @@ class _Chats:
         is_trace = "trace_id" in self._cells  # whose earlier answers are traces of their own
         if not is_trace and not self._asked.isdisjoint(chats):
             earlier = answered(read.turns or ())
-            unmeasured.update(earlier_answers=earlier, conversations=earlier > 0)
+            unmeasured.update(earlier_answers=earlier, conversations=int(earlier > 0))
         unmeasured.update(remarks=sum(chat.remarks for column, chat in chats.items() if column in self._asked))
         unmeasured.update(stray_results=sum(chat.stray > 0 for chat in chats.values()))
         calls = len(read.tool_calls or ()) + sum(len(turn.calls) for turn in read.turns or ())
-        unmeasured.update(calls=calls, callers=calls > 0)
+        unmeasured.update(calls=calls, callers=int(calls > 0))
 
 
 def _response(value: Any) -> str | None:
@@ -244,6 +248,8 @@ def read(
     skip_bad_rows: bool = False,
     limit: int | None = None,
     limits: ReadingLimits | None = None,
+    per: Per | None = None,
+    corpus: str | os.PathLike[str] | None = None,
 ) -> SampleReader:
     """Samples from a file, a frame, a data set or plain rows.
 
@@ -256,6 +262,9 @@ def read(
         skip_bad_rows: continue after a row that cannot be read, and keep the error in `SampleReader.bad_rows`.
         limit: the maximum number of rows, at least 1; None reads all.
         limits: what reading a file may take; None for those of `rg.ReadingLimits()`.
+        per: what of a conversation is a sample: "turn", each answer with the turns before it, the conversation its
+            `group`; "conversation", all its answers as one response; None, the last answer.
+        corpus: a file of documents with ids and texts, for contexts of which the data hold ids alone.
 
     Returns:
         The samples, which can be iterated over, with the columns that were found.
@@ -264,15 +273,19 @@ def read(
         BadData: the data cannot be opened, or have no rows or no known column.
         UnknownName: a field or column in `map` does not exist.
         MissingExtra: the library that a format needs is not installed.
-        BadParameter: `limit` is less than 1.
+        BadParameter: `limit` is less than 1, or `per` is neither.
 
     Iterating raises BadRow at the first row that cannot be read, unless bad rows are skipped.
     """
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise BadParameter(f"limit is {limit!r}; give 1 or more, or None for all rows")
-    if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None:
+    if per not in (None, "turn", "conversation"):
+        raise BadParameter(f'per is {per!r}; give "turn" or "conversation", or None for the last answer')
+    if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None and per is corpus is None:
         return data
-    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit)
+    chunks = values.to_chunks(list(source(corpus, limits).rows())) if corpus else ()
+    documents = {chunk.id: chunk for chunk in chunks or ()}
+    return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, per, limits, documents)
 
 
 def source(data: Any, limits: ReadingLimits | None = None) -> Source:
@@ -297,8 +310,18 @@ class SampleReader:
             "earlier_answers", "conversations", "calls", "callers", "remarks", "stray_results", and what traces lack.
     """
 
-    def __init__(self, source: Source, map: Mapping[str, str], skip_bad_rows: bool, limit: int | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        map: Mapping[str, str],
+        skip_bad_rows: bool,
+        limit: int | None,
+        per: Per | None = None,
+        limits: ReadingLimits | None = None,
+        documents: Mapping[str, Chunk] | None = None,
+    ) -> None:
         self.name = source.name
+        self._per, self._limits, self._documents = per, limits or default_limits(), documents or {}
         self.bad_rows: list[BadRow] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
         rows = self._source_rows()
@@ -337,11 +360,36 @@ class SampleReader:
                         raise BadRow(self.name, number, self.columns.get("id"), problem, fix)
                 else:
                     numbered = number
-                yield checked
+                yield from self._samples_of(checked, number)
             except BadRow as error:
                 if not self._skip_bad_rows:
                     raise
                 self.bad_rows.append(error)
+
+    def _with_texts(self, sample: Sample, number: int) -> Sample:
+        """The sample with the documents whose ids it has. Raises BadRow where the corpus lacks one."""
+        ids = sample.metadata.get("retrieved_context_ids")
+        if sample.contexts is not None or not isinstance(ids, list):
+            return sample
+        if missing := [id for id in ids if str(id) not in self._documents]:
+            problem = f"document {missing[0]!r} is not in the corpus"
+            raise BadRow(self.name, number, "retrieved_context_ids", problem, "add it, or leave out the corpus")
+        return msgspec.structs.replace(sample, contexts=tuple(self._documents[str(id)] for id in ids))
+
+    def _samples_of(self, sample: Sample, number: int) -> Sequence[Sample]:
+        """The samples that a conversation makes. Raises BadRow for one of too many turns."""
+        sample = self._with_texts(sample, number) if self._documents else sample
+        turns, column = sample.turns or (), self.columns.get("turns")
+        of_chat = column is None or column in (self.columns.get("query"), self.columns.get("response"))
+        if self._per is None or not turns or not of_chat:
+            return [sample]
+        self.unmeasured["earlier_answers"] = 0
+        if self._per == "conversation":
+            return [as_conversation(sample)]
+        if len(turns) > self._limits.turns:
+            error = self._limits.exceeded(f"row {number}", "turns", f"a conversation of {len(turns)} turns")
+            raise BadRow(self.name, number, self.columns.get("turns"), *str(error).partition(": ")[2].split("; ", 1))
+        return by_turn(sample)
 
     def _rows(self) -> Iterator[Any]:
         rows, self._opened = self._opened, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -14,7 +15,6 @@ from ragauge.errors import BadData
 from ragauge.readers.conversations import (
     Conversation,
     Result,
-    answered,
     conversation,
     messages,
     to_calls,
@@ -34,6 +34,11 @@ _SPAN = {
         "kind": """attributes.openinference.span.kind attributes.gen_ai.operation.name attributes.traceloop.span.kind
             span_kind run_type attributes.mlflow.spanType type""",
         "start": "start_time startTime startTimeUnixNano start_time_unix_nano",
+        "end": "end_time endTime endTimeUnixNano end_time_unix_nano",
+        "input tokens": """attributes.gen_ai.usage.input_tokens attributes.gen_ai.usage.prompt_tokens
+            attributes.llm.token_count.prompt""",
+        "output tokens": """attributes.gen_ai.usage.output_tokens attributes.gen_ai.usage.completion_tokens
+            attributes.llm.token_count.completion""",
         "documents": """attributes.retrieval.documents attributes.gen_ai.retrieval.documents
             attributes.traceloop.entity.output.documents attributes.output.value.documents attributes.output.value
             attributes.mlflow.spanOutputs outputs.documents outputs.output output.documents outputs output""",
@@ -291,7 +296,8 @@ def _has_text(span: Mapping[str, Any]) -> bool:
 def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
     """The row of a trace. key: the id of its outer span. spans: all of them, in time. counts: as for `samples_of`."""
     root = by_id[key]
-    row = {**root, "id": key, "trace_id": _at(root, "trace"), "context": None, "span_id": None, "spanId": None}
+    row = {**root, "id": key, "trace_id": _at(root, "trace"), "span_id": key, "context": None, "spanId": None}
+    row |= {"latency": _seconds(root), "tokens": _tokens_of(spans, by_id)}
     if _does(root) == "retrieve":  # what it gave are the documents
         row |= {"attributes": {**root.get("attributes", {}), "output": None}, "output": None, "outputs": None}
     row |= _documents_of(spans, by_id, counts)
@@ -303,10 +309,30 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
     models = [model for span in spans if (model := _at(span, "model")) is not None]
     row |= {"group": conversations[0]} if conversations else {}
     row |= {"system": models[-1]} if models else {}
-    responses = [conversation(said).response for span in spans if (said := messages(_at(span, "answered")))]
-    counts["with_history"] += answered(last.turns) > 0
+    responses = [conversation(answer).response for span in spans if (answer := messages(_at(span, "answered")))]
     counts["without_an_answer"] += bool(responses) and all(response is None for response in responses)
     return {column: value for column, value in row.items() if value is not None}
+
+
+def _seconds(span: Mapping[str, Any]) -> float | None:
+    """How long a span took."""
+    start, end = (str(_at(span, part)) for part in ("start", "end"))
+    if start.isdigit() and end.isdigit():
+        return (int(end) - int(start)) / 1e9
+    with suppress(ValueError, TypeError):
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    return None
+
+
+def _tokens_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict[str, int] | None:
+    """The tokens of the models' calls, each call once though the span of another library may be within its own."""
+    models = {str(_at(span, "id")): span for span in spans if _does(span) == "model"}
+    outer = [span for key, span in models.items() if models.keys().isdisjoint(_ancestors(key, by_id))]
+    counted = {
+        name: [int(number) for span in outer if str(number := _at(span, part)).isdigit()]
+        for name, part in (("input", "input tokens"), ("output", "output tokens"))
+    }
+    return {name: sum(numbers) for name, numbers in counted.items() if numbers} or None
 
 
 def _said(span: Mapping[str, Any]) -> Conversation | None:
@@ -400,8 +426,8 @@ def _call_of(span: Mapping[str, Any]) -> ToolCall:
     if result is None:
         return call
     wrapped = messages(result) or messages(value_under(result, "output"))
-    given = [given for message in wrapped for given in message.results]
-    return with_result(call, given[0] if given else Result(result))
+    results = [inner for message in wrapped for inner in message.results]
+    return with_result(call, results[0] if results else Result(result))
 
 
 def _list_in(text: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""A run for other tools: JUnit XML, SARIF 2.1.0 with the location of each unsupported claim, OpenTelemetry events."""
+"""A run for other tools: JUnit XML, SARIF 2.1.0 with the location of each unsupported claim."""
 
 from __future__ import annotations
 
@@ -10,15 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from ragauge.errors import UsageError
-from ragauge.host import optional
 from ragauge.report.explain import (
     estimate_numbers,
-    explain,
     failing,
     unsupported_claim_words,
     unsupported_claims,
@@ -26,9 +23,6 @@ from ragauge.report.explain import (
 from ragauge.report.wording import caution, flat, footnotes, headline, one_line, printable
 from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span
-
-if TYPE_CHECKING:
-    from opentelemetry._logs import LoggerProvider
 
 #: Characters that XML 1.0 cannot hold, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -254,56 +248,3 @@ def _uri(path: Path) -> str:
     """The URI of a file, relative to the working directory if it is in it, as code scanning requires."""
     whole, here = path.resolve(), Path.cwd()
     return quote(whole.relative_to(here).as_posix()) if whole.is_relative_to(here) else whole.as_uri()
-
-
-NAME = "gen_ai.evaluation.result"
-
-#: The events between two flushes: a batch processor drops those that exceed its queue of 2048.
-AT_ONCE = 500
-
-
-def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
-    """Emit the scores through a provider, or else that of the process; returns the number of events.
-
-    Those of a sample with a `traceparent` (W3C) in its metadata belong to that span. Raises MissingExtra, UsageError.
-    """
-    what, extra = "emitting events", "otel"
-    chosen = provider or optional(what, extra, "opentelemetry._logs").get_logger_provider()
-    propagator = optional(what, extra, "opentelemetry.trace.propagation.tracecontext").TraceContextTextMapPropagator()
-    if provider is None and not hasattr(chosen, "force_flush"):  # the default provider drops everything
-        raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
-    flush = getattr(chosen, "force_flush", lambda: None)
-    logger = chosen.get_logger("ragauge", run.version)
-    nanoseconds = int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9)
-    number = 0
-    for record in samples:
-        parent = record.sample.metadata.get("traceparent")
-        context = propagator.extract({"traceparent": parent}) if isinstance(parent, str) else None
-        for key in record.scores:
-            attributes = _attributes(run, record, key)
-            logger.emit(timestamp=nanoseconds, context=context, event_name=NAME, attributes=attributes)
-            number += 1
-            if number % AT_ONCE == 0:
-                flush()
-    flush()
-    return number
-
-
-def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
-    score, better = record.score(key), run.estimates[key].better
-    response_id = record.sample.metadata.get("response_id")
-    # the conventions have `_OTHER` for a failure without a code
-    error = next((one.reason for one in record.failures if one.reason in (score.failed or "")), "_OTHER")
-    known = {
-        "gen_ai.evaluation.score.value": score.value,
-        "gen_ai.evaluation.score.label": "undefined" if score.undefined else None,
-        "error.type": error if score.failed else None,
-        "gen_ai.response.id": None if response_id is None else str(response_id),
-    }
-    return {
-        "gen_ai.evaluation.name": key,
-        "gen_ai.evaluation.explanation": explain(score, better, record.sample),
-        **{name: value for name, value in known.items() if value is not None},
-        "ragauge.run.id": run.id,
-        "ragauge.sample.id": record.sample.id,
-    }

@@ -19,6 +19,7 @@ from ragauge.errors import MissingExtra, UsageError
 from ragauge.host import make_file, make_folder, optional
 from ragauge.report.ci import write_junit, write_sarif
 from ragauge.report.document import head_document, sample_document, write_html
+from ragauge.report.otlp import write_otlp
 from ragauge.report.sections import Section
 from ragauge.report.text import run_markdown
 from ragauge.report.wording import by_reason
@@ -240,6 +241,7 @@ WRITERS: dict[str, Callable[..., None]] = {
     ".html": write_html,
     ".xml": write_junit,
     ".sarif": write_sarif,
+    ".otlp.jsonl": write_otlp,
     ".claims.csv": _claims_csv,
     ".claims.parquet": _claims_parquet,
 }

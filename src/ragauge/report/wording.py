@@ -148,9 +148,8 @@ def usage_words(spent: TotalUsage) -> str:
 
 #: What was read and not measured, and what traces lack -> the sentence on it, with numbers of `RunRecord.unmeasured`.
 UNMEASURED = {
-    "earlier_answers": "Earlier answers of conversations not measured: {earlier_answers} in {conversations}; the last "
-    "were measured without the turns before them.",
-    "with_history": "Traces of conversations measured without the turns before: {with_history}.",
+    "earlier_answers": "Earlier answers of conversations not measured: {earlier_answers} in {conversations}; "
+    "--per turn measures each.",
     "calls": "Calls of tools not measured: {calls} in {callers}.",
     "remarks": "Texts between calls of tools, before the response, not measured: {remarks}.",
     "stray_results": "Conversations with results of tools whose calls are not there: {stray_results}; the results were "

@@ -12,6 +12,7 @@ from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge
 from ragauge.metrics.registry import value_of
 from ragauge.needs.base import missing_fields
 from ragauge.readers import read
+from ragauge.readers.conversations import Per
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, StoreLike, opened_store, prepared
 from ragauge.run.results import Run, SampleScores
 from ragauge.run.scoring import Evaluation
@@ -34,6 +35,8 @@ async def evaluate_async(
     limit: int | None = None,
     skip_bad_rows: bool = False,
     max_cost: float | None = None,
+    per: Per | None = None,
+    corpus: str | None = None,
     name: str = "",
     progress: Callable[[int], None] | None = None,
     engine: str | RayEngine | None = None,
@@ -58,6 +61,9 @@ async def evaluate_async(
         limit: score only the first `limit` samples.
         skip_bad_rows: skip rows that cannot be read, and count them, instead of ending with an error.
         max_cost: dollars; the run stops before its calls cost more, and keeps what is done.
+        per: "turn" scores each answer of a conversation, with the turns before it; "conversation" all its answers as
+            one response; None the last answer. See docs/conversations.md.
+        corpus: a file of documents with ids and texts, for contexts of which the data hold ids alone.
         name: a name for the run.
         progress: called with the number of samples done; None: a bar in notebooks, nothing elsewhere.
         engine: "ray", "ray:HOST:PORT" or `rg.ray(...)` to score in several processes or on several machines, and to
@@ -74,7 +80,7 @@ async def evaluate_async(
     """
     total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
     shown = progress or notebook_progress(limit or total)
-    request = RunRequest(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost)
+    request = RunRequest(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost, per, corpus)
     if engine is not None:
         from ragauge.run.cluster import evaluate_on_ray
 

@@ -12,6 +12,7 @@ from ragauge.judges.base import ExpectedCall, JudgeLike
 from ragauge.judges.embedded import decompose
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Judgment, Question, judgment_key
+from ragauge.readers.conversations import Per
 from ragauge.report.wording import dollars, one_line
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import price_dates
@@ -104,6 +105,8 @@ def plan(
     group: str | None = None,
     limit: int | None = None,
     skip_bad_rows: bool = False,
+    per: Per | None = None,
+    corpus: str | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Plan:
     """Count the questions that `evaluate` would ask with the same arguments, and price its calls to models.
@@ -112,7 +115,7 @@ def plan(
     `hf/` judges neither stored answers nor calls are known.
 
     Args:
-        data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, progress: as for `evaluate`.
+        data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, per, corpus, progress: as for `evaluate`.
 
     Returns:
         The plan; `print(plan)` shows it as `ragauge plan` does.
@@ -121,7 +124,8 @@ def plan(
         UsageError: as `evaluate` raises before it asks.
     """
     existing = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
-    task = prepared(RunRequest(data, metrics, unloaded(judge), existing, labels, map, group, limit, skip_bad_rows))
+    asked = (data, metrics, unloaded(judge), existing, labels, map, group, limit, skip_bad_rows)
+    task = prepared(RunRequest(*asked, per=per, corpus=corpus))
     counting = PlanCounter(task.settings, task.dispatcher)
     for sample in task.samples:
         counting.add_sample(sample)

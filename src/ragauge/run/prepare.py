@@ -16,6 +16,7 @@ from ragauge.needs.base import missing_fields, unanswerable
 from ragauge.questions import Judgment, Question
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
+from ragauge.readers.conversations import Per
 from ragauge.report.wording import by_reason
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, check_priced
@@ -143,6 +144,8 @@ class RunRequest:
     limit: int | None = None
     skip_bad_rows: bool = False
     max_cost: float | None = None
+    per: Per | None = None
+    corpus: str | None = None
 
     @property
     def columns(self) -> dict[str, str]:
@@ -171,7 +174,14 @@ class Prepared(NamedTuple):
 def prepared(request: RunRequest) -> Prepared:
     """Read the first samples and resolve metrics, judges and store; raises what `evaluate` does before it asks."""
     columns = request.columns or None
-    reading = read(request.data, map=columns, skip_bad_rows=request.skip_bad_rows, limit=request.limit)
+    reading = read(
+        request.data,
+        map=columns,
+        skip_bad_rows=request.skip_bad_rows,
+        limit=request.limit,
+        per=request.per,
+        corpus=request.corpus,
+    )
     samples = iter(reading)
     first = list(islice(samples, PEEK))
     if not first:

@@ -249,21 +249,24 @@ class Run:
         """
         return save(self.record, self.records(), Path(path), raw_csv, self.sections)
 
-    def emit(self, provider: LoggerProvider | None = None) -> int:
+    def emit(self, provider: LoggerProvider | str | None = None) -> int:
         """Emit each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
 
         Args:
-            provider: the logger provider; None: that of the process.
+            provider: the logger provider; the address of a receiver of OTLP over HTTP, such as a collector's
+                http://localhost:4318, which needs no other package; None: the provider of the process.
 
         Returns:
             The number of events.
 
         Raises:
             MissingExtra: OpenTelemetry is not installed.
-            UsageError: no provider is set.
+            UsageError: no provider is set, or the receiver cannot be reached or refuses events.
         """
-        from ragauge.report.ci import emit_events
+        from ragauge.report.otlp import emit_events, send_events
 
+        if isinstance(provider, str):
+            return send_events(self.record, self.records(), provider)
         return emit_events(self.record, self.records(), provider)
 
     def hold_to(self, bounds: Mapping[str, float] | Sequence[Gate]) -> None:

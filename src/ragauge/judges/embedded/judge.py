@@ -9,7 +9,7 @@ from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ragauge.judges.base import JudgeBase
+from ragauge.judges.base import JudgeBase, in_context
 from ragauge.judges.embedded.answers import answer_readings, answer_values, as_answer, judged_answer
 from ragauge.judges.embedded.encoder import Logits, Reading, encoder, fingerprint, log_odds
 from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
@@ -119,7 +119,9 @@ class Trained(Lexical):
 
     def relevance(self, question: Relevant) -> Verdict:
         """The verdict of words and similarity."""
-        return _relevant(question.query, question.text, question.reference)
+        return _relevant(
+            in_context(question.query, question.history) or question.query, question.text, question.reference
+        )
 
     def correctness(self, question: Correct) -> Verdict:
         """The verdict of words and encoder, which reads the answer and each reference against each other."""
@@ -147,7 +149,8 @@ class Trained(Lexical):
         return self._cases.get(question) or self._case(question)
 
     def _case(self, question: Entail) -> Case:
-        hypothesis, query = question.hypothesis, (question.query or "").strip()
+        query = (in_context(question.query, question.history) or "").strip()
+        hypothesis = question.hypothesis
         short = len(hypothesis.split()) <= _SHORT
         lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER
         analysis = analyse(question.premise, hypothesis, query if short or lone else None)

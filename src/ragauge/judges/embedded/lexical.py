@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from ragauge.judges.base import in_context
 from ragauge.judges.embedded.layer import coefficients, logistic, packaged, predict
 from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
 from ragauge.judges.embedded.statements import claims_nothing, is_fragment
@@ -480,11 +481,13 @@ class Lexical:
 
     def entailment(self, question: Entail) -> Verdict:
         """Whether the hypothesis follows from the premise."""
-        return entail(question.premise, question.hypothesis, question.query)
+        return entail(question.premise, question.hypothesis, in_context(question.query, question.history))
 
     def relevance(self, question: Relevant) -> Verdict:
         """Whether the text helps to answer the query."""
-        return relevant(question.query, question.text, question.reference)
+        return relevant(
+            in_context(question.query, question.history) or question.query, question.text, question.reference
+        )
 
     def correctness(self, question: Correct) -> Verdict:
         """Whether the response holds the words of a reference; never that it is right in part."""

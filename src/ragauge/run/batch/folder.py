@@ -24,6 +24,7 @@ from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec, protect_keys
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
 from ragauge.questions import Question, former_identity, judgment_key
+from ragauge.readers.conversations import Per
 from ragauge.run.prepare import RunRequest
 from ragauge.run.specs import check_shared, load_judge
 from ragauge.store import Store, is_url
@@ -47,6 +48,8 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
     skip_bad_rows: bool = False
     labels: str | None = None
+    per: Per | None = None
+    corpus: str | None = None
 
     @property
     def judges(self) -> dict[str, str]:
@@ -65,6 +68,8 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
             *(("--map", f"{field}={column}") for field, column in self.map.items()),
             ("--group", self.group),
             ("--limit", self.limit),
+            ("--per", self.per),
+            ("--corpus", self.corpus and _shown(self.corpus)),
             ("--skip-bad-rows", "" if self.skip_bad_rows else None),
             ("--labels", self.labels and _shown(self.labels)),
             ("--store", _shown(self.store)),

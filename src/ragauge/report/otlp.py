@@ -1,0 +1,170 @@
+"""Scores as events of OpenTelemetry: through a provider, as a file for a collector, or sent to one.
+
+Each is an event `gen_ai.evaluation.result` of the conventions for generative AI, and belongs to the span scored.
+Files and requests are the JSON form of OTLP: https://opentelemetry.io/docs/specs/otlp/.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.error import URLError
+from urllib.parse import unquote, urlsplit
+from urllib.request import Request, urlopen
+
+from ragauge.errors import UsageError
+from ragauge.host import optional
+from ragauge.report.explain import explain
+from ragauge.scores import RunRecord, SampleRecord
+from ragauge.types import Sample
+
+if TYPE_CHECKING:
+    from opentelemetry._logs import LoggerProvider
+
+NAME = "gen_ai.evaluation.result"
+
+#: The events between two flushes: a batch processor drops those that exceed its queue of 2048.
+AT_ONCE = 500
+
+
+def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
+    """Emit the scores through a provider, or else that of the process; returns the number of events.
+
+    Those of a sample that is a trace, or has a `traceparent`, belong to its span. Raises MissingExtra, UsageError.
+    """
+    what, extra = "emitting events", "otel"
+    chosen = provider or optional(what, extra, "opentelemetry._logs").get_logger_provider()
+    propagator = optional(what, extra, "opentelemetry.trace.propagation.tracecontext").TraceContextTextMapPropagator()
+    if provider is None and not hasattr(chosen, "force_flush"):  # the default provider drops everything
+        raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
+    flush = getattr(chosen, "force_flush", lambda: None)
+    logger = chosen.get_logger("ragauge", run.version)
+    nanoseconds = _nanoseconds(run)
+    number = 0
+    for record in samples:
+        place = span_of(record.sample)
+        context = propagator.extract({"traceparent": f"00-{place[0]}-{place[1]}-01"}) if place else None
+        for key in record.scores:
+            attributes = _attributes(run, record, key)
+            logger.emit(timestamp=nanoseconds, context=context, event_name=NAME, attributes=attributes)
+            number += 1
+            if number % AT_ONCE == 0:
+                flush()
+    flush()
+    return number
+
+
+def write_otlp(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
+    """Write the scores as requests of the protocol, one a line, as a collector's file exporter does."""
+    with path.open("w", encoding="utf-8") as file:
+        for request, _ in _requests(run, samples):
+            file.write(json.dumps(request, ensure_ascii=False) + "\n")
+
+
+#: Seconds to wait for a receiver.
+_TIMEOUT = 30
+
+
+def send_events(run: RunRecord, samples: Iterable[SampleRecord], url: str) -> int:
+    """Send the scores to a receiver by OTLP over HTTP; returns their number.
+
+    url: of the receiver, to which /v1/logs is added where it has no path. Headers are those of the variable
+    OTEL_EXPORTER_OTLP_HEADERS. Raises UsageError where the receiver cannot be reached or refuses events.
+    """
+    place = urlsplit(url)
+    if place.scheme not in ("http", "https") or not place.netloc:
+        raise UsageError(f"{url!r} is no address of a receiver; give one such as http://localhost:4318")
+    address = url if place.path.strip("/") else f"{url.rstrip('/')}/v1/logs"
+    pairs = (pair.partition("=") for pair in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",") if pair)
+    headers = {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
+    sent = 0
+    for request, number in _requests(run, samples):
+        body = json.dumps(request).encode()
+        posted = Request(address, body, {"Content-Type": "application/json", **headers})  # http or https
+        try:
+            with urlopen(posted, timeout=_TIMEOUT) as response:
+                reply = json.loads(response.read() or b"{}")
+        except (URLError, OSError, ValueError) as error:
+            raise UsageError(f"{address}: {sent} events were sent, then it failed: {error}; send them again") from None
+        refused = reply.get("partialSuccess") or {}
+        if int(refused.get("rejectedLogRecords") or 0):
+            reason = refused.get("errorMessage") or "no reason given"
+            raise UsageError(f"{address}: {refused['rejectedLogRecords']} events were refused: {reason}")
+        sent += number
+    return sent
+
+
+def _requests(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Requests of the protocol, each with the number of its events."""
+    records = (_record(run, record, key) for record in samples for key in record.scores)
+    scope = {"name": "ragauge", "version": run.version}
+    resource = {"attributes": _pairs({"service.name": "ragauge"})}
+    while batch := list(islice(records, AT_ONCE)):
+        yield (
+            {"resourceLogs": [{"resource": resource, "scopeLogs": [{"scope": scope, "logRecords": batch}]}]},
+            len(batch),
+        )
+
+
+def _record(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
+    """The event of a score."""
+    time = str(_nanoseconds(run))
+    place = span_of(record.sample)
+    return {
+        "timeUnixNano": time,
+        "observedTimeUnixNano": time,
+        "eventName": NAME,
+        "attributes": _pairs(_attributes(run, record, key)),
+        **({"traceId": place[0], "spanId": place[1]} if place else {}),
+    }
+
+
+def _pairs(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Attributes in the form of the protocol."""
+    kinds = {float: "doubleValue", int: "doubleValue"}
+    return [{"key": key, "value": {kinds.get(type(value), "stringValue"): value}} for key, value in attributes.items()]
+
+
+def _nanoseconds(run: RunRecord) -> int:
+    return int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9)
+
+
+#: The ids of a trace and a span: in W3C's `traceparent`, and as spans have them.
+_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
+_IDS = (re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{16}"))
+
+
+def span_of(sample: Sample) -> tuple[str, str] | None:
+    """The ids of the trace and the span that a sample was read from, or that its `traceparent` names."""
+    parent = sample.metadata.get("traceparent")
+    if isinstance(parent, str) and (match := _PARENT.fullmatch(parent.strip())):
+        return match[1], match[2]
+    ids: Sequence[str] = [str(sample.metadata.get(name)).removeprefix("0x") for name in ("trace_id", "span_id")]
+    named = all(pattern.fullmatch(id) for pattern, id in zip(_IDS, ids, strict=True))
+    return (ids[0], ids[1]) if named else None
+
+
+def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
+    score, better = record.score(key), run.estimates[key].better
+    response_id = record.sample.metadata.get("response_id")
+    # the conventions have `_OTHER` for a failure without a code
+    error = next((one.reason for one in record.failures if one.reason in (score.failed or "")), "_OTHER")
+    known = {
+        "gen_ai.evaluation.score.value": score.value,
+        "gen_ai.evaluation.score.label": "undefined" if score.undefined else None,
+        "error.type": error if score.failed else None,
+        "gen_ai.response.id": None if response_id is None else str(response_id),
+    }
+    return {
+        "gen_ai.evaluation.name": key,
+        "gen_ai.evaluation.explanation": explain(score, better, record.sample),
+        **{name: value for name, value in known.items() if value is not None},
+        "ragauge.run.id": run.id,
+        "ragauge.sample.id": record.sample.id,
+    }

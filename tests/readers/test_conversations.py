@@ -1,0 +1,177 @@
+"""Conversations: their turns, the calls of tools in them, what of them is a sample, and what is wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ragauge as rg
+from ragauge.errors import BadParameter, BadRow
+from ragauge.readers import read
+from ragauge.types import Sample, ToolCall, Turn
+
+Messages = list[dict[str, Any]]
+
+
+def user(text: str) -> dict[str, Any]:
+    """A message of the user."""
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str | None = None, *calls: tuple[str, str]) -> dict[str, Any]:
+    """A message of the assistant, with calls as pairs of id and arguments."""
+    made = [{"id": id, "type": "function", "function": {"name": "look", "arguments": written}} for id, written in calls]
+    return {"role": "assistant", "content": text, **({"tool_calls": made} if made else {})}
+
+
+def tool(id: str, text: str) -> dict[str, Any]:
+    """What a tool gave."""
+    return {"role": "tool", "tool_call_id": id, "content": text}
+
+
+CHAT = [
+    user("How tall is it?"),
+    assistant("Let me see.", ("c1", '{"of": "tower"}')),
+    tool("c1", "30 metres"),
+    assistant("30 metres."),
+    user("And how old?"),
+    assistant(None, ("c2", '{"of": "age"}'), ("c3", '{"of": "age", "again": true}')),
+    tool("c3", "Error: no such thing"),
+    tool("c2", "90 years"),
+    assistant("90 years."),
+]
+
+
+def test_each_answer_is_a_sample_with_its_history() -> None:
+    """With `per="turn"` answers are c#1, c#2 of the group c, each with its own calls, contexts and turns before."""
+    reading = read([{"id": "c", "messages": CHAT, "references": ["90"]}], per="turn")
+    first, second = reading
+    assert (first.id, second.id, first.group, second.group) == ("c#1", "c#2", "c", "c")
+    assert (first.query, first.response, first.turns, first.references) == ("How tall is it?", "30 metres.", None, None)
+    assert first.tool_calls == (ToolCall("look", {"of": "tower"}, "c1", "30 metres"),)
+    assert (second.query, second.response, second.references) == ("And how old?", "90 years.", ("90",))
+    assert [chunk.text for chunk in second.contexts or ()] == ["Error: no such thing", "90 years"]
+    assert [turn.text for turn in second.turns or ()] == ["How tall is it?", "Let me see.", "30 metres."]
+    assert not reading.unmeasured["earlier_answers"]
+
+
+def test_results_belong_to_the_call_with_their_id() -> None:
+    """Results in another order than the calls are matched by id, and one that begins as an error is one."""
+    (sample,) = read([{"messages": CHAT}])
+    assert sample.tool_calls == (
+        ToolCall("look", {"of": "age"}, "c2", "90 years"),
+        ToolCall("look", {"of": "age", "again": True}, "c3", error="Error: no such thing"),
+    )
+
+
+def test_a_conversation_as_one_sample() -> None:
+    """With `per="conversation"` questions, answers, contexts and calls of all turns are those of one sample."""
+    (sample,) = read([{"id": "c", "messages": CHAT}], per="conversation")
+    assert (sample.id, sample.query, sample.turns) == ("c", "How tall is it?\nAnd how old?", None)
+    assert sample.response == "Let me see.\n\n30 metres.\n\n90 years."
+    assert [chunk.id for chunk in sample.contexts or ()] == ["1", "2", "3"]
+    assert [call.id for call in sample.tool_calls or ()] == ["c1", "c2", "c3"]
+
+
+def test_what_is_not_a_unit_is_refused() -> None:
+    """Only turns and conversations are units."""
+    with pytest.raises(BadParameter, match=r"""per is 'row'; give "turn" or "conversation"""):
+        read([{"messages": CHAT}], per="row")  # type: ignore[arg-type]
+
+
+def test_history_of_its_own_is_not_expanded() -> None:
+    """Where query and response have columns, a column of turns is what was said before, and its answers no samples."""
+    row = {"query": "And how old?", "response": "90 years.", "history": CHAT[:4]}
+    (sample,) = read([row], per="turn")
+    assert (sample.id, sample.query, len(sample.turns or ())) == ("1", "And how old?", 3)
+
+
+def test_a_question_without_an_answer_is_a_sample_without_a_response() -> None:
+    """A turn that nobody answered is there under its number, and its metrics are undefined."""
+    chat = [user("Hello?"), user("Anybody?"), assistant("Yes.")]
+    first, second = read([{"id": "c", "messages": chat}], per="turn")
+    assert (first.id, first.response, second.response) == ("c#1", None, "Yes.")
+
+
+def test_arguments_that_are_no_json() -> None:
+    """A model's call keeps what it wrote as its error; a reference call is an error of the data, with its place."""
+    broken = '{"of": '
+    (sample,) = read([{"messages": [user("?"), assistant(None, ("c", broken)), assistant("A.")]}])
+    assert sample.tool_calls == (ToolCall("look", id="c", error='its arguments are no JSON object: {"of": '),)
+    row = {"query": "?", "response": "A.", "reference_tool_calls": [{"name": "look", "arguments": broken}]}
+    with pytest.raises(BadRow, match=r"row 1, column 'reference_tool_calls': call 1: its arguments are no JSON object"):
+        list(read([row]))
+
+
+def test_a_result_without_its_call_is_counted_and_said() -> None:
+    """What a tool gave for a call that is not there is a context, and a note says so."""
+    chat = [user("?"), tool("gone", "It is old."), assistant("Old.")]
+    run = rg.evaluate([{"messages": chat}], "max_words(9)")
+    assert run.scores[0].sample.contexts
+    assert "results of tools whose calls are not there: 1;" in " ".join(str(run).split())
+
+
+def test_ten_thousand_turns() -> None:
+    """They are read as they are; as samples with their histories they are refused with the place and the way out."""
+    chat = [message for n in range(5000) for message in (user(f"q{n}"), assistant(f"a{n}"))]
+    (sample,) = read([{"messages": chat}])
+    assert (len(sample.turns or ()), sample.response) == (9998, "a4999")
+    with pytest.raises(BadRow, match=r"row 1, column 'messages': a conversation of 9998 turns; .*turns=10000"):
+        list(read([{"messages": chat}], per="turn"))
+    few = rg.ReadingLimits(turns=1)
+    with pytest.raises(BadRow, match="a conversation of 3 turns"):
+        list(read([{"messages": CHAT}], per="turn", limits=few))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"name": "look", "arguments": {"of": "age"}},
+        {"id": "1", "type": "function", "function": {"name": "look", "arguments": '{"of": "age"}'}},
+        {"type": "tool_use", "id": "1", "name": "look", "input": {"of": "age"}},
+        {"name": "look", "args": {"of": "age"}, "id": "1", "type": "tool_call"},
+        {"name": "look", "input_parameters": {"of": "age"}, "output": None},
+        {"functionCall": {"name": "look", "args": {"of": "age"}}},
+    ],
+    ids=["ours", "OpenAI", "Anthropic", "LangChain", "DeepEval", "Gemini"],
+)
+@pytest.mark.parametrize("column", ["tool_calls", "tools_called"])
+def test_calls_in_the_forms_of_others(call: dict[str, Any], column: str) -> None:
+    """A column of calls holds them in the form of any framework."""
+    (sample,) = read([{"query": "?", "response": "A.", column: [call]}])
+    assert [(made.name, made.arguments) for made in sample.tool_calls or ()] == [("look", {"of": "age"})]
+
+
+def test_effects_are_those_that_are_declared() -> None:
+    """MCP's hint, or the list of tools that only read, says what a call changes; otherwise nobody knows."""
+    calls = [{"name": "look"}, {"name": "book"}]
+    tools = [{"name": "look", "annotations": {"readOnlyHint": True}}, {"name": "book"}]
+    row = {"query": "?", "response": "A.", "tool_calls": calls}
+    hinted, listed, unknown = read([{**row, "tools": tools}, {**row, "read_only_tools": ["look"]}, row])
+    effects = [[call.effect for call in sample.tool_calls or ()] for sample in (hinted, listed, unknown)]
+    assert effects == [[False, None], [False, True], [None, None]]
+
+
+roles = st.sampled_from(["user", "assistant"])
+turns = st.lists(st.builds(Turn, role=roles, text=st.text("ab ", max_size=3)), max_size=6)
+
+
+@given(said=turns)
+def test_no_turn_is_lost(said: list[Turn]) -> None:
+    """Every question of a conversation is a sample, in order, and the last one has all turns before it."""
+    sample = Sample("c", query="last?", response="A.", turns=tuple(said))
+    samples = list(read([sample], per="turn"))
+    asked = [turn.text for turn in said if turn.role == "user"]
+    assert [one.query for one in samples] == [*asked, "last?"]
+    assert samples[-1].turns == tuple(said)
+
+
+def test_what_was_not_measured_is_kept_in_the_store(tmp_path: Path) -> None:
+    """The counts of a run of conversations are numbers, so that the run is read again."""
+    rg.evaluate([{"messages": CHAT}], "max_words(9)", store=tmp_path)
+    (run,) = rg.Store.open(tmp_path).runs()
+    assert (run.unmeasured["conversations"], run.unmeasured["callers"]) == (1, 1)

@@ -1,0 +1,114 @@
+"""Scores in the JSON form of OpenTelemetry's protocol, read and received by the protocol's own messages."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import ragauge as rg
+from ragauge.cli import main
+from ragauge.errors import UsageError
+
+TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+ROWS = [
+    {"query": "When?", "response": "In 1931.", "contexts": ["In 1931."], "traceparent": f"00-{TRACE}-{SPAN}-01"},
+    {"query": "When?", "response": "In 1931.", "trace_id": TRACE, "span_id": SPAN},
+    {"query": "When?", "response": "In 1931.", "contexts": ["In 1931."], "trace_id": "t", "span_id": "s"},
+]
+
+
+def received(body: bytes) -> list[Any]:
+    """The log records in a request, as the protocol's own message reads them; it refuses unknown fields."""
+    logs = pytest.importorskip("opentelemetry.proto.collector.logs.v1.logs_service_pb2", reason="needs the protocol")
+    from google.protobuf.json_format import Parse
+
+    # JSON of the protocol has ids in hexadecimal, that of Protocol Buffers in base64
+    plain = json.loads(body)
+    for record in (r for one in plain["resourceLogs"] for scope in one["scopeLogs"] for r in scope["logRecords"]):
+        for name in ("traceId", "spanId"):
+            if name in record:
+                record[name] = base64.b64encode(bytes.fromhex(record[name])).decode()
+    message = Parse(json.dumps(plain), logs.ExportLogsServiceRequest())
+    return [record for one in message.resource_logs for scope in one.scope_logs for record in scope.log_records]
+
+
+class _Receiver(BaseHTTPRequestHandler):
+    """Keeps the bodies of requests; refuses as many events as its server says."""
+
+    def do_POST(self) -> None:
+        server: Any = self.server
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        server.got.append((self.path, self.headers["Content-Type"], self.headers.get("x-key"), body))
+        partial = {"partialSuccess": {"rejectedLogRecords": str(server.refused), "errorMessage": "too old"}}
+        reply = json.dumps(partial if server.refused else {}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(reply)))
+        self.end_headers()
+        self.wfile.write(reply)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[Any]:
+    """A receiver of the protocol over HTTP."""
+    server: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Receiver)
+    server.got, server.refused, server.url = [], 0, f"http://127.0.0.1:{server.server_port}"
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_file_has_requests_that_the_protocol_reads(tmp_path: Path) -> None:
+    """Events belong to the trace and span of their sample, whichever way it names them, and to none otherwise."""
+    run = rg.evaluate(ROWS, "faithfulness", "lexical")
+    (line,) = run.save(tmp_path / "scores.otlp.jsonl").read_bytes().splitlines()
+    records = received(line)
+    assert [(r.trace_id.hex(), r.span_id.hex()) for r in records] == [(TRACE, SPAN), (TRACE, SPAN), ("", "")]
+    assert {record.event_name for record in records} == {"gen_ai.evaluation.result"}
+    values = [{pair.key: pair.value for pair in record.attributes} for record in records]
+    assert values[0]["gen_ai.evaluation.score.value"].double_value == 1
+    assert values[1]["gen_ai.evaluation.score.label"].string_value == "undefined"
+    assert records[0].time_unix_nano > 10**18
+
+
+def test_scores_are_sent_to_a_receiver(receiver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go to /v1/logs as JSON, with the headers of OpenTelemetry's variable, and their number comes back."""
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20b")
+    assert rg.evaluate(ROWS, "faithfulness", "lexical").emit(receiver.url) == 3
+    ((path, kind, key, body),) = receiver.got
+    assert (path, kind, key) == ("/v1/logs", "application/json", "a b")
+    assert len(received(body)) == 3
+
+
+def test_the_command_line_sends_them(receiver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`ragauge run --otlp URL` sends what it measured."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    words = ["run", "rows.jsonl", "-m", "faithfulness", "-j", "lexical", "--otlp", receiver.url]
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, len(receiver.got)) == (0, 1)
+    assert f"sent 3 events to {receiver.url}" in result.stdout
+
+
+def test_refused_events_are_an_error(receiver: Any) -> None:
+    """What a receiver refuses is said with its reason, and so is a place where none listens."""
+    run = rg.evaluate(ROWS, "faithfulness", "lexical")
+    receiver.refused = 2
+    with pytest.raises(UsageError, match=r"2 events were refused: too old"):
+        run.emit(receiver.url)
+    with pytest.raises(UsageError, match=r"0 events were sent, then it failed"):
+        run.emit("http://127.0.0.1:9/v1/logs")
+    with pytest.raises(UsageError, match=r"no address of a receiver"):
+        run.emit("localhost:4318")
