@@ -97,14 +97,14 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         reference_contexts: the chunks that should have been retrieved.
         answers: gold claims of a long answer, each a tuple of equivalent wordings (Trust-Eval, ALCE).
         answerable: whether the documents contain an answer at all.
+        system: the name of the system that produced the response.
+        group: samples of one group (a document, a user) are not independent; see docs/statistics.md.
+        metadata: anything else in the row.
         turns: the conversation before `query`, oldest first.
         tool_calls: the calls of tools that were made for the response, in order.
         reference_tool_calls: the calls that should have been made.
         tools: the tools that were offered, each with "name" and, where given, "parameters" (JSON Schema) and MCP's
             "annotations".
-        system: the name of the system that produced the response.
-        group: samples of one group (a document, a user) are not independent; see docs/statistics.md.
-        metadata: anything else in the row.
     """
 
     id: str
@@ -116,13 +116,13 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     reference_contexts: tuple[Chunk, ...] | None = None
     answers: tuple[tuple[str, ...], ...] | None = None
     answerable: bool | None = None
+    system: str | None = None
+    group: str | None = None
+    metadata: dict[str, Any] = {}
     turns: tuple[Turn, ...] | None = None
     tool_calls: tuple[ToolCall, ...] | None = None
     reference_tool_calls: tuple[ToolCall, ...] | None = None
     tools: tuple[dict[str, Any], ...] | None = None
-    system: str | None = None
-    group: str | None = None
-    metadata: dict[str, Any] = {}
 
     @property
     def calls(self) -> dict[str, ToolCall]:

@@ -269,5 +269,5 @@ def test_a_judge_is_measured_against_labels(call: Call, folder: Path) -> None:
 def test_the_list_of_judges(call: Call) -> None:
     """`ragauge judges` names the judges and what the embedded one answers."""
     text = call("judges").stdout
-    for expected in ("embedded", "recording:PATH", "embedded answers: classify:toxic, decompose, entail"):
+    for expected in ("embedded", "recording:PATH", "embedded answers: classify:toxic, correct, decompose, entail"):
         assert expected in text

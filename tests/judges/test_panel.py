@@ -90,11 +90,11 @@ def test_without_a_majority_an_answer_is_partly_right_or_undecided() -> None:
     """A tie is partly right if a judge says so; right against wrong decides nothing, and the reason says so."""
     question, right, wrong = Correct("q", "a", ("r",)), Verdict(Label.RIGHT), Verdict(Label.WRONG)
     partly = Verdict(Label.PARTLY, rationale="no day")
-    assert ask(panel_of(right, right, wrong), question) == [right]
-    assert ask(panel_of(right, partly), question) == [partly]
-    assert ask(panel_of(right, wrong, partly), question) == [partly]
+    assert ask(panel_of(right, right, wrong), question) == [Verdict(Label.RIGHT, 2 / 3)]
+    assert ask(panel_of(right, partly), question) == [Verdict(Label.PARTLY, 0.5, rationale="no day")]
+    assert ask(panel_of(right, wrong, partly), question) == [Verdict(Label.PARTLY, 1 / 3, rationale="no day")]
     (tie,) = ask(panel_of(wrong, right), question)
-    assert tie == Verdict(Label.UNDECIDED, rationale="the judges do not agree: right or wrong")
+    assert tie == Verdict(Label.UNDECIDED, 0.5, rationale="the judges do not agree: right or wrong")
 
 
 def test_chunks_are_voted_on_one_by_one() -> None:

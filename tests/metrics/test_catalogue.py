@@ -162,6 +162,8 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "words": st.integers(0, 5),
     "units": st.sampled_from(["claims", "sentences"]),
     "counting": st.sampled_from(["own", "common"]),
+    "measure": st.sampled_from(["fmeasure", "precision", "recall"]),
+    "memory": st.sampled_from(["turn", "all"]),
     "against": st.sampled_from(["references", "response"]),
     "of": st.sampled_from(["references", "source"]),
     "variant": st.sampled_from(["default", "valor"]),
@@ -173,7 +175,7 @@ def test_what_is_written_reads_as_the_same_metric(data: st.DataObject) -> None:
     """Any metric with any parameters in range writes a spec that reads as a metric with the same parameters."""
     one = data.draw(st.sampled_from(METRICS))
     names = data.draw(st.lists(st.sampled_from(sorted(one.defaults)), unique=True)) if one.defaults else []
-    other = {"against": st.sampled_from(["contexts", "source"])} if one.name == "faithfulness" else {}
+    other = {"against": st.sampled_from(["contexts", "source", "calls"])} if one.name == "faithfulness" else {}
     bound = one(**{name: data.draw((VALUES | other)[name], label=name) for name in names})
     again = parse_metric(bound.spec)
     assert isinstance(again, Metric)

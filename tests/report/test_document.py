@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.questions import Entail
 from ragauge.types import ChunkVerdict, Label, Verdict
 
-LABELS = {"entailed", "neutral", "contradicted", "not_entailed", "yes", "no"}
+LABELS = set(Label)
 RUN = {
     "id": str,
     "name": str,
@@ -277,7 +276,8 @@ def test_judgments_are_in_the_store(run: rg.Run, document: Any) -> None:
         answer, question = found[key].answer, found[key].question
         assert isinstance(answer, Verdict)
         assert answer.label == piece["label"]
-        assert piece["text"] == (question.hypothesis if isinstance(question, Entail) else getattr(question, "text", ""))
+        judged = {"entail": "hypothesis", "correct": "response"}.get(question.kind, "text")
+        assert piece["text"] == getattr(question, judged)
 
 
 def test_missing_values_are_null(tmp_path: Path) -> None:

@@ -49,9 +49,9 @@ def test_specs_are_read_as_written(spec: str, name: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "thresholds"),
     [
-        ("threshold=0.9", {"entail": "0.9", "relevant": "0.9", "classify": "0.9"}),
+        ("threshold=0.9", {"entail": "0.9", "relevant": "0.9", "classify": "0.9", "correct": "0.9"}),
         ("entail=0.95, relevant=0.8", {"entail": "0.95", "relevant": "0.8"}),
-        ("threshold=0.9,entail=0.95", {"entail": "0.95", "relevant": "0.9", "classify": "0.9"}),
+        ("threshold=0.9,entail=0.95", {"entail": "0.95", "relevant": "0.9", "classify": "0.9", "correct": "0.9"}),
     ],
 )
 def test_thresholds_for_all_kinds_or_by_kind(spec: str, thresholds: dict[str, str]) -> None:

@@ -61,8 +61,8 @@ def test_each_row_has_the_metrics_that_it_has_the_fields_for() -> None:
     """Without metrics, and with more than a row allows, a row is scored by those that it allows."""
     first, second = scored([ADA, BOB])
     assert {"faithfulness", "answer_relevance"} <= set(first)
-    assert "answer_correctness" in second
-    assert "answer_correctness" not in first
+    assert "correctness" in second
+    assert "correctness" not in first
     assert [list(one) for one in scored([ADA, BOB], "faithfulness,bleu")] == [
         ["faithfulness"],
         ["faithfulness", "bleu"],

@@ -33,6 +33,8 @@ from ragauge.types import (
     Label,
     Sample,
     Statement,
+    ToolCall,
+    Turn,
     Verdict,
 )
 
@@ -91,6 +93,8 @@ plain = st.recursive(
 )
 metadata = st.dictionaries(word, plain, max_size=2)
 chunk = st.builds(Chunk, word, word, word, metadata)
+call = st.builds(ToolCall, word, metadata, word, maybe(word), word, maybe(st.booleans()))
+turn = st.builds(Turn, st.sampled_from(["user", "assistant"]), word, maybe(few(chunk)), few(call))
 sample = st.builds(
     Sample,
     word,
@@ -103,6 +107,9 @@ sample = st.builds(
     maybe(st.booleans()),
     *[maybe(word)] * 2,
     metadata,
+    maybe(few(turn)),
+    *[maybe(few(call))] * 2,
+    maybe(few(metadata)),
 )
 score = st.builds(ScoreRecord, maybe(number), maybe(word), maybe(word), few(number), few(word))
 chunk_evidence = st.builds(ChunkEvidence, word, label_, maybe(share), maybe(span))

@@ -185,7 +185,10 @@ class FunctionJudge(JudgeBase):
         if question.kind not in self._keywords:
             self._keywords[question.kind] = _keywords(function, len(calls[0]))
         accepted = self._keywords[question.kind]
-        taken = {key: value for key, value in optional.items() if accepted is None or key in accepted}
+        if accepted is None:
+            taken = {key: value for key, value in optional.items() if value != ()}
+        else:
+            taken = {key: value for key, value in optional.items() if key in accepted}
         replies = [function(*args, **taken) for args in calls]
         pending = [reply for reply in replies if isinstance(reply, Awaitable)]
         if pending:
@@ -230,7 +233,8 @@ def judge_from(
     correct(response, references) -> True or False, or "right", "partly", "wrong" or "undecided", also with the
     probability that it is right, or a `Verdict` with a rationale.
     rate(rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of one and the reason.
-    decompose, entail and correct are passed `query=` where they take it.
+    decompose, entail and correct are passed `query=` where they take it; the first two and relevant `history=`, what
+    was said before the query, as a tuple of texts.
 
     name: the judge's identity in a store; change it when the functions change what they answer. Without it the
     identity is a hash of the functions' code and of the plain values that they use, or of an importable function's

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, TypeVar
 from ragauge.errors import UsageError
 from ragauge.kinds.base import BaseQuestion, LabelChoice, UnusableReply
 from ragauge.kinds.call import LabelForm
-from ragauge.types import ChunkVerdict, Label, Verdict
+from ragauge.types import POSITIVE, ChunkVerdict, Label, Verdict
 
 T = TypeVar("T")
 AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
@@ -98,13 +98,13 @@ def majority(votes: Sequence[Label]) -> Label:
 def vote(ballots: Sequence[AnyVerdict]) -> tuple[Label, float, list[AnyVerdict]]:
     """The majority label, the mean probability, and the ballots that agree.
 
-    A ballot without a probability counts by its label, as 1 for support or yes and else 0, so that without any the
+    A ballot without a probability counts by its label, as 1 for support, yes or right and else 0, so that without any the
     probability is the share of votes.
     """
     label = majority([ballot.label for ballot in ballots])
     probability = mean(
         [
-            float(ballot.label in (Label.ENTAILED, Label.YES)) if ballot.probability is None else ballot.probability
+            float(ballot.label in POSITIVE) if ballot.probability is None else ballot.probability
             for ballot in ballots
         ]
     )

@@ -572,7 +572,7 @@ rubrics_score_without_reference = rubrics_score_with_reference
 
 _INSTEAD = {
     "ContextEntityRecall|context_entity_recall": "use ContextRecall, which counts statements in place of entities",
-    "AgentGoalAccuracyWithoutReference": "give a reference outcome, or use AspectCritic on a MultiTurnSample",
+    "AgentGoalAccuracy(WithoutReference)?": "give a reference outcome, or use AspectCritic on a MultiTurnSample",
     "Topic.*": "use AspectCritic on a MultiTurnSample",
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
     "(Multi|multi)[Mm]odal.*": "images are not read",
