@@ -13,8 +13,9 @@ The seed fixes all.
 from __future__ import annotations
 
 import argparse
+import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +35,9 @@ class Value(NamedTuple):
     ways: list[str]
     wrong: list[str]
     size: float | None = None
+
+
+Values = dict[tuple[str, str], Value]  # by the thing and the attribute
 
 
 def words_of(number: int) -> str:
@@ -66,7 +70,8 @@ SCALES = {
 }
 SHORT = {
     "millimetre": "mm", "centimetre": "cm", "metre": "m", "kilometre": "km", "gram": "g", "kilogram": "kg",
-    "millilitre": "ml", "litre": "l", "megabyte": "MB", "gigabyte": "GB", "terabyte": "TB", "minute": "min", "hour": "h",
+    "millilitre": "ml", "litre": "l", "megabyte": "MB", "gigabyte": "GB", "terabyte": "TB",
+    "minute": "min", "hour": "h",
 }  # fmt: skip
 IDIOMS = {
     (90, "minute"): "an hour and a half", (30, "minute"): "half an hour", (15, "minute"): "a quarter of an hour",
@@ -75,43 +80,39 @@ IDIOMS = {
 }  # fmt: skip
 
 
-def measure(scale: str) -> Callable[[Chance], Value]:
+def measure(scale: str, chance: Chance) -> Value:
     """A measure of a scale of units."""
-
-    def drawn(chance: Chance) -> Value:
-        units = SCALES[scale]
-        place = chance.randrange(len(units))
-        unit, factor = units[place]
-        if factor and chance.random() < 0.6:
-            steps = [factor // 2, factor, factor * 2, factor * 3, factor * 5] + [factor * 3 // 2, factor * 5 // 2]
-            number = chance.choice([step for step in steps if step])
-        else:
-            number = chance.choice([2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 45, 48, 60, 90])
-        ways = [plural(number, unit)]
-        if unit in SHORT:
-            ways.append(f"{number:,} {SHORT[unit]}")
-        if number < len(NUMBER_WORDS):
-            ways.append(f"{words_of(number)} {unit}{'' if number == 1 else 's'}")
-        if (number, unit) in IDIOMS:
-            ways.append(IDIOMS[number, unit])
-        wrong = [plural(number, other) for other, _ in units if other != unit]
-        if factor and number % factor == 0:
-            ways.append(plural(number // factor, units[place + 1][0]))
-            ways.append(f"{words_of(number // factor)} {units[place + 1][0]}{'' if number == factor else 's'}")
-            wrong.append(plural(number // factor + chance.choice([1, 2]), units[place + 1][0]))
-        elif factor and (number * 2) % factor == 0:
-            ways.append(plural(number / factor, units[place + 1][0]))
-            wrong.append(plural(number / factor + 1, units[place + 1][0]))
-        if place and number * units[place - 1][1] <= 90000:
-            ways.append(plural(number * units[place - 1][1], units[place - 1][0]))
-            wrong.append(plural(number * units[place - 1][1] * 10, units[place - 1][0]))
-        wrong += [plural(number + chance.choice([1, 2, 5, 10]), unit), plural(number * 10, unit)]
-        size = float(number)
-        for _, step in units[:place]:
-            size *= step
-        return Value(ways, wrong, size)
-
-    return drawn
+    units = SCALES[scale]
+    place = chance.randrange(len(units))
+    unit, factor = units[place]
+    if factor and chance.random() < 0.6:
+        steps = [factor // 2, factor, factor * 2, factor * 3, factor * 5, factor * 3 // 2, factor * 5 // 2]
+        number = chance.choice([step for step in steps if step])
+    else:
+        number = chance.choice([2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 45, 48, 60, 90])
+    ways = [plural(number, unit)]
+    if unit in SHORT:
+        ways.append(f"{number:,} {SHORT[unit]}")
+    if number < len(NUMBER_WORDS):
+        ways.append(f"{words_of(number)} {unit}{'' if number == 1 else 's'}")
+    if (number, unit) in IDIOMS:
+        ways.append(IDIOMS[number, unit])
+    wrong = [plural(number, other) for other, _ in units if other != unit]
+    if factor and number % factor == 0:
+        ways.append(plural(number // factor, units[place + 1][0]))
+        ways.append(f"{words_of(number // factor)} {units[place + 1][0]}{'' if number == factor else 's'}")
+        wrong.append(plural(number // factor + chance.choice([1, 2]), units[place + 1][0]))
+    elif factor and (number * 2) % factor == 0:
+        ways.append(plural(number / factor, units[place + 1][0]))
+        wrong.append(plural(number / factor + 1, units[place + 1][0]))
+    if place and number * units[place - 1][1] <= 90000:
+        ways.append(plural(number * units[place - 1][1], units[place - 1][0]))
+        wrong.append(plural(number * units[place - 1][1] * 10, units[place - 1][0]))
+    wrong += [plural(number + chance.choice([1, 2, 5, 10]), unit), plural(number * 10, unit)]
+    size = float(number)
+    for _, step in units[:place]:
+        size *= step
+    return Value(ways, wrong, size)
 
 
 def percent(chance: Chance) -> Value:
@@ -137,7 +138,12 @@ def date(chance: Chance) -> Value:
     other, next_year = MONTHS[(month + chance.randint(1, 11)) % 12], year + chance.choice([-10, -1, 1, 2, 10])
     ways = [f"on {day} {MONTHS[month]} {year}", f"on {MONTHS[month]} {day}, {year}", f"in {MONTHS[month]} {year}"]
     ways += [f"in {year}"]
-    wrong = [f"on {day} {other} {year}", f"in {other} {year}", f"in {next_year}", f"on {MONTHS[month]} {day}, {next_year}"]
+    wrong = [
+        f"on {day} {other} {year}",
+        f"in {other} {year}",
+        f"in {next_year}",
+        f"on {MONTHS[month]} {day}, {next_year}",
+    ]
     return Value(ways, wrong, year * 372 + month * 31 + day)
 
 
@@ -153,21 +159,17 @@ def clock(chance: Chance) -> Value:
     return Value(ways, wrong, hour * 60 + int(minute))
 
 
-def choice_of(*texts: str) -> Callable[[Chance], Value]:
+def choice(texts: Sequence[str], chance: Chance) -> Value:
     """Any of these."""
-
-    def drawn(chance: Chance) -> Value:
-        text = chance.choice(texts)
-        return Value([text], [chance.choice([other for other in texts if other != text])])
-
-    return drawn
+    text = chance.choice(texts)
+    return Value([text], [chance.choice([other for other in texts if other != text])])
 
 
 FIRST = {
-    "she": "Anna Maria Sofia Clara Helen Ruth Nadia Priya Mei Fatima Ingrid Laura Olga Carmen Alice Joan Yuki Amara".split(),
-    "he": "Peter Omar David Luis Hans Ivan Kofi Rajesh Tom Felix Marco Henry Paul Samuel Erik Jorge Daniel Kenji".split(),
+    "she": "Anna Maria Sofia Clara Helen Ruth Nadia Priya Mei Fatima Ingrid Laura Olga Carmen Alice".split(),
+    "he": "Peter Omar David Luis Hans Ivan Kofi Rajesh Tom Felix Marco Henry Paul Erik Jorge".split(),
 }
-LAST = """Berger Okafor Lindqvist Moreno Patel Sato Novak Keller Dubois Hughes Romano Silva Jensen Haddad Kowalski Brandt
+LAST = """Berger Okafor Lindqvist Moreno Patel Sato Novak Keller Dubois Hughes Romano Silva Jensen Haddad Kowalski
     Fischer Mbeki Costa Larsen Weber Quinn Adler Ortiz Nilsson Park Chen Walsh Murphy Stone""".split()
 STEMS = """Arden Boreal Calder Delta Ember Falcon Garnet Halden Ibis Juniper Kestrel Lumen Marlow Nimbus Orchid Pinnacle
     Quartz Ridge Summit Tundra Umber Vesper Willow Zephyr Harbour Mill Station Castle Bridge Forest""".split()
@@ -180,158 +182,38 @@ def person(chance: Chance) -> tuple[str, str]:
     return f"{chance.choice(FIRST[pronoun])} {chance.choice(LAST)}", pronoun
 
 
-def thing(*nouns: str) -> Callable[[Chance], tuple[str, str]]:
+def thing(nouns: Sequence[str], chance: Chance) -> tuple[str, str]:
     """A name such as "the Falcon plan", and what it is called afterwards."""
-
-    def drawn(chance: Chance) -> tuple[str, str]:
-        noun = chance.choice(nouns)
-        name = f"the {chance.choice(STEMS)} {noun}" if chance.random() < 0.7 else f"the {noun} in {chance.choice(CITIES)}"
-        return name, chance.choice(["it", "it", f"this {noun}"])
-
-    return drawn
+    noun = chance.choice(nouns)
+    name = f"the {chance.choice(STEMS)} {noun}" if chance.random() < 0.7 else f"the {noun} in {chance.choice(CITIES)}"
+    return name, chance.choice(["it", "it", f"this {noun}"])
 
 
 class Attribute(NamedTuple):
     """What things of a kind have: its name, its values, sentences and claims on it, and how two compare."""
 
     name: str
-    draw: Callable[[Chance], Value]
-    says: Sequence[str]
-    claims: Sequence[str]
-    more: Sequence[str] = ()  # {a} has the larger value
-    less: Sequence[str] = ()
+    values: str | list[str]
+    says: list[str]
+    claims: list[str]
+    more: list[str]  # {a} has the larger value
+    less: list[str]
 
 
-def _a(name: str, draw: Callable[[Chance], Value], says: str, claims: str, more: str = "", less: str = "") -> Attribute:
-    split = ([text.strip() for text in texts.split("|") if text.strip()] for texts in (says, claims, more, less))
-    return Attribute(name, draw, *split)
-
-
-DAY = choice_of(*DAYS)
-KINDS: list[tuple[Callable[[Chance], tuple[str, str]], list[Attribute]]] = [
-    (thing("plan", "package", "subscription", "tariff"), [
-        _a("Price", money, "{s} costs {v} a month | the monthly fee for {s} is {v} | for {s} you pay {v} per month",
-           "{s} is {v} monthly | Customers of {s} are charged {v} each month | A month of {s} costs {v}",
-           "{a} is more expensive than {b} | {a} costs more than {b}", "{a} is cheaper than {b} | You pay less for {a} than for {b}"),
-        _a("Storage", measure("storage"), "{s} includes {v} of storage | {s} comes with {v} of space",
-           "With {s} you get {v} of storage | {s} offers {v} for files", "{a} has more storage than {b}", "{a} holds less than {b}"),
-        _a("Users", count, "{s} is for up to {v} users | up to {v} people can share {s}",
-           "{s} can be used by at most {v} people | No more than {v} users may share {s}", "{a} allows more users than {b}", "{a} allows fewer users than {b}"),
-        _a("Notice", measure("duration"), "{s} can be cancelled with {v} of notice | the notice period of {s} is {v}",
-           "Whoever cancels {s} must do so {v} ahead | {s} has a notice period of {v}"),
-        _a("Minimum term", measure("span"), "{s} runs for at least {v} | the minimum term of {s} is {v}",
-           "You are bound to {s} for {v} | {s} has a minimum term of {v}"),
-        _a("Support", choice_of("by phone", "by e-mail", "by chat", "in the forum"), "{s} has support {v} | help for {s} is given {v}",
-           "Users of {s} get help {v} | Support for {s} is offered {v}"),
-    ]),
-    (thing("pump", "router", "oven", "drill", "heater", "camera", "mower", "scooter", "printer"), [
-        _a("Weight", measure("weight"), "{s} weighs {v} | the weight of {s} is {v}", "{s} has a weight of {v} | {s} weighs in at {v}",
-           "{a} is heavier than {b}", "{a} is lighter than {b}"),
-        _a("Length", measure("length"), "{s} is {v} long | the length of {s} is {v}", "{s} measures {v} in length | From end to end {s} is {v}",
-           "{a} is longer than {b}", "{a} is shorter than {b}"),
-        _a("Warranty", measure("span"), "{s} has a warranty of {v} | the maker guarantees {s} for {v}",
-           "The warranty of {s} lasts {v} | {s} is under guarantee for {v}", "{a} is guaranteed for longer than {b}", "{a} has a shorter warranty than {b}"),
-        _a("Warm-up", measure("duration"), "{s} needs {v} to warm up | {s} is ready after {v}",
-           "It takes {v} until {s} is ready | The start of {s} takes {v}", "{a} takes longer to get ready than {b}", "{a} is ready sooner than {b}"),
-        _a("Tank", measure("volume"), "{s} has a tank of {v} | the tank of {s} holds {v}", "{s} can hold {v} | The capacity of {s}'s tank is {v}",
-           "{a} has a larger tank than {b}", "{a} holds less than {b}"),
-        _a("Price", money, "{s} costs {v} | the price of {s} is {v}", "{s} is sold for {v} | You can buy {s} for {v}",
-           "{a} costs more than {b}", "{a} is cheaper than {b}"),
-        _a("Colour", choice_of("red", "green", "blue", "black", "white", "silver", "orange"), "{s} is {v} | {s} comes in {v}",
-           "The colour of {s} is {v} | {s} is sold in {v}"),
-        _a("Made in", choice_of(*CITIES), "{s} is made in {v} | {s} comes from a factory in {v}", "{s} is produced in {v} | The factory of {s} is in {v}"),
-    ]),
-    (thing("museum", "library", "pool", "branch", "clinic", "cafe", "gallery", "office", "market"), [
-        _a("Opens", clock, "{s} opens {v} | the doors of {s} open {v}", "{s} starts its day {v} | You can enter {s} from then on: it opens {v}",
-           "{a} opens later than {b}", "{a} opens earlier than {b}"),
-        _a("Closed", DAY, "{s} is closed on {v} | on {v} {s} stays shut", "You cannot visit {s} on {v} | {s} does not open on {v}"),
-        _a("Entry", money, "a ticket for {s} costs {v} | entry to {s} is {v}", "Visitors of {s} pay {v} | You get into {s} for {v}",
-           "Entry to {a} is dearer than to {b}", "A visit to {a} is cheaper than one to {b}"),
-        _a("Opened", date, "{s} was opened {v} | {s} first opened {v}", "{s} has existed since it opened {v} | The opening of {s} took place {v}",
-           "{a} is newer than {b}", "{a} is older than {b}"),
-        _a("Staff", count, "{s} has {v} employees | {v} people work in {s}", "{s} employs {v} people | The staff of {s} numbers {v}",
-           "More people work in {a} than in {b}", "{a} has fewer employees than {b}"),
-        _a("Head", lambda chance: _person_value(chance), "{s} is run by {v} | the head of {s} is {v}", "{v} is in charge of {s} | {v} runs {s}"),
-        _a("From the station", measure("length"), "{s} is {v} from the station | the way from the station to {s} is {v}",
-           "It is {v} from the station to {s} | {s} lies {v} away from the station", "{a} is farther from the station than {b}", "{a} is nearer to the station than {b}"),
-    ]),
-    (person, [
-        _a("Born", date, "{s} was born {v} | the birth of {s} was {v}", "{s} came into the world {v} | {s}'s birth was {v}",
-           "{a} is younger than {b}", "{a} is older than {b}"),
-        _a("Joined", date, "{s} joined the company {v} | {s} started work {v}", "{s} has been with the company since joining {v} | The company hired {s} {v}",
-           "{a} joined after {b}", "{a} joined before {b}"),
-        _a("Role", choice_of("treasurer", "chair", "secretary", "auditor", "head of sales", "chief engineer", "press officer"),
-           "{s} is the {v} | {s} works as {v}", "The {v} is {s} | The post of {v} is held by {s}"),
-        _a("Lives in", choice_of(*CITIES), "{s} lives in {v} | {s} has a flat in {v}", "{s}'s home is in {v} | {v} is where {s} lives"),
-        _a("Holiday", count, "{s} has {v} days of holiday left | {v} days of leave remain to {s}", "{s} may still take {v} days off | {s}'s remaining leave is {v} days",
-           "{a} has more days of leave left than {b}", "{a} has fewer days of holiday left than {b}"),
-        _a("Works", DAY, "{s} works from home on {v} | on {v} {s} is at home", "{s}'s day at home is {v} | {s} is not in the office on {v}"),
-    ]),
-    (thing("course", "tour", "workshop", "festival", "concert", "seminar"), [
-        _a("Lasts", measure("duration"), "{s} lasts {v} | {s} takes {v}", "{s} is over after {v} | The length of {s} is {v}",
-           "{a} takes longer than {b}", "{a} is shorter than {b}"),
-        _a("Begins", clock, "{s} begins {v} | {s} starts {v}", "The start of {s} is {v} | {s} gets under way {v}", "{a} starts later than {b}", "{a} starts earlier than {b}"),
-        _a("Day", DAY, "{s} takes place on {v} | {s} is held every {v}", "You can attend {s} on {v} | {v} is the day of {s}"),
-        _a("Places", count, "{s} has room for {v} people | {v} people can take part in {s}", "At most {v} can attend {s} | {s} has {v} places", "{a} has room for more people than {b}", "{a} has fewer places than {b}"),
-        _a("Fee", money, "{s} costs {v} | the fee for {s} is {v}", "Whoever attends {s} pays {v} | You have to pay {v} for {s}", "{a} is dearer than {b}", "{a} costs less than {b}"),
-        _a("Leader", lambda chance: _person_value(chance), "{s} is led by {v} | {v} leads {s}", "{v} is in charge of {s} | The leader of {s} is {v}"),
-        _a("Discount", percent, "students get {v} off {s} | for students {s} is {v} cheaper", "Students save {v} on {s} | The student discount for {s} is {v}"),
-    ]),
-    (thing("company", "firm", "bakery", "brewery", "bank", "airline"), [
-        _a("Growth", percent, "sales of {s} grew by {v} | {s} sold {v} more than the year before", "The sales of {s} went up by {v} | {s} increased its sales by {v}",
-           "{a} grew faster than {b}", "{a} grew more slowly than {b}"),
-        _a("Founded", date, "{s} was founded {v} | {s} goes back to a deed signed {v}", "The founding of {s} was {v} | {s} was set up {v}", "{a} is younger than {b}", "{a} was founded before {b}"),
-        _a("Shops", count, "{s} has {v} shops | {s} runs {v} stores", "There are {v} shops of {s} | The stores of {s} number {v}", "{a} has more shops than {b}", "{a} has fewer stores than {b}"),
-        _a("Seat", choice_of(*CITIES), "{s} is based in {v} | the seat of {s} is in {v}", "{s} has its headquarters in {v} | {v} is home to {s}"),
-        _a("Head", lambda chance: _person_value(chance), "{s} is headed by {v} | the director of {s} is {v}", "{v} directs {s} | {v} is at the head of {s}"),
-    ]),
-]  # fmt: skip
-
-
-def _person_value(chance: Chance) -> Value:
-    return Value([person(chance)[0]], [person(chance)[0]])
-
-
-#: Who did it to whom, and the same from the other's side.
-RELATIONS = [
-    tuple(text.strip() for text in line.split("|"))
-    for line in """{a} acquired {b} | {b} was acquired by {a}
-    {a} sued {b} | {b} was taken to court by {a}
-    {a} hired {b} | {b} was given a job by {a}
-    {a} trained {b} | {b} was trained by {a}
-    {a} taught {b} | {b} studied under {a}
-    {a} beat {b} | {b} lost to {a}
-    {a} replaced {b} | {b} was replaced by {a}
-    {a} succeeded {b} in office | {b} held the office before {a}
-    {a} reports to {b} | {b} is the manager of {a}
-    {a} lent money to {b} | {b} borrowed money from {a}
-    {a} sold the building to {b} | {b} bought the building from {a}
-    {a} gave the keys to {b} | {b} received the keys from {a}
-    {a} rents rooms from {b} | {b} rents out rooms to {a}
-    {a} works for {b} | {b} employs {a}
-    {a} owns {b} | {b} belongs to {a}
-    {a} supplies flour to {b} | {b} gets its flour from {a}
-    {a} invited {b} | {b} was a guest of {a}
-    {a} wrote a letter to {b} | {b} got a letter from {a}
-    {a} arrived before {b} | {b} arrived later than {a}
-    {a} is taller than {b} | {b} is shorter than {a}
-    {a} criticised {b} | {b} was criticised by {a}
-    {a} voted for {b} | {b} got the vote of {a}
-    {a} inherited the house from {b} | {b} left the house to {a}
-    {a} recommended {b} | {b} was recommended by {a}
-    {a} is the mother of {b} | {b} is a child of {a}
-    {a} outranks {b} | {b} ranks below {a}
-    {a} called {b} | {b} was phoned by {a}
-    {a} paid {b} | {b} was paid by {a}
-    {a} sponsors {b} | {b} is funded by {a}
-    {a} repaired the roof for {b} | {b} had the roof repaired by {a}
-    {a} warned {b} | {b} was warned by {a}
-    {a} visited {b} | {b} had a visit from {a}""".split("\n")
-]
-#: What is said with two pronouns of persons of different sex, who were named before.
-ACTS = """lent {o} 50 euros|showed {o} the plans|sold {o} a bicycle|sent {o} the contract|drove {o} home|owes {o} an answer
-    helped {o} with the move|thanked {o}|handed {o} the report|asked {o} for a reference""".replace("\n", "|").split("|")
+TEMPLATES = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+KINDS = [(kind["of"], [Attribute(**attribute) for attribute in kind["attributes"]]) for kind in TEMPLATES["kinds"]]
 OBJECT = {"he": "him", "she": "her"}
+
+
+def value_of(attribute: Attribute, chance: Chance) -> Value:
+    """A value of an attribute, drawn."""
+    if isinstance(attribute.values, list):
+        return choice(attribute.values, chance)
+    if attribute.values == "person":
+        return Value([person(chance)[0]], [person(chance)[0]])
+    kind, _, scale = attribute.values.partition(" ")
+    makers = {"money": money, "count": count, "date": date, "clock": clock, "percent": percent}
+    return measure(scale, chance) if scale else makers[kind](chance)
 
 
 def capital(text: str) -> str:
@@ -347,14 +229,14 @@ def claim(text: str, label: str) -> Row:
 
 def things(chance: Chance) -> tuple[list[str], list[Row]]:
     """Sentences or one table about several things of a kind, and claims on them."""
-    draw, attributes = chance.choice(KINDS)
+    kind, attributes = chance.choice(KINDS)
     named: dict[str, str] = {}
     while len(named) < chance.choice([2, 2, 3, 3, 4]):
-        name, pronoun = draw(chance)
+        name, pronoun = person(chance) if kind == "person" else thing(kind, chance)
         named.setdefault(name, pronoun)
     chosen = chance.sample(attributes, chance.randint(2, min(4, len(attributes) - 1)))
     silent = [attribute for attribute in attributes if attribute not in chosen]
-    values = {(name, attribute.name): attribute.draw(chance) for name in named for attribute in chosen}
+    values = {(name, attribute.name): value_of(attribute, chance) for name in named for attribute in chosen}
     left_out = {key for key in values if chance.random() < 0.12}
     form = chance.random()
     if form < 0.25:
@@ -375,16 +257,22 @@ def things(chance: Chance) -> tuple[list[str], list[Row]]:
     claims: list[Row] = []
     for name in named:
         for attribute in chance.sample(chosen, min(2, len(chosen))):
-            claims += about(name, attribute, list(named), values, left_out, chosen, form < 0.4, chance)
+            claims += about(name, attribute, list(named), values, left_out, chance)
     if silent and chance.random() < 0.5:
         attribute = chance.choice(silent)
-        text = chance.choice(attribute.claims).format(s=chance.choice(list(named)), v=chance.choice(attribute.draw(chance).ways))
+        text = chance.choice(attribute.claims).format(
+            s=chance.choice(list(named)), v=chance.choice(value_of(attribute, chance).ways)
+        )
         claims.append(claim(text, "neutral"))
     return texts, claims
 
 
 def prose(
-    named: dict[str, str], chosen: Sequence[Attribute], values: dict[tuple[str, str], Value], left_out: set[tuple[str, str]], chance: Chance
+    named: dict[str, str],
+    chosen: Sequence[Attribute],
+    values: Values,
+    left_out: set[tuple[str, str]],
+    chance: Chance,
 ) -> list[str]:
     """A paragraph on each, in which it is named once, or sentences in which two are set against each other."""
     texts = []
@@ -405,17 +293,26 @@ def prose(
 
 
 def table(
-    names: Sequence[str], chosen: Sequence[Attribute], values: dict[tuple[str, str], Value], left_out: set[tuple[str, str]], chance: Chance
+    names: Sequence[str],
+    chosen: Sequence[Attribute],
+    values: Values,
+    left_out: set[tuple[str, str]],
+    chance: Chance,
 ) -> str:
     """A table in Markdown, or its cells between semicolons or tabs."""
     left, between, right = chance.choice([("| ", " | ", " |"), ("", "; ", ""), ("", "\t", ""), ("", " | ", "")])
     head = left + between.join(["Name", *(attribute.name for attribute in chosen)]) + right
     rows = [
         left
-        + between.join([
-            capital(name.removeprefix("the "))[:-1],
-            *("–" if (name, attribute.name) in left_out else _cell(values[name, attribute.name].ways[0]) for attribute in chosen),
-        ])
+        + between.join(
+            [
+                capital(name.removeprefix("the "))[:-1],
+                *(
+                    "–" if (name, attribute.name) in left_out else _cell(values[name, attribute.name].ways[0])
+                    for attribute in chosen
+                ),
+            ]
+        )
         + right
         for name in names
     ]
@@ -428,13 +325,19 @@ def _cell(text: str) -> str:
 
 
 def about(
-    name: str, attribute: Attribute, names: Sequence[str], values: dict[tuple[str, str], Value], left_out: set[tuple[str, str]],
-    chosen: Sequence[Attribute], laid_out: bool, chance: Chance,
-) -> Iterator[Row]:  # fmt: skip
+    name: str,
+    attribute: Attribute,
+    names: Sequence[str],
+    values: Values,
+    left_out: set[tuple[str, str]],
+    chance: Chance,
+) -> Iterator[Row]:
     """Claims on one value: true in some wording, with another's value, with a wrong one, and a comparison."""
     value, key = values[name, attribute.name], (name, attribute.name)
     pattern = chance.choice([*attribute.claims, *attribute.claims, *attribute.says])
-    others = [values[other, attribute.name] for other in names if other != name and (other, attribute.name) not in left_out]
+    others = [
+        values[other, attribute.name] for other in names if other != name and (other, attribute.name) not in left_out
+    ]
     if key in left_out:
         if others:
             yield claim(pattern.format(s=name, v=chance.choice(others).ways[0]), "neutral")
@@ -448,18 +351,27 @@ def about(
         yield claim(pattern.format(s=name, v=wrong), "contradiction")
     other = chance.choice([other for other in names if other != name])
     rival = values[other, attribute.name]
-    if attribute.more and (other, attribute.name) not in left_out and value.size != rival.size and chance.random() < 0.4:
+    if (
+        attribute.more
+        and (other, attribute.name) not in left_out
+        and value.size != rival.size
+        and chance.random() < 0.4
+    ):
         is_more = (value.size or 0.0) > (rival.size or 0.0)
         if chance.random() < 0.5:
-            yield claim(chance.choice(attribute.more).format(a=name, b=other), "entailment" if is_more else "contradiction")
+            yield claim(
+                chance.choice(attribute.more).format(a=name, b=other), "entailment" if is_more else "contradiction"
+            )
         else:
-            yield claim(chance.choice(attribute.less).format(a=name, b=other), "contradiction" if is_more else "entailment")
+            yield claim(
+                chance.choice(attribute.less).format(a=name, b=other), "contradiction" if is_more else "entailment"
+            )
 
 
 def relations(chance: Chance) -> tuple[list[str], list[Row]]:
     """Who did what to whom, and claims with the two exchanged or the sentence turned."""
     texts, claims = [], []
-    for active, passive in chance.sample(RELATIONS, chance.randint(1, 3)):
+    for active, passive in chance.sample(TEMPLATES["relations"], chance.randint(1, 3)):
         people = chance.random() < 0.6
         first = person(chance)[0] if people else chance.choice(STEMS)
         second = person(chance)[0] if people else chance.choice([stem for stem in STEMS if stem != first])
@@ -477,39 +389,43 @@ def pronouns(chance: Chance) -> tuple[list[str], list[Row]]:
     woman = f"{chance.choice(FIRST['she'])} {chance.choice(LAST)}"
     man = f"{chance.choice(FIRST['he'])} {chance.choice(LAST)}"
     pair = chance.sample([(woman, "she"), (man, "he")], 2)
-    meeting = chance.choice(["met {b} in {c}", "shares an office with {b} in {c}", "grew up with {b} in {c}", "sat next to {b} on the train to {c}"])
+    meeting = chance.choice(TEMPLATES["meetings"])
     texts, claims = [f"{pair[0][0]} {meeting.format(b=pair[1][0], c=chance.choice(CITIES))}."], []
-    for act in chance.sample(ACTS, 2):
+    for act in chance.sample(TEMPLATES["acts"], 2):
         (doer, pronoun), (other, other_pronoun) = chance.sample(pair, 2)
-        act = act.strip()
-        texts.append(capital(f"{chance.choice(['', 'later ', 'the next day '])}{pronoun} {act.format(o=OBJECT[other_pronoun])}"))
-        claims += [claim(f"{doer} {act.format(o=other)}", "entailment"), claim(f"{other} {act.format(o=doer)}", "contradiction")]
+        texts.append(
+            capital(f"{chance.choice(['', 'later ', 'the next day '])}{pronoun} {act.format(o=OBJECT[other_pronoun])}")
+        )
+        claims += [
+            claim(f"{doer} {act.format(o=other)}", "entailment"),
+            claim(f"{other} {act.format(o=doer)}", "contradiction"),
+        ]
     return texts, claims
 
 
 def conditions(chance: Chance) -> tuple[list[str], list[Row]]:
     """A rule with a bound, and claims on cases within and without it."""
-    bound, small, large = chance.choice([(12, 9, 15), (18, 16, 20), (30, 21, 45), (14, 10, 20), (60, 50, 75), (6, 4, 8), (100, 80, 120), (25, 20, 40)])
-    subject = chance.choice(STEMS)
-    day = chance.choice(DAYS)
-    rules = [
-        (f"Children under {bound} travel free with {subject}", f"A child of {small} pays nothing at {subject}", f"A child of {large} travels free with {subject}"),
-        (f"Orders over ${bound} are shipped free of charge", f"There is no charge for shipping an order of ${large}", f"Shipping an order of ${small} is free"),
-        (f"Goods can be returned within {bound} days", f"{small} days after the purchase a return is still possible", f"A return is accepted after {large} days"),
-        (f"The hall holds at most {bound} people", f"{small} people fit into the hall", f"The hall has room for {large} people"),
-        (f"At least {bound} members must be present for a vote", f"With {small} members present no vote can be held", f"A vote is valid with {small} members present"),
-        (f"The tablets must not be given to anyone younger than {bound}", f"A person of {large} may take the tablets", f"The tablets are suitable for a patient of {small}"),
-        (f"All branches except {subject} open on {day}", f"The {subject} branch stays closed on {day}", f"On {day} you can go to the {subject} branch"),
-        (f"Members pay ${small}, everyone else ${large}", f"Whoever is not a member pays ${large}", f"Non-members pay ${small}"),
-        (f"A refund is given only if the item is unused", "No refund is given for a used item", "Used items are refunded"),
-        (f"Unless it rains, the market is held on {day}", f"When the weather is dry there is a market on {day}", f"The market takes place on {day} even in rain"),
-        (f"Dogs are allowed on a lead", "A dog without a lead is not allowed", "Dogs may run free"),
-        (f"Parking is free after 6 pm", "At 8 pm parking costs nothing", "You park for free at 5 pm"),
-        (f"The discount applies to new customers only", "Existing customers do not get the discount", "Everyone gets the discount"),
-        (f"The offer ended on {bound % 28 + 1} May", "The offer is over in June", f"The offer can still be used on {bound % 28 + 3} May" if bound % 28 < 25 else "The offer is valid in June"),
+    bounds = [
+        (12, 9, 15),
+        (18, 16, 20),
+        (30, 21, 45),
+        (14, 10, 20),
+        (60, 50, 75),
+        (6, 4, 8),
+        (100, 80, 120),
+        (25, 20, 40),
     ]
+    bound, small, large = chance.choice(bounds)
+    names = {
+        "bound": bound,
+        "small": small,
+        "large": large,
+        "subject": chance.choice(STEMS),
+        "day": chance.choice(DAYS),
+    }
     texts, claims = [], []
-    for rule, true, false in chance.sample(rules, 2):
+    for rule, true, false in chance.sample(TEMPLATES["conditions"], 2):
+        rule, true, false = (text.format(**names) for text in (rule, true, false))
         texts.append(capital(rule))
         claims += [claim(true, "entailment"), claim(false, "contradiction")]
     return texts, claims

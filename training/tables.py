@@ -51,8 +51,8 @@ def main() -> None:
             for claim in table["claims"]
         ]
         premise = drawn(table["title"], table["rows"], chance)
-        for start in range(0, len(claims), MOST):
-            groups.append({"premise": premise, "claims": claims[start : start + MOST], "held": held(table["id"])})
+        parts = (claims[start : start + MOST] for start in range(0, len(claims), MOST))
+        groups += [{"premise": premise, "claims": part, "held": held(table["id"])} for part in parts]
     write_groups(given.out, groups)
 
 

@@ -98,15 +98,12 @@ def majority(votes: Sequence[Label]) -> Label:
 def vote(ballots: Sequence[AnyVerdict]) -> tuple[Label, float, list[AnyVerdict]]:
     """The majority label, the mean probability, and the ballots that agree.
 
-    A ballot without a probability counts by its label, as 1 for support, yes or right and else 0, so that without any the
-    probability is the share of votes.
+    A ballot without a probability counts by its label, as 1 for support, yes or right and else 0, so that without any
+    the probability is the share of votes.
     """
     label = majority([ballot.label for ballot in ballots])
     probability = mean(
-        [
-            float(ballot.label in POSITIVE) if ballot.probability is None else ballot.probability
-            for ballot in ballots
-        ]
+        [float(ballot.label in POSITIVE) if ballot.probability is None else ballot.probability for ballot in ballots]
     )
     agreed = {label, *_UNSUPPORTED} if label == Label.NOT_ENTAILED else {label}
     agreeing = [ballot for ballot in ballots if ballot.label in agreed]
