@@ -146,6 +146,8 @@ def write_files(folder: Path) -> None:
         (folder / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
 
     shutil.copy(ROOT / "tests/readers/exports/otlp.jsonl", folder / "traces.jsonl")
+    pairs = [{"query": row["query"], "response": row["response"], "answer_2": "I do not know."} for row in rows]
+    write_lines(folder / "pairs.jsonl", pairs)
     said = [
         [
             {"role": "user", "content": row["query"]},

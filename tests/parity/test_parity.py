@@ -170,7 +170,7 @@ def test_the_scores_of_dataworkz(shared: Path) -> None:
         assert by_name[name].figures.mean_theirs == pytest.approx(by_name[name].figures.mean_ours, abs=5e-5)
     recall = by_name["LLM Recall"]
     assert recall.figures.mean_theirs is not None
-    assert round(recall.figures.mean_theirs, 2) == 0.82
+    assert recall.figures.mean_theirs == pytest.approx(0.825, abs=0.03)  # without the rows that ours leaves undefined
     assert recall.figures.rank is not None
     assert recall.figures.rank > 0.3
     assert any(line.startswith("theirs, Common Claims: ") for line in recall.differences[0].rows[0].evidence)

@@ -53,8 +53,8 @@ def test_a_sample_has_the_scores_of_a_run() -> None:
 def test_a_score_in_words_knows_which_way_is_better() -> None:
     """`explain` of a sample's scores names the pieces that count against it, also where less is better."""
     scores = rg.score({**ADA, "response": "Ada did not write it."}, "faithfulness,hallucination")
-    assert scores.explain("faithfulness") == rg.explain(scores["faithfulness"], "higher")
-    assert scores.explain("hallucination") == rg.explain(scores["hallucination"], "lower")
+    assert scores.explain("faithfulness") == rg.explain(scores["faithfulness"], "higher", scores.sample)
+    assert scores.explain("hallucination") == rg.explain(scores["hallucination"], "lower", scores.sample)
     with pytest.raises(KeyError, match="no score is called 'bleu'"):
         scores.explain("bleu")
 

@@ -176,7 +176,7 @@ function followKey(event, view) {
 /** The query and the response. */
 export function queryAndResponse(view) {
   const fields = ["query", "response"].filter((field) => field in view.record.sample);
-  return [earlierTurns(view.record.sample), fields.map((field) => textBox(view, field))];
+  return [...earlierTurns(view.record.sample), ...fields.map((field) => textBox(view, field))];
 }
 
 /** What was said before the query, and the calls of tools that were made, as a chat that scrolls. */
@@ -186,7 +186,7 @@ function earlierTurns({ turns = [], tool_calls: calls = [] }) {
     return element("li", { class: turn.role }, element("b", {}, turn.role), " ", text, (turn.calls ?? []).map(called));
   });
   const chat = said.length ? element("ol", { class: "chat", "aria-label": "Earlier turns", tabindex: 0 }, said) : null;
-  return [chat, calls.map(called)];
+  return [chat, ...calls.map(called)].filter(Boolean);
 }
 
 function called({ name, arguments: given = {}, result, error }) {

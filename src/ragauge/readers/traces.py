@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -293,10 +294,19 @@ def _has_text(span: Mapping[str, Any]) -> bool:
     return any(_at(span, part) is not None for part in ("texts", "asked", "answered"))
 
 
+def _hexadecimal(id: Any) -> Any:
+    """An id of a trace or span as OpenTelemetry writes it, also where protobuf has written it in base64."""
+    if isinstance(id, str) and len(id) in (12, 24) and id.endswith("="):
+        with suppress(ValueError):
+            return b64decode(id, validate=True).hex()
+    return id
+
+
 def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
     """The row of a trace. key: the id of its outer span. spans: all of them, in time. counts: as for `samples_of`."""
     root = by_id[key]
-    row = {**root, "id": key, "trace_id": _at(root, "trace"), "span_id": key, "context": None, "spanId": None}
+    ids = {"trace_id": _hexadecimal(_at(root, "trace")), "span_id": _hexadecimal(key)}
+    row = {**root, "id": key, **ids, "context": None, "spanId": None}
     row |= {"latency": _seconds(root), "tokens": _tokens_of(spans, by_id)}
     if _does(root) == "retrieve":  # what it gave are the documents
         row |= {"attributes": {**root.get("attributes", {}), "output": None}, "output": None, "outputs": None}

@@ -246,8 +246,10 @@ def caution(run: RunRecord) -> str:
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
     if embedded:
         card = msgspec.json.decode(CARD.read_bytes())
-        # a member of another judge has its settings under its position; the sentence splitter may differ
-        measured = {tuple(setting) for setting in card["judge"]["settings"] if setting[0] != "splitter"}
+        # a member of another judge has its settings under its position; the sentence splitter may differ, and what is
+        # of one kind, such as layers.correct, says nothing of claims
+        of_claims = [setting for setting in card["judge"]["settings"] if "." not in setting[0]]
+        measured = {tuple(setting) for setting in of_claims if setting[0] != "splitter"}
         given = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
         found.append(_measured(card["sets"]) if all(measured <= own for own in given) else _UNMEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
