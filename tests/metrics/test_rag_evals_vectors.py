@@ -143,7 +143,7 @@ def composite(given: dict[str, Any], value: Valuing) -> float | str:
             case Rate():
                 return Grade(given["relevance"])
             case _:
-                return Verdict(Label.YES if question.text == "c1" else Label.NO)
+                return Verdict(Label.YES if getattr(question, "text", "") == "c1" else Label.NO)
 
     return value("composite", answering=answer, query="q", response="r", contexts=["c1", "c2"])
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragauge.needs.base import QuestionFlow
-from ragauge.questions import Classify, Decompose, Entail, Judgment, Question, Rate, Relevant
+from ragauge.questions import Classify, Correct, Decompose, Entail, Judgment, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Grade, Identity, Label, Statement, Verdict
 
 Working = Callable[..., tuple[Any, list[Sequence[Question]]]]
@@ -28,6 +28,8 @@ def plain_answer(question: Question) -> Answer:
             return Verdict(Label.YES if query in text else Label.NO)
         case Classify():
             return Verdict(Label.YES)
+        case Correct(_, response, references):
+            return Verdict(Label.RIGHT if response in references else Label.WRONG)
         case Rate(rubric):
             return Grade(rubric.high)
 

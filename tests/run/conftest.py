@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.questions import Classify, Decompose, Entail, Question, Rate, Relevant, kind
+from ragauge.questions import Classify, Correct, Decompose, Entail, Question, Rate, Relevant, kind
 from ragauge.types import (
     Answer,
     Chunk,
@@ -58,6 +58,8 @@ def _answer(question: Question) -> Answer:
             return Verdict(Label.YES if set(query.split()) & set(text.split()) else Label.NO)
         case Classify(text, trait):
             return Verdict(Label.YES if trait in text else Label.NO)
+        case Correct(_, response, references):
+            return Verdict(Label.RIGHT if any(text in response for text in references) else Label.WRONG)
         case Rate(rubric):
             return Grade(rubric.high)
 
