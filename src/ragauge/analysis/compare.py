@@ -36,7 +36,7 @@ from ragauge.report.wording import (
 from ragauge.run.aggregation import recovered_record
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, RunRecord, SampleRecord
-from ragauge.statistics.intervals import Clusters, CountFunction, Interval, count_rows, sums_by_cluster
+from ragauge.statistics.intervals import Clusters, CountFunction, Interval, count_rows, sampling_units, sums_by_cluster
 from ragauge.statistics.paired import CONFIDENCE, Paired, detectable, holm, paired_aggregate, paired_mean
 from ragauge.types import Identity
 
@@ -728,7 +728,7 @@ def groups_of(pairs: Iterable[Sequence[PairedRow]]) -> Clusters:
 
 def count_groups(groups: Clusters) -> int | None:
     """How many groups there are; a sample without one is its own."""
-    return None if groups is None else len({at if name is None else name for at, name in enumerate(groups)})
+    return None if groups is None else len(set(sampling_units(groups, len(groups))))
 
 
 def halved(preferred: Iterable[Preferred]) -> Cells:

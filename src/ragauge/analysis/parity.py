@@ -25,7 +25,7 @@ from ragauge.run.aggregation import recovered_record
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord, ScoreRecord
 from ragauge.statistics.agreement import group_interval, spearman
-from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.intervals import Clusters, Interval, sampling_units
 from ragauge.statistics.paired import paired_mean
 
 Scale = tuple[float, float]
@@ -357,9 +357,8 @@ def _figures(
         difference = paired_mean([b - a for a, b in pairs], scale=widest, clusters=clusters).interval
     rank = spearman(theirs, ours)
     if rank is not None and FEWEST <= n <= MOST:
-        groups = [at if name is None else name for at, name in enumerate(clusters or [None] * n)]
         resamples = max(200, min(1000, 1_000_000 // n))
-        rank_interval = group_interval(theirs, ours, groups, spearman, resamples=resamples)
+        rank_interval = group_interval(theirs, ours, sampling_units(clusters, n), spearman, resamples=resamples)
     return ParityFigures(
         n=n,
         mean_theirs=fsum(theirs) / n if n else None,

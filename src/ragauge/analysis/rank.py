@@ -34,7 +34,7 @@ from ragauge.report.files import save_text
 from ragauge.report.text import markdown_table, plain, plain_text, rich_table
 from ragauge.report.wording import counted, printable, signed
 from ragauge.run.results import Run
-from ragauge.statistics.intervals import Clusters, Interval
+from ragauge.statistics.intervals import Clusters, Interval, sampling_units
 from ragauge.statistics.ranking import ranked
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ def rank(
             if isinstance(value, float):
                 outcomes[sample, second, first] = (np.sign(value) + 1) / 2
                 outcomes[sample, first, second] = 1 - outcomes[sample, second, first]
-    units = [sample if name is None else name for sample, name in enumerate(groups or [None] * count)]
     entries = [
         RankedRun(
             ComparedRunInfo.of(run),
@@ -145,7 +144,7 @@ def rank(
             ties=int((outcomes[:, place] == 0.5).sum()),
             losses=int((outcomes[:, :, place] == 1).sum()),
         )
-        for place, (run, strength) in enumerate(zip(runs, ranked(outcomes, units), strict=True))
+        for place, (run, strength) in enumerate(zip(runs, ranked(outcomes, sampling_units(groups, count)), strict=True))
     ]
     return Ranking(
         tuple(sorted(entries, key=lambda entry: -(entry.strength.value or 0.0))),

@@ -216,12 +216,17 @@ def interval_of_mean(summary: Summary, confidence: float = 0.95) -> Interval:
     return Interval(mean, min(low + inwards[0], mean), max(high - inwards[1], mean), method)
 
 
+def sampling_units(clusters: Clusters, samples: int) -> list[str | int]:
+    """What each of so many samples is drawn with: its cluster, or itself, by its position, where it has none."""
+    return [position if name is None else name for position, name in enumerate(clusters or [None] * samples)]
+
+
 def sums_by_cluster(rows: Array, clusters: Clusters) -> Array:
     """The sums of `rows` (samples x columns) within each cluster; `rows` itself without clusters."""
     if clusters is None:
         return rows
     indices: dict[str | int, int] = {}
-    index_of = [indices.setdefault(i if name is None else name, len(indices)) for i, name in enumerate(clusters)]
+    index_of = [indices.setdefault(unit, len(indices)) for unit in sampling_units(clusters, len(rows))]
     sums = np.zeros((len(indices), rows.shape[1]))
     np.add.at(sums, index_of, rows)
     return sums
