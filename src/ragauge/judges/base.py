@@ -57,8 +57,10 @@ DEFAULT_BATCH = 32
 #: Words of a query up to which it may be a fragment, such as "And the second one?".
 _FRAGMENT = 8
 
+Query = TypeVar("Query", str, str | None)
 
-def in_context(query: str | None, history: Sequence[str]) -> str | None:
+
+def in_context(query: Query, history: Sequence[str]) -> Query:
     """A query, preceded by what the user said before where it is too short to be understood alone."""
     said = [text.removeprefix("User: ") for text in history if text.startswith("User: ")]
     return f"{said[-1]} {query}" if query and said and len(query.split()) <= _FRAGMENT else query

@@ -11,7 +11,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal, overload
 
-import regex
 from msgspec import Meta
 
 from ragauge.host import read_file
@@ -23,7 +22,7 @@ from ragauge.scores import Better, Scale
 from ragauge.text import overlap
 from ragauge.text.json_schema import json_schema_validator
 from ragauge.text.language import known_languages, language_of
-from ragauge.text.patterns import bounded_search
+from ragauge.text.patterns import bounded_search, check_pattern
 from ragauge.types import Sample
 
 #: What a check returns: a bool or a number, or one with the reason.
@@ -157,16 +156,7 @@ def json_schema(sample: Sample, *, schema: Annotated[Text, "the JSON Schema, or 
     return (False, f"{fault.json_path}: {fault.message}") if fault else True
 
 
-def _pattern(pattern: str) -> None:
-    try:
-        regex.compile(pattern)
-    except regex.error as error:
-        raise ValueError(
-            f"{pattern!r} is no regular expression: {error}; a backslash before a sign takes it as it is"
-        ) from error
-
-
-@_passing(valid=_pattern)
+@_passing(valid=check_pattern)
 def matches(sample: Sample, *, pattern: Annotated[Text, "the regular expression"]) -> CheckResult:
     """1 if a regular expression matches somewhere in the response, else 0. (?i) ignores case.
 

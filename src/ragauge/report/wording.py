@@ -248,8 +248,8 @@ def caution(run: RunRecord) -> str:
         card = msgspec.json.decode(CARD.read_bytes())
         # a member of another judge has its settings under its position; the sentence splitter may differ, and what is
         # of one kind, such as layers.correct, says nothing of claims
-        of_claims = [setting for setting in card["judge"]["settings"] if "." not in setting[0]]
-        measured = {tuple(setting) for setting in of_claims if setting[0] != "splitter"}
+        settings = card["judge"]["settings"]
+        measured = {(name, value) for name, value in settings if name != "splitter" and "." not in name}
         given = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
         found.append(_measured(card["sets"]) if all(measured <= own for own in given) else _UNMEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):

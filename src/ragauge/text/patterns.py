@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from functools import cache
 from itertools import chain
+from typing import TYPE_CHECKING
 from unicodedata import category
 
-import regex
+from ragauge.host import LazyModule
+
+if TYPE_CHECKING:
+    import regex
+else:
+    regex = LazyModule("regex")
 
 _ASSIGNED = ((0, 0x34000), (0xE0100, 0xE01F0))  # beyond these lie only private, unassigned and format characters
 
@@ -110,3 +116,13 @@ def bounded_search(pattern: str, text: str) -> regex.Match[str] | None:
     except TimeoutError as error:
         seconds = f"{SEARCH_SECONDS:g} s on {len(text)} characters"
         raise ValueError(f"{pattern!r} takes more than {seconds}; repeat nothing that is repeated within") from error
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise ValueError for a text that is no regular expression."""
+    try:
+        regex.compile(pattern)
+    except regex.error as error:
+        raise ValueError(
+            f"{pattern!r} is no regular expression: {error}; a backslash before a sign takes it as it is"
+        ) from error

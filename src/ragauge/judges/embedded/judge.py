@@ -119,9 +119,7 @@ class Trained(Lexical):
 
     def relevance(self, question: Relevant) -> Verdict:
         """The verdict of words and similarity."""
-        return _relevant(
-            in_context(question.query, question.history) or question.query, question.text, question.reference
-        )
+        return _relevant(in_context(question.query, question.history), question.text, question.reference)
 
     def correctness(self, question: Correct) -> Verdict:
         """The verdict of words and encoder, which reads the answer and each reference against each other."""

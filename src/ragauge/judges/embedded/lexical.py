@@ -485,9 +485,7 @@ class Lexical:
 
     def relevance(self, question: Relevant) -> Verdict:
         """Whether the text helps to answer the query."""
-        return relevant(
-            in_context(question.query, question.history) or question.query, question.text, question.reference
-        )
+        return relevant(in_context(question.query, question.history), question.text, question.reference)
 
     def correctness(self, question: Correct) -> Verdict:
         """Whether the response holds the words of a reference; never that it is right in part."""
