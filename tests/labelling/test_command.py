@@ -1,97 +1,74 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
+from tests.interrupts import hear_ctrl_c
 
+import ragauge
 import ragauge as rg
+from ragauge.analysis.labels import Labelling, summary_lines
 from ragauge.cli.main import main
 from ragauge.store import Store
 
-Typing = Callable[..., Result]
+Answered = Callable[[Labelling, int], list[int]]
 
 
-@pytest.fixture
-def typing(store: Store, measured: Callable[..., rg.Run]) -> Typing:
-    """Runs `ragauge label` on a run of twelve samples with the given lines as input."""
-    measured(12)
-
-    def type_lines(*lines: str, options: tuple[str, ...] = ()) -> Result:
-        given = "".join(f"{line}\n" for line in lines)
-        return CliRunner().invoke(main, ["label", "--store", str(store.path), "--by", "ann", *options], input=given)
-
-    return type_lines
-
-
-def test_each_label_is_stored_at_once(typing: Typing, store: Store) -> None:
-    """Each answer is stored with the person's name; the end of the input ends the session."""
-    result = typing("s 1", "n")
-    assert result.exit_code == 0
-    assert [dict(label.judge.settings)["by"] for label in store.labels()] == ["ann", "ann"]
-    assert len(store.labels(blind=store.run("latest").data_hash)) == 2
-    assert "2 labels given." in result.output
-    assert "query: What of " in result.output
-    assert "[2]: B." in result.output
-
-
-def test_the_verdict_is_hidden_until_requested(typing: Typing, store: Store) -> None:
-    """The judge's verdict is shown on request; a label given after that does not count for agreement."""
-    asked, unasked = typing("?", "s 1", "q").output, typing("s 1", "q").output
-    assert "The judge says: supported (probability of support 0.90)" in asked
-    assert "The judge says" not in unasked
-    assert len(store.labels(blind=store.run("latest").data_hash)) == 1
+def test_it_opens_the_page_and_ends_with_a_summary(
+    store: Store, measured: Callable[..., rg.Run], answered: Answered
+) -> None:
+    """The page opens where the run is labelled; on Ctrl-C both scores and the agreement are printed."""
+    run = measured(12)
+    answered(Labelling(run), 12)
+    command = [sys.executable, "-m", "ragauge", "label", "--store", str(store.path), "--no-open"]
+    environment = {**os.environ, "PYTHONPATH": str(Path(ragauge.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, preexec_fn=hear_ctrl_c
+    ) as served:
+        try:
+            assert served.stdout is not None
+            address = served.stdout.readline()
+            assert address.strip().endswith(f"#run={run.id}&view=label&metric=faithfulness")
+            served.send_signal(signal.SIGINT)
+            words, _ = served.communicate(timeout=20)
+        finally:
+            served.kill()
+    assert "faithfulness: judge 0.938 [" in words
+    assert "corrected by people: " in words
 
 
-def test_a_person_can_skip_and_go_back(typing: Typing, store: Store) -> None:
-    """Enter skips a piece, b returns to the one before, whose latest label counts."""
-    output = typing("", "s 1", "b", "n", "q").output
-    labels = store.labels()
-    assert [label.answer.label.value for label in labels] == ["entailed", "neutral"]  # type: ignore[union-attr]
-    assert labels[0].question == labels[1].question
-    assert output.count("— sample") == 1
+def test_the_summary_has_both_scores_and_the_agreement(measured: Callable[..., rg.Run], answered: Answered) -> None:
+    """The summary has the judge's score, the corrected one, and the raw agreement with kappa."""
+    labelling = Labelling(measured(12))
+    answered(labelling, 12)
+    first, corrected, agreement, few = summary_lines(labelling.summaries(["faithfulness"]))
+    assert first.startswith("faithfulness: judge 0.938 [")
+    assert corrected.startswith("  corrected by people: 0.854 [")
+    assert "on 48 questions (entail), kappa " in agreement
+    assert "Fewer than 30 samples" in few
 
 
-def test_invalid_input_is_asked_again(typing: Typing, store: Store) -> None:
-    """Invalid input is an error message, and the same piece is asked again."""
-    output = typing("maybe", "q").output
-    assert "'maybe' is not an answer; type one of s (supported)" in output
-    assert store.labels() == []
-    assert "0 labels given." in output
-
-
-def test_a_session_ends_with_a_summary(typing: Typing) -> None:
-    """When everything is labelled, the judge's score, the corrected one and the agreement are printed."""
-    output = typing(*(["s 1"] * 100)).output
-    assert "Nothing is left to label for this metric." in output
-    assert "faithfulness: judge 0.938 [" in output
-    assert "corrected by people: 1.000 [" in output
-    assert "raw agreement 0.938 [" in output
-    assert "on 48 questions (entail), kappa 0.000 [" in output
-
-
-def test_another_session_continues(typing: Typing, store: Store) -> None:
-    """Labelled pieces are not asked again, whoever labels next."""
-    typing(*(["s 1"] * 4))
-    asked = {label.question for label in store.labels()}
-    typing(*(["s 1"] * 3))
-    assert len({label.question for label in store.labels()} - asked) == 3
-
-
-def test_wrong_calls_end_with_2(typing: Typing, tmp_path: Path) -> None:
+def test_wrong_calls_end_with_2(store: Store, measured: Callable[..., rg.Run], tmp_path: Path) -> None:
     """A metric without judgments and a missing store end with exit code 2."""
-    result = typing(options=("-m", "bleu"))
+    measured(12)
+    result = CliRunner().invoke(main, ["label", "--store", str(store.path), "-m", "bleu"])
     assert (result.exit_code, "unknown metric" in result.output) == (2, True)
     missing = CliRunner().invoke(main, ["label", "--store", str(tmp_path / "none")])
     assert (missing.exit_code, "there is no store" in missing.output) == (2, True)
 
 
-def test_labels_take_precedence_in_the_next_run(typing: Typing, store: Store) -> None:
+def test_labels_take_precedence_in_the_next_run(
+    store: Store, measured: Callable[..., rg.Run], answered: Answered
+) -> None:
     """A later run over the same store takes human labels before the judge's answers."""
-    typing("n", "n", "n", "n")
-    before = store.run("latest")
+    before = measured(12)
+    answered(Labelling(before), 12)
     again = rg.rescore(rg.Run.open(store))
-    assert again.record.labelled == 4
-    assert again.values("faithfulness")[10] == 0
-    assert store.values(before.id, "faithfulness")[10] == 1
+    assert again.record.labelled == 48
+    assert again.values("faithfulness")[0] == 0.5
+    assert store.values(before.id, "faithfulness")[0] == 0.75

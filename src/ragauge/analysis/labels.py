@@ -16,7 +16,7 @@ from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.needs.base import Rounds
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.report.explain import chooser
-from ragauge.report.wording import counted, number, printable, with_interval
+from ragauge.report.wording import counted, number, with_interval
 from ragauge.run.aggregation import recovered_record
 from ragauge.run.results import Run
 from ragauge.scores import Better, Evidence, RunRecord, SampleRecord, Score
@@ -407,33 +407,6 @@ def parse_answer(question: Question, typed: str) -> Answer:
 #: With fewer samples drawn at random than this, the summary warns that intervals are wide.
 FEW = 30
 
-_WORDS = {Label.ENTAILED: "supported", Label.NEUTRAL: "not supported", Label.NOT_ENTAILED: "not supported"}
-
-
-def _question_lines(question: Question) -> Iterator[str]:
-    """All texts that the judge saw, then the question."""
-    for name, shown in question.shown_texts():
-        if shown is not None:
-            first, *more = shown.splitlines() or [""]
-            yield f"{name}: {printable(first)}"
-            yield from (f"    {printable(line)}".rstrip() for line in more)
-    yield question.wording
-
-
-def answer_words(answer: Answer | None) -> str:
-    """An answer in words, with its probability if it has one."""
-    if isinstance(answer, Grade):
-        return f"{answer.value:g}"
-    if not isinstance(answer, Verdict):
-        return "nothing"
-    words = _WORDS.get(answer.label, answer.label.value)
-    return words if answer.probability is None else f"{words} (probability of support {answer.probability:.2f})"
-
-
-def _keys_line(question: Question) -> str:
-    """The keys for a question."""
-    return " · ".join([*question.key_hints(), "Enter skips", "b back", "? the judge's verdict", "q quits"])
-
 
 def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
     """The judge's score, the corrected score and the agreement, metric by metric."""
@@ -462,60 +435,3 @@ def _agreement_words(one: Agreement) -> str:
 
 def _value(interval: Interval) -> str:
     return with_interval(interval.value, interval.low, interval.high)
-
-
-class LabelSession:
-    """One person's way through the pieces of a metric, forward and back."""
-
-    def __init__(self, labelling: Labelling, metric: str, by: str) -> None:
-        self.given = 0
-        self._labelling, self._metric, self._by = labelling, metric, by
-        self._skipped: list[int] = []
-        self._history: list[tuple[SampleDraw, LabelPiece]] = []
-        self._at = -1
-        self._seen: set[int] = set()
-        self._answers: dict[int, Answer] = {}
-        self.forward()
-
-    @property
-    def piece(self) -> LabelPiece | None:
-        """The piece to label now, None at the end."""
-        return self._history[self._at][1] if self._at < len(self._history) else None
-
-    def lines(self) -> Iterator[str]:
-        """The question about the piece, below a line for its sample if it is the first of that, and the keys."""
-        draw, piece = self._history[self._at]
-        if self._at == 0 or self._history[self._at - 1][0] != draw:
-            why = "drawn at random" if draw.at_random else "drawn as most informative"
-            yield from ("", f"— sample {draw.position + 1}, {why} —")
-        yield ""
-        yield from _question_lines(piece.question)
-        if self._at in self._answers:
-            yield f"Your label: {answer_words(self._answers[self._at])}."
-        yield _keys_line(piece.question)
-
-    def answer(self, typed: str) -> None:
-        """Store what was typed as this person's label, and go on. Raises UsageError if it is not an answer."""
-        assert self.piece is not None
-        answer = self._answers[self._at] = parse_answer(self.piece.question, typed)
-        drawn = None if self._at in self._seen else self._history[self._at][0]
-        self._labelling.keep(self.piece.question, answer, self._by, drawn)
-        self.given += 1
-        self.forward()
-
-    def forward(self) -> None:
-        """Go to the next piece: at the end of the last sample, to the first unlabelled one of the next."""
-        self._at += 1
-        while self.piece is None and (drawn := self._labelling.next(self._metric, self._skipped)) is not None:
-            self._skipped.append(drawn.position)
-            self._history += [(drawn, piece) for piece in self._labelling.open(drawn, self._metric)]
-
-    def back(self) -> None:
-        """Go to the previous piece, if there is one."""
-        self._at = max(0, self._at - 1)
-
-    def reveal(self) -> Answer | None:
-        """The judge's answer; a label given after seeing it does not count for agreement and correction."""
-        assert self.piece is not None
-        self._seen.add(self._at)
-        return self.piece.judge

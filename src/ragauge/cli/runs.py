@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import getpass
 import re
-import sys
 import tempfile
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import click
 
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
-from ragauge.analysis.labels import Labelling, LabelSession, answer_words, summary_lines
+from ragauge.analysis.labels import Labelling, summary_lines
 from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
 from ragauge.analysis.preference import BY_CLAIMS, Contest, Preference, plan_preferences
 from ragauge.analysis.rank import RANKING_WRITERS, contests_of, rank, ranking_view
@@ -23,7 +23,7 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
 from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, progress_bar, show_run
-from ragauge.errors import BadParameter, UsageError
+from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
@@ -58,22 +58,32 @@ def report_command(
         show_run(opened, show, every=metrics == "all")
 
 
+_page_options = opts.combined(
+    click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]"),
+    click.option("--by", metavar="NAME", help="Who labels. [default: your login name]"),
+    click.option("--no-open", is_flag=True, help="Print the address without opening a browser."),
+)
+
+
 @click.command("view")
 @click.argument("run", default="", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the runs are kept.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen here. [default: any that is free]")
-@click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
-@click.option("--no-open", is_flag=True, help="Print the address without opening a browser.")
+@_page_options
 def view_command(run: str, store: Store, port: int, by: str | None, no_open: bool) -> None:
     """Show the runs of a store in the browser, with progress, comparison and labelling; or open RUN directly.
 
     The page is served on this machine only, for anyone who has the printed address, until Ctrl-C.
     """
-    start = f"#run={store.run(run).id}" if run else ""
+    _serve(store, {"run": store.run(run).id} if run else {}, port, by, no_open)
+
+
+def _serve(store: Store, start: Mapping[str, str], port: int, by: str | None, no_open: bool) -> None:
+    """Serve the page until Ctrl-C. start: where it opens, as the page writes it into its address."""
     server = Server(store, by or getpass.getuser(), port)
-    say(f"{server.address}{start}", "Ctrl-C ends it.")
+    address = server.address + (f"#{urlencode(start)}" if start else "")
     try:
-        with opened_in_browser(f"{server.address}{start}") if not no_open else nullcontext():
+        say(address, "Ctrl-C ends it.")
+        with opened_in_browser(address) if not no_open else nullcontext():
             server.serve_forever()
     except KeyboardInterrupt:
         code = interrupt_exit_code()
@@ -262,42 +272,18 @@ def _columns(texts: Sequence[str]) -> dict[str, str]:
 @click.argument("run", default="latest", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the run is kept.", to_read=False)
 @click.option("-m", "--metric", help="Label the judgments of this metric. [default: the one that chooses the worst]")
-@click.option("--by", metavar="NAME", help="Who labels. [default: your login name]")
-def label_command(run: str, store: Store, metric: str | None, by: str | None) -> None:
-    """Label what the judge judged in RUN (an id, the beginning of one, or a name), one question at a time.
+@_page_options
+def label_command(run: str, store: Store, metric: str | None, port: int, by: str | None, no_open: bool) -> None:
+    """Label in the browser what the judge judged in RUN (an id, the beginning of one, or a name).
 
     Each human label is stored at once and takes precedence over any judge. Half of the samples are drawn at random, to
     measure the judge's agreement with people and correct its score, and half as most informative. The judge's verdict
-    is hidden until you ask for it.
+    is hidden until you ask for it. Both scores and the agreement are printed when Ctrl-C ends it.
     """
     labelling = Labelling(Run.open(store, run))
     chosen = labelling.metric(metric)
-    session = LabelSession(labelling, chosen, by or getpass.getuser())
-    _ask(session)
-    say("", f"{counted(session.given, 'label')} given.", *summary_lines(labelling.summaries([chosen])))
-
-
-def _ask(session: LabelSession) -> None:
-    """Ask about one piece after the other until nothing is left or the person quits."""
-    while session.piece is not None:
-        say(*session.lines())
-        click.echo("> ", nl=False)
-        line = sys.stdin.readline()
-        typed = line.strip() if line else "q"  # the end of the input quits
-        if typed == "q":
-            return
-        if not typed:
-            session.forward()
-        elif typed == "b":
-            session.back()
-        elif typed == "?":
-            say(f"The judge says: {answer_words(session.reveal())}. Your label will not count for the agreement.")
-        else:
-            try:
-                session.answer(typed)
-            except UsageError as error:
-                say(str(error), err=True)
-    say("Nothing is left to label for this metric.")
+    _serve(store, {"run": labelling.run.id, "view": "label", "metric": chosen}, port, by, no_open)
+    say(*summary_lines(labelling.summaries([chosen])))
 
 
 @click.group("store")

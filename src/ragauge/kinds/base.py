@@ -201,16 +201,8 @@ class BaseQuestion(
         """The question in one sentence for people, without the texts."""
 
     @abstractmethod
-    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        """All texts that a judge sees, each with its name; None for one that there is not."""
-
-    @abstractmethod
     def typed_answer(self, typed: str) -> Answer:
         """The answer that a person typed. Raises UsageError."""
-
-    def key_hints(self) -> list[str]:
-        """What a person may type, with its meaning."""
-        return [f"{choice.key} {choice.words}" for choice in self.choices]
 
     @classmethod
     @abstractmethod
@@ -250,11 +242,6 @@ def _text_of(kind: type[BaseQuestion], suffix: str) -> str:
     if not data or not data.strip():
         raise TypeError(f"the kind of question {kind.kind!r} lacks {name}; write it next to {kind.__module__}")
     return data.decode().strip()
-
-
-def earlier(history: Sequence[str]) -> list[tuple[str, str | None]]:
-    """What was said before a query, as a person who answers sees it."""
-    return [("said before", "\n".join(history))] if history else []
 
 
 def span_fault(text: str, spans: Iterable[Span | None]) -> str | None:

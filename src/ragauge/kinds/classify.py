@@ -62,9 +62,6 @@ class Classify(VerdictQuestion, frozen=True):
     def wording(self) -> str:
         return f"Is it {self.trait}?"
 
-    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        return [("text", self.text)]
-
     @classmethod
     def samples(cls) -> Sequence[Classify]:
         return [cls("I find lighthouse keepers dull.", "toxic")]

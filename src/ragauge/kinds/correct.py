@@ -106,10 +106,6 @@ class Correct(VerdictQuestion, frozen=True):
     def wording(self) -> str:
         return "Is the answer right by the references?"
 
-    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        references = ((f"reference {number}", text) for number, text in enumerate(self.references, 1))
-        return [("query", self.query), *references, ("answer", self.response)]
-
     @classmethod
     def samples(cls) -> Sequence[Correct]:
         return [cls(QUERY, RESPONSE, ("1901", "In 1901")), cls(None, "It is 28 metres high.", (RESPONSE,))]

@@ -233,9 +233,6 @@ class Decompose(BaseQuestion, frozen=True):
     def wording(self) -> str:
         return "Which statements does the text make?"
 
-    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        return [("text", self.text)]
-
     def typed_answer(self, typed: str) -> Answer:
         raise UsageError("statements are not labelled by people")
 

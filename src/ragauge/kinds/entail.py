@@ -19,7 +19,6 @@ from ragauge.kinds.base import (
     LabelChoice,
     PackingParts,
     UnusableReply,
-    earlier,
     span_fault,
 )
 from ragauge.kinds.call import (
@@ -223,14 +222,6 @@ class Entail(VerdictQuestion, frozen=True):
     @property
     def wording(self) -> str:
         return "Do the texts together support the claim, contradict it, or neither?"
-
-    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        chunks = ((f"[{number}]", text) for number, text in enumerate(self.premise, 1))
-        return [*earlier(self.history), ("query", self.query), *chunks, ("claim", self.hypothesis)]
-
-    def key_hints(self) -> list[str]:
-        numbers = ["optionally with the numbers of the texts that show it: s 2"] * (len(self.premise) > 1)
-        return [*super().key_hints(), *numbers]
 
     def typed_answer(self, typed: str) -> Verdict:
         """A key; numbers of the texts it holds for and further keys may follow, as in "s 1 c 3"."""

@@ -226,12 +226,6 @@ class Rate(BaseQuestion, frozen=True):
     def _range(self) -> str:
         return f"{self.rubric.low:g} to {self.rubric.high:g}"
 
-    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        return self.texts
-
-    def key_hints(self) -> list[str]:
-        return [self._range]
-
     def typed_answer(self, typed: str) -> Grade:
         try:
             return Grade(float(typed.replace(",", ".")))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, earlier, span_fault
+from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, span_fault
 from ragauge.kinds.call import (
     AskedCall,
     Document,
@@ -110,9 +110,6 @@ class Relevant(VerdictQuestion, frozen=True):
     def wording(self) -> str:
         aim = "answer the query" if self.reference is None else "give the reference as an answer"
         return f"Does any part of the text help to {aim}?"
-
-    def shown_texts(self) -> Sequence[tuple[str, str | None]]:
-        return [*earlier(self.history), ("query", self.query), ("reference", self.reference), ("text", self.text)]
 
     @classmethod
     def samples(cls) -> Sequence[Relevant]:
