@@ -74,16 +74,6 @@ def identity_for(kind: str, judge: Identity) -> Identity:
     return Identity(judge.name, tuple(settings))
 
 
-def former_identity(judge: Identity) -> Identity:
-    """The identity under which earlier versions stored answers: it has no settings of single kinds."""
-    return Identity(judge.name, tuple(setting for setting in judge.settings if not _kind_of_setting(setting[0])))
-
-
-def has_own_prompts(judge: Identity) -> bool:
-    """Whether sections of its prompts are the user's; the keys of all other judges are as in earlier versions."""
-    return any(name.endswith("prompts") and value.endswith(" changed)") for name, value in judge.settings)
-
-
 def _kind_of_setting(name: str) -> str:
     """The kind that a setting is for, such as "prompts.entail", or "1.layers.correct" of a member; else ""."""
     stem, _, kind = name.rpartition(".")

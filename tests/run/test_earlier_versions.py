@@ -1,14 +1,13 @@
-"""What version 0.1.0 wrote, in the folder `written`: its answers count for as long as the prompts are the same.
+"""Stores and batches from before the prompts changed: what version 0.1.0 wrote, in the folder `written`, can be read;
+answers count for as long as the prompts of their kind are the same.
 
-store.db.gz: two runs over the rows of `ROWS`, by a model and by the same with a section of its own (`OWN`).
-recording.jsonl: the judgments of the first. batch.db.gz, wave-01-1.jsonl: a batch folder in which FOLDER stands for
-where it was, with the requests of its first wave.
+store.db.gz: two runs over the rows of `ROWS`, by a model and by the same with a section of its own.
+recording.jsonl: the judgments of the first. batch.db.gz: a batch folder in which FOLDER stands for where it was.
 """
 
 from __future__ import annotations
 
 import gzip
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.llm import batching
 from tests.llm.models import Model, failing
 
 import ragauge as rg
+from ragauge.errors import UsageError
 from ragauge.judges.base import RecordingJudge
 from ragauge.judges.llm import prompts
 from ragauge.judges.llm.judge import LLMJudge
@@ -31,7 +31,6 @@ WRITTEN = Path(__file__).parent / "written"
 ROWS = [{**row, "response": f"{row['response']} I think it is a fine book."} for row in batching.samples(2)]
 METRICS = [*batching.METRICS.split(","), "toxicity", "relevance_rubric"]
 CACHES = (prompts.packaged, prompts.digest, prompts.kind_digest, prompts.system)
-OWN = PromptStyle(sections=(("classify", 'Label each opinion "yes" if it has the trait, else "no".'),))
 
 
 def unpacked(name: str, folder: Path) -> Path:
@@ -65,20 +64,15 @@ def asked_by(style: PromptStyle, store: Store) -> list[str]:
     """The kinds of the questions that a run asks a model of this style, and nobody answers."""
     model = Model(lambda _: failing("gone"))
     run = rg.evaluate(ROWS, METRICS, LLMJudge(model, style=style), store)
-    assert run.record.reused + run.record.asked >= 39
+    assert run.record.reused + run.record.asked >= 14
     return [kind for kind in KINDS if any(f'"{kind}":' in prompt.user for prompt in model.prompts)]
 
 
-@pytest.mark.parametrize("style", [PromptStyle(), OWN], ids=["packaged", "own section"])
-def test_stored_answers_are_reused(written: Store, style: PromptStyle, caplog: pytest.LogCaptureFixture) -> None:
-    """No question is asked again; answers under prompts of one's own get new keys once, and a warning counts them."""
-    before = len(list(written.judgments()))
-    assert asked_by(style, written) + asked_by(style, written) == []
-    kept = [record.getMessage() for record in caplog.records if "stored by an earlier version" in record.getMessage()]
-    assert [message.partition(": ")[2] for message in kept] == (
-        ["39 answers of model, stored by an earlier version, are kept"] if style.sections else []
-    )
-    assert len(list(written.judgments())) == before + len(kept)  # the one on a section of one's own
+def test_answers_to_other_prompts_are_asked_again(written: Store) -> None:
+    """Prompts that have changed since ask anew, beginning with texts to take apart; what is stored stays."""
+    before = {judgment.key for judgment in written.judgments()}
+    assert asked_by(PromptStyle(), written) == ["relevant", "rate"]
+    assert {judgment.key for judgment in written.judgments()} == before
 
 
 def test_runs_of_an_earlier_version_are_read(written: Store) -> None:
@@ -88,15 +82,18 @@ def test_runs_of_an_earlier_version_are_read(written: Store) -> None:
 
 
 @pytest.mark.usefixtures("packaged")
-def test_an_edited_section_asks_its_own_kind_again(written: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_edited_section_asks_its_own_kind_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A word changed in one prompt, the packaged or one's own, leaves the answers to all other kinds as they are."""
-    for own in ("classify", "rate"):
-        style = PromptStyle(sections=((own, "Otherwise."),))
-        assert asked_by(style, written) == [own]
-    monkeypatch.setattr(KIND_TYPES["relevant"], "prompt", "Otherwise.")
-    for cached in CACHES:
-        cached.cache_clear()
-    assert asked_by(PromptStyle(), written) == ["relevant"]
+    with Store.open(tmp_path / "store") as store:
+        rg.evaluate(ROWS, METRICS, LLMJudge(Model()), store)
+        assert asked_by(PromptStyle(), store) == []
+        for own in ("entail", "rate"):
+            style = PromptStyle(sections=((own, "Otherwise."),))
+            assert asked_by(style, store) == [own]
+        monkeypatch.setattr(KIND_TYPES["relevant"], "prompt", "Otherwise.")
+        for cached in CACHES:
+            cached.cache_clear()
+        assert asked_by(PromptStyle(), store) == ["relevant"]
 
 
 @pytest.mark.parametrize(
@@ -126,21 +123,15 @@ def test_a_recording_answers_what_it_answered(written: Store) -> None:
     assert run.record.failures == {}
 
 
-def test_a_batch_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Results of requests that were exported before are imported, the rest is exported, and a run then asks nothing."""
+def test_a_batch_by_other_prompts_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies to the former prompts would be kept as answers to these: one line says what differs, and what to do."""
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     place = tmp_path / "batch"
     place.mkdir()
-    shutil.copy(WRITTEN / "wave-01-1.jsonl", place)
     ledger = unpacked("batch.db.gz", place)
     with sqlite3.connect(ledger) as db:
         db.execute("UPDATE facts SET value = replace(value, 'FOLDER', ?) WHERE name = 'manifest'", (str(tmp_path),))
     db.close()
-    data = batching.data_file(tmp_path, 2)
-    with Folder.open(place) as folder:
-        first = batching.take(folder, place, map(batching.answered, batching.lines(place / "wave-01-1.jsonl")))
-        assert (first.answered, first.foreign) == (4, 0)
-        assert [exported.requests for exported in batching.waves_of(folder, place)] == [2, 0]
-    with Store.open(tmp_path / "store") as store:
-        run = rg.evaluate(data, batching.METRICS, batching.SPEC, store)
-        assert (run.record.asked, run.record.failures) == (0, {})
+    batching.data_file(tmp_path, 2)
+    with pytest.raises(UsageError, match=r"exported by ragauge 0\.1\.0: prompts differ; .*another folder"):
+        Folder.open(place)

@@ -17,7 +17,7 @@ from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.registry import split_specs
-from ragauge.questions import KINDS, former_identity, identity_for
+from ragauge.questions import KINDS, identity_for
 from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, piece_words
 from ragauge.report.files import save_text
@@ -562,10 +562,10 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
 
 
 def _differ(one: Identity | None, other: Identity | None, kind: str) -> bool:
-    """Whether two judges may answer a question of a kind otherwise; earlier versions had one digest of all prompts."""
+    """Whether two judges may answer a question of a kind otherwise."""
     if one is None or other is None:
         return one is not other
-    return identity_for(kind, one) != identity_for(kind, other) and former_identity(one) != former_identity(other)
+    return identity_for(kind, one) != identity_for(kind, other)
 
 
 def judge_of(run: RunRecord, topic: str) -> Identity | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Container, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from itertools import chain
 from typing import Any
 
 import msgspec
 
-from ragauge.errors import StoreError
 from ragauge.judges.base import (
     OVER_BUDGET,
     Judge,
@@ -22,7 +21,7 @@ from ragauge.judges.base import (
 )
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.redaction import redacted
-from ragauge.run.budget import Budget, Stopped, leaf_judges
+from ragauge.run.budget import Budget, Stopped
 from ragauge.store import Store
 from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, Verdict
 
@@ -107,9 +106,6 @@ class Dispatcher:
         self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
-        for judge in leaf_judges(router.unique):
-            with suppress(StoreError):  # it can only be read
-                store.adopt(judge.identity)
 
     def keys(self, questions: Iterable[Question]) -> QuestionKeys:
         """The questions with the keys of their judgments; "" for a question that no judge answers."""

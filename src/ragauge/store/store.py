@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import shutil
 import struct
 import tempfile
@@ -21,7 +20,7 @@ import msgspec
 
 from ragauge.errors import StoreError, UnknownName, UsageError
 from ragauge.host import user_secret
-from ragauge.questions import Judgment, Question, former_identity, has_own_prompts, judgment_key
+from ragauge.questions import Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
@@ -44,7 +43,6 @@ _decode_response = msgspec.json.Decoder(ModelResponse).decode
 _decode_run = msgspec.json.Decoder(RunRecord).decode
 _decode_sample = msgspec.json.Decoder(SampleRecord).decode
 
-_log = logging.getLogger(__name__)
 
 #: Samples that one query reads.
 PAGE = 256
@@ -237,36 +235,6 @@ class Store:
         columns = ("key", "judge", "question", "answer", "call", "mark")
         db.insert_new("judgments", columns if self._marked else columns[:-1], rows)
         return new
-
-    def adopt(self, judge: Identity) -> int:
-        """Keep the answers that an earlier version stored under a digest of all the user's prompts, by this identity.
-
-        They stay under their former keys too, which earlier runs name. To be called before the identity's first answer
-        is kept. Returns the number of answers.
-        """
-        former = former_identity(judge)
-        kept = 0
-        if has_own_prompts(judge) and former != judge and self._is_adoptable(former, judge):
-            kept = self._adopt(former, judge)
-            _log.warning("store %s: %d answers of %s, stored by an earlier version, are kept", self.place, kept, judge)
-        return kept
-
-    @_in_database("read", "read judges")
-    def _is_adoptable(self, db: Connection, former: Identity, judge: Identity) -> bool:
-        return _judge_number(db, former) is not None and _judge_number(db, judge) is None
-
-    @_in_database("write", "keep the answers of an earlier version")
-    def _adopt(self, db: Connection, former: Identity, judge: Identity) -> int:
-        number, last, kept = _judge_number(db, former), 0, 0
-        sql = (
-            "SELECT key, judge, question, answer, call, id FROM judgments"
-            " WHERE judge = ? AND id > ? ORDER BY id LIMIT ?"
-        )
-        while rows := db.execute(sql, (number, last, texts.QUERY_SIZE)).fetchall():
-            stored = _judgments(db, [row[:5] for row in rows])
-            self._insert(db, [_renamed(judgment, judge) for judgment in stored], own=False)
-            last, kept = rows[-1][5], kept + len(rows)
-        return kept
 
     @_in_database("read", "read calls")
     def calls(self, db: Connection) -> Iterator[Call]:
@@ -556,16 +524,6 @@ def _judgments(db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Judgment
     ]
 
 
-def _renamed(judgment: Judgment, judge: Identity) -> Judgment:
-    return msgspec.structs.replace(judgment, judge=judge, key=judgment_key(judgment.question, judge))
-
-
-def _judge_number(db: Connection, judge: Identity) -> int | None:
-    """The number of the text of an identity; None where no judgment has it."""
-    row = db.execute("SELECT id FROM texts WHERE digest = ?", (texts.digest(_encode(judge)),)).fetchone()
-    return int(row[0]) if row else None
-
-
 def _keep_calls(db: Connection, calls: Sequence[Call]) -> None:
     db.executemany("INSERT INTO calls (record) VALUES (?)", [(_encode(call).decode(),) for call in calls])
 
@@ -651,10 +609,6 @@ class MemoryStore(Store):
                 self._judgments.setdefault(judgment.key, judgment)
             self._calls.extend(calls)
             return None
-
-    def adopt(self, judge: Identity) -> int:
-        """See `Store.adopt`; nothing was stored before."""
-        return 0
 
     def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
         """See `Store.find_labels`; labels are kept in a file alone."""

@@ -168,15 +168,15 @@ def kind_digest(kind: str, style: PromptStyle) -> str:
 #: Judgments were first stored under one digest of the prompts on all kinds that there were, which of the packaged ones
 #: depends on `sources` and `conflicts`. A kind keeps it, and its judgments, for as long as no packaged section on it
 #: changes. The last are the digests of the packaged sections on each of these kinds.
-_FIRST_KINDS = ("decompose", "entail", "relevant", "classify", "rate")
+_FIRST_KINDS = ("decompose", "entail", "relevant", "classify", "rate", "correct")
 _FIRST_SECTIONS = ("preamble", *_FIRST_KINDS, "why", "quote")
 _FIRST_DIGESTS = {
-    ("ignore", "contradicted"): "42b7f1d9",
-    ("ignore", "entailed"): "c51db8ca",
-    ("claim", "contradicted"): "bf4f221e",
-    ("claim", "entailed"): "5b66bc81",
+    ("ignore", "contradicted"): "a3ba5a92",
+    ("ignore", "entailed"): "ca6f03f5",
+    ("claim", "contradicted"): "0001771b",
+    ("claim", "entailed"): "52db47a5",
 }
-_FIRST_PROMPTS = frozenset({"0ceee6c0", "b72d1107", "051b496f", "948836d8", "5b833496"})
+_FIRST_PROMPTS = frozenset({"4bb63dfd", "fabcb96b", "73b85a3d", "621b3c14", "594c7d56", "2ca665e7"})
 
 
 def _sections_of(kind: str, style: PromptStyle) -> dict[str, str]:

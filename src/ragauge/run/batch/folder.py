@@ -23,7 +23,7 @@ from ragauge.judges.llm.pricing import Price, batch_factor, price_of
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec, protect_keys
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
-from ragauge.questions import Question, former_identity, judgment_key
+from ragauge.questions import Question, judgment_key
 from ragauge.readers.conversations import Per
 from ragauge.run.prepare import RunRequest
 from ragauge.run.specs import check_shared, load_judge
@@ -416,8 +416,7 @@ class Folder:
         self.live, self.by_kind = member_router(manifest.settings.judges)
         self.members = {member.spec: member for member in self.by_kind.values()}
         for kind, member in self.by_kind.items():
-            exported = _as_exported(member, manifest.identities[kind], manifest.version)
-            self.by_kind[kind] = self.members[member.spec] = exported
+            _check_exported(member, manifest.identities[kind], manifest.version)
 
     @classmethod
     def make(cls, path: Path, settings: BatchSettings) -> Folder:
@@ -490,13 +489,10 @@ def _is_used(path: Path) -> bool:
         return bool(ledger.files())
 
 
-def _as_exported(member: BatchMember, identity: Identity, version: str) -> BatchMember:
-    """The model with the identity that the folder was made with, under which its ledger has keys.
-
-    Raises UsageError where it would now be asked otherwise than then.
-    """
-    if identity in (member.identity, former_identity(member.identity)):
-        return msgspec.structs.replace(member, identity=identity)
+def _check_exported(member: BatchMember, identity: Identity, version: str) -> None:
+    """Raise UsageError where the model would now be asked otherwise than as the folder was made."""
+    if identity == member.identity:
+        return
     now, then = dict(member.identity.settings), dict(identity.settings)
     names = ", ".join(sorted(name for name in {*now, *then} if now.get(name) != then.get(name)))
     raise UsageError(
