@@ -28,7 +28,7 @@ METRICS = [
 ]
 THEIRS = {"ToolCallAccuracy": ToolCallAccuracy(), "ToolCallF1": ToolCallF1()}
 
-Scores = Mapping[str, rg.Score]
+Scores = Mapping[str, rg.scores.Score]
 
 
 def part(key: str) -> Callable[[rg.Sample, Scores], float]:

@@ -167,7 +167,7 @@ def evaluate(data: Sequence[Mapping[str, Any]], url: str, folder: str, results: 
     return results.send(Done(scores, seconds, _most_memory(), run.record.spent.cost, run.record.stopped))
 
 
-def _plain(score: rg.Score) -> tuple[float | str | None, str]:
+def _plain(score: rg.scores.Score) -> tuple[float | str | None, str]:
     return ("undefined" if score.undefined else score.value), score.failed or ""
 
 

@@ -122,7 +122,7 @@ PEERS = {"rouge-score": rouge_score, "NLTK": nltk, "sacreBLEU": sacrebleu, "valo
 def _tried(values: Values, pair: Pair) -> Sequence[float] | str:
     try:
         return values(*pair)
-    except (ValueError, TypeError, ZeroDivisionError, rg.UsageError) as error:
+    except (ValueError, TypeError, ZeroDivisionError, rg.errors.UsageError) as error:
         return f"{type(error).__name__}: {error}"
 
 

@@ -165,10 +165,10 @@ A metric is a function from the evidence tables of its needs to counts, a number
 declares the needs. Equal questions of several metrics are asked once.
 
 ```python
-@rg.metric(rg.response_in_contexts(), better="lower")
+@rg.metric(rg.metrics.response_in_contexts(), better="lower")
 def unsupported(support):
     """Share of the response's claims that the contexts do not entail."""
-    return rg.Share(support.entailed.count(False), len(support.entailed))
+    return rg.metrics.Share(support.entailed.count(False), len(support.entailed))
 
 
 run = rg.evaluate("answers.jsonl", metrics=["faithfulness", unsupported])
@@ -184,20 +184,20 @@ class Echo:
         self.verdict, self.evidence = verdict, evidence
 
 
-@rg.need(reads=["query", "response"], asks=["entail:support"])
+@rg.metrics.need(reads=["query", "response"], asks=["entail:support"])
 def response_in_query(sample):
     if not sample.response:
-        raise rg.NothingToCount("the response is empty")
-    (judgment,) = yield [rg.Entail((sample.query,), sample.response)]
+        raise rg.metrics.NothingToCount("the response is empty")
+    (judgment,) = yield [rg.questions.Entail((sample.query,), sample.response)]
     verdict = judgment.answer
-    piece = rg.Evidence(sample.response, "response", against="query", label=verdict.label, judgment=judgment.key)
+    piece = rg.scores.Evidence(sample.response, "response", against="query", label=verdict.label, judgment=judgment.key)
     return Echo(verdict, (piece,))
 
 
 @rg.metric(response_in_query, better="lower")
 def echo(echoed):
     """Whether the response only repeats the query."""
-    return rg.Share(echoed.verdict.entailed, 1)
+    return rg.metrics.Share(echoed.verdict.entailed, 1)
 
 
 assert rg.score({"query": "Ada sang.", "response": "Ada sang."}, echo)["echo"].value == 1
@@ -216,7 +216,7 @@ echo = "echo_metrics:echo"
 A rubric of your own is graded by any judge that answers `rate`:
 
 ```python
-politeness = rg.Rubric("politeness", ("response",), 1, 5, "How polite is the response? 5: very. 1: rude.", whole=True)
+politeness = rg.questions.Rubric("politeness", ("response",), 1, 5, "How polite is it? 5: very. 1: rude.", whole=True)
 judge = rg.judge_from(rate=lambda rubric, response: 5 if "please" in response.lower() else 3)
 run = rg.evaluate("answers.jsonl", metrics=[rg.graded(politeness)], judge=judge)
 assert 3 <= run.estimates["politeness"].value <= 5

@@ -33,8 +33,8 @@ def test_bertscore_is_asked_once_for_all_texts(monkeypatch: pytest.MonkeyPatch) 
     """All pairs go to the library in one call, for English and rescaled, and come back as plain numbers."""
     monkeypatch.setattr(BERTScorer, "asked", [])
     monkeypatch.setitem(sys.modules, "bert_score", SimpleNamespace(BERTScorer=BERTScorer))
-    scores = rg.bertscore(("a", "b"), ["a", "d"])
-    assert rg.bertscore(["b"], ["b"]).f1 == [1.0]
+    scores = rg.metrics.bertscore(("a", "b"), ["a", "d"])
+    assert rg.metrics.bertscore(["b"], ["b"]).f1 == [1.0]
     assert BERTScorer.made == [{"lang": "en", "rescale_with_baseline": True}]
     assert BERTScorer.asked == [(["a", "b"], ["a", "d"]), (["b"], ["b"])]
     assert scores == ([0.5, 0.0], [0.25, 0.0], [1.0, 0.0])
@@ -67,7 +67,7 @@ def test_similarity_is_the_cosine(monkeypatch: pytest.MonkeyPatch) -> None:
 
     stand_in = SimpleNamespace(SentenceTransformer=SentenceTransformer)
     monkeypatch.setitem(sys.modules, "sentence_transformers", stand_in)
-    assert rg.similarity(["a", "b"], ["c", "a"]) == pytest.approx([0.6, 0.0])
+    assert rg.metrics.similarity(["a", "b"], ["c", "a"]) == pytest.approx([0.6, 0.0])
 
 
 def test_similarity_is_a_metric_with_an_interval(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,7 +98,7 @@ def test_a_metric_without_its_library_ends_the_run_before_a_judge_is_asked(monke
         return [text]
 
     judge = rg.judge_from(decompose=decompose)
-    with pytest.raises(rg.MissingExtra, match=r"pip install 'ragauge\[similarity\]'"):
+    with pytest.raises(rg.errors.MissingExtra, match=r"pip install 'ragauge\[similarity\]'"):
         rg.evaluate(
             [{"response": "a", "references": ["b"]}], "similarity,toxicity", {"decompose": judge, "*": "embedded"}
         )
@@ -107,10 +107,10 @@ def test_a_metric_without_its_library_ends_the_run_before_a_judge_is_asked(monke
 
 @pytest.mark.parametrize(
     ("measure", "library", "extra"),
-    [(rg.bertscore, "bert_score", "bertscore"), (rg.similarity, "sentence_transformers", "similarity")],
+    [(rg.metrics.bertscore, "bert_score", "bertscore"), (rg.metrics.similarity, "sentence_transformers", "similarity")],
 )
 def test_a_missing_library_is_named(measure: Any, library: str, extra: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its library a measure says what to install."""
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(rg.MissingExtra, match=rf"pip install 'ragauge\[{extra}\]'"):
+    with pytest.raises(rg.errors.MissingExtra, match=rf"pip install 'ragauge\[{extra}\]'"):
         measure(["a"], ["b"])

@@ -11,13 +11,13 @@ import ragauge as rg
 
 pytestmark = pytest.mark.slow
 
-FIND = rg.ToolCall("find", {"mail": "a@b.c"}, result='{"id": 7}', effect=False)
-CANCEL = rg.ToolCall("cancel", {"id": 7, "now": True}, error="not <b>cancellable</b>", effect=True)
+FIND = rg.types.ToolCall("find", {"mail": "a@b.c"}, result='{"id": 7}', effect=False)
+CANCEL = rg.types.ToolCall("cancel", {"id": 7, "now": True}, error="not <b>cancellable</b>", effect=True)
 SAMPLE = rg.Sample(
     "1",
     query="Cancel it.",
     response="I have cancelled it.",
-    turns=(rg.Turn("user", "Where is it?"), rg.Turn("assistant", "Here.", calls=(FIND,))),
+    turns=(rg.types.Turn("user", "Where is it?"), rg.types.Turn("assistant", "Here.", calls=(FIND,))),
     tool_calls=(CANCEL,),
     reference_tool_calls=(CANCEL,),
 )

@@ -135,7 +135,7 @@ def test_a_registered_section_is_on_the_page(
     title = "<b>Lengths</b>"
     monkeypatch.setattr(sections, "SECTIONS", {})
 
-    @rg.report_section(title)
+    @rg.report.report_section(title)
     def lengths(run: rg.Run) -> list[dict[str, object]]:
         """Characters of each response."""
         return [{"2": one.sample.id, "1": len(one.sample.response or "")} for one in run.records()]

@@ -101,6 +101,6 @@ def test_mistakes_in_checks_of_ones_own(call: Call, folder: Path, spec: str, nam
 def test_a_spec_that_is_not_typed_runs_no_code(folder: Path) -> None:
     """Only the command line names code: in the specs of programs, stores and files it is refused."""
     (folder / "evil.py").write_text("open('ran', 'w')\n\ndef check(sample):\n    return 1\n")
-    with pytest.raises(rg.UsageError, match="a function of your own is itself given"):
+    with pytest.raises(rg.errors.UsageError, match="a function of your own is itself given"):
         rg.evaluate("data.jsonl", "evil.py:check")
     assert not (folder / "ran").exists()

@@ -157,6 +157,6 @@ def _run(**options: Any) -> rg.Run:
 )
 def test_a_mistake_in_python(folder: Path, mistake: Callable[[], object], fix: str) -> None:
     """A wrong argument is a UsageError whose message names the fix."""
-    with pytest.raises(rg.UsageError) as refused:
+    with pytest.raises(rg.errors.UsageError) as refused:
         mistake()
     assert fix in str(refused.value)

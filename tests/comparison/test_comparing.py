@@ -294,7 +294,7 @@ def test_an_interrupted_run(run: Make) -> None:
     assert "Left out: 6 only in A." in str(found)
 
 
-def _judge() -> rg.Judge:
+def _judge() -> rg.judges.Judge:
     return rg.judge_from(
         decompose=lambda text: [one for one in text.split(". ") if one],
         entail=lambda premise, hypothesis: (

@@ -26,13 +26,13 @@ class Grading:
     answers = frozenset({"rate"})
 
     def __init__(self, grade: Callable[[str, str], float], name: str = "grading") -> None:
-        self.identity = rg.Identity(name)
-        self.calls: list[list[rg.Rate]] = []
+        self.identity = rg.types.Identity(name)
+        self.calls: list[list[rg.questions.Rate]] = []
         self._grade = grade
 
-    async def answer(self, questions: Sequence[rg.Question]) -> list[rg.Grade]:
+    async def answer(self, questions: Sequence[rg.questions.Question]) -> list[rg.types.Grade]:
         """The grades."""
-        asked = [question for question in questions if isinstance(question, rg.Rate)]
+        asked = [question for question in questions if isinstance(question, rg.questions.Rate)]
         self.calls.append(asked)
         texts = [dict(question.texts) for question in asked]
         return [Grade(self._grade(text["response"], text["other"]), "because") for text in texts]

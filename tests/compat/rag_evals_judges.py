@@ -24,7 +24,7 @@ def scripted(
     supports: Callable[[str, str], str] = lambda chunk, claim: "neutral",
     relevant: Callable[[str], bool] = lambda chunk: True,
     grades: Mapping[str, float] = MappingProxyType({}),
-) -> rg.Judge:
+) -> rg.judges.Judge:
     """A judge of whom a test says what it answers. supports: what a chunk, or all of them, say of a claim."""
     return rg.judge_from(
         decompose=lambda text: list(claims),
@@ -35,7 +35,7 @@ def scripted(
     )
 
 
-def sensible() -> rg.Judge:
+def sensible() -> rg.judges.Judge:
     """A judge who takes sentences apart, and finds in a chunk what it literally says."""
     return rg.judge_from(
         decompose=lambda text: [f"{sentence.strip()}." for sentence in text.split(".") if sentence.strip()],

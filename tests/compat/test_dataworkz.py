@@ -85,7 +85,7 @@ def test_scores_of_counts(counts: tuple[int, int, int], scores: tuple[float | No
 @pytest.mark.parametrize("counts", [(2, 3, 4), (-1, 0, 0), (2, -3, 1)])
 def test_counts_that_cannot_be_are_refused(counts: tuple[int, int, int]) -> None:
     """More common claims than golden ones, which gave Dataworkz a recall above 1, and negative numbers are errors."""
-    with pytest.raises(rg.BadParameter, match="count again"):
+    with pytest.raises(rg.errors.BadParameter, match="count again"):
         scores_of_counts(*counts)
 
 
@@ -253,9 +253,9 @@ def test_wrong_files_are_refused_before_anything_is_asked(files: Path) -> None:
         return []
 
     judge = rg.judge_from(decompose=decompose, entail=lambda premise, hypothesis: True)
-    with pytest.raises(rg.BadData, match="no row has a golden response and a response"):
+    with pytest.raises(rg.errors.BadData, match="no row has a golden response and a response"):
         evaluate("benchmark.csv", [{"question": "Something else?", "answer": "Yes."}], judge=judge)
-    with pytest.raises(rg.BadData, match=r"response: without one golden response, left out; read: \{'query'"):
+    with pytest.raises(rg.errors.BadData, match=r"response: without one golden response, left out; read: \{'query'"):
         evaluate_question("Who came?", " ", "Ada.", judge=judge)
     assert asked == []
 
@@ -267,7 +267,7 @@ def test_columns_of_other_names_and_bad_rows(files: Path) -> None:
         {"asked": QUESTIONS[1], "right": True},
     ]
     names = {"query": "asked", "references": "right"}
-    with pytest.raises(rg.BadRow, match="row 2"):
+    with pytest.raises(rg.errors.BadRow, match="row 2"):
         evaluate(rg.read(rows, map=names), "responses.txt", judge=JUDGE)
     done = evaluate(rg.read(rows, map=names, skip_bad_rows=True), "responses.txt", judge=JUDGE)
     assert len(done.rows) == 1
@@ -277,7 +277,7 @@ def test_columns_of_other_names_and_bad_rows(files: Path) -> None:
 def test_a_file_that_cannot_be_written_after_all(files: Path) -> None:
     """What the system says is passed on as an error of use."""
     done = evaluate("benchmark.csv", "responses.txt", judge=JUDGE)
-    with pytest.raises(rg.UsageError, match=r"cannot write responses\.txt.out\.csv: "):
+    with pytest.raises(rg.errors.UsageError, match=r"cannot write responses\.txt.out\.csv: "):
         done.save(Path("responses.txt") / "out.csv")
 
 

@@ -40,7 +40,7 @@ def vectors(shared: Path) -> list[dict[str, Any]]:
     return [row for row in rows if row["system"] == "dataworkz-eval"]
 
 
-def _recorded(results: Rows) -> rg.Judge:
+def _recorded(results: Rows) -> rg.judges.Judge:
     """A judge that finds the claims of the file, as many in common as the file says, none of them in the question."""
     claims: dict[tuple[str, str], list[str]] = {}
     common: set[tuple[str, str]] = set()
@@ -130,7 +130,7 @@ def test_counts_of_the_vectors(vectors: list[dict[str, Any]]) -> None:
         counts = [row["inputs"][f"{side}_count"] for side in ("golden", "candidate", "common")]
         expected = row["expected"]
         if expected.get("recall", 0) > 1:
-            with pytest.raises(rg.BadParameter, match="count again"):
+            with pytest.raises(rg.errors.BadParameter, match="count again"):
                 scores_of_counts(*counts)
         elif "raises" in expected:
             assert scores_of_counts(*counts).undefined

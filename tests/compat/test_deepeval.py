@@ -78,7 +78,7 @@ def test_a_rubric_by_a_model_of_ones_own() -> None:
     given: dict[str, Any] = {"criteria": "Is it kind?", "rubric": [Rubric((0, 4), "Rude."), Rubric((5, 10), "Kind.")]}
     grade = rg.judge_from(rate=lambda name, **texts: 7)
     assert GEval("Tone of it", model=grade, **given).measure(CASE) == 0.7
-    with pytest.raises(rg.RunFailed, match="Tone of it"):
+    with pytest.raises(rg.errors.RunFailed, match="Tone of it"):
         GEval("Tone of it", model=Model(), **given).measure(CASE)
     assert "Is it kind?" in prompts[0]
     assert "5 to 10: Kind." in prompts[0]
@@ -111,7 +111,7 @@ def test_a_metric_of_ones_own() -> None:
 )
 def test_what_is_refused(call: Any, message: str) -> None:
     """Each mistake is a usage error of one line that says what to do."""
-    with pytest.raises(rg.UsageError, match=message):
+    with pytest.raises(rg.errors.UsageError, match=message):
         call()
 
 
@@ -159,7 +159,7 @@ def test_a_model_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) ->
         lambda: deepeval.GEval("Tone", criteria="Is it kind?"),
         lambda: deepeval.BiasMetric().measure(case),
     ):
-        with pytest.raises(rg.UsageError, match=r"model='gpt-4.1', or as OPENAI_MODEL_NAME in the environment"):
+        with pytest.raises(rg.errors.UsageError, match=r"model='gpt-4.1', or as OPENAI_MODEL_NAME in the environment"):
             refused()
     monkeypatch.setenv("OPENAI_MODEL_NAME", "gpt-4.1")
     assert deepeval.GEval("Tone", criteria="Is it kind?").model is None
@@ -199,7 +199,7 @@ def test_a_data_set_measures_what_observed_functions_set(tmp_path: Path, capsys:
     app("outside of a loop nothing is measured")
     assert capsys.readouterr().out == ""
     idle = observe(metrics=[deepeval.ExactMatchMetric()])(print)
-    with pytest.raises(rg.UsageError, match="has metrics and no test case"):
+    with pytest.raises(rg.errors.UsageError, match="has metrics and no test case"):
         [idle() for _ in dataset.evals_iterator()]
-    with pytest.raises(rg.UsageError, match="nothing is sent"):
+    with pytest.raises(rg.errors.UsageError, match="nothing is sent"):
         dataset.push(alias="mine")

@@ -33,7 +33,7 @@ def asked() -> list[str]:
 
 
 @pytest.fixture
-def judge(asked: list[str]) -> rg.Judge:
+def judge(asked: list[str]) -> rg.judges.Judge:
     """A judge that takes texts apart at full stops, finds pieces in texts, and counts what it is asked."""
 
     def decompose(text: str) -> list[str]:
@@ -81,7 +81,7 @@ def test_failed_is_reported(library: Any) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 8])
-def test_the_batch_runner(library: Any, judge: rg.Judge, asked: list[str], workers: int) -> None:
+def test_the_batch_runner(library: Any, judge: rg.judges.Judge, asked: list[str], workers: int) -> None:
     """BatchEvalRunner gets a result for each metric and response, in order; each text is taken apart once for all."""
     from llama_index.core import Response
     from llama_index.core.evaluation import BatchEvalRunner

@@ -116,7 +116,7 @@ def test_an_empty_context(metric: Metric[Any], value: float | None) -> None:
     with pytest.raises(UndefinedScore, match="no chunk was graded") as caught:
         score_of(result)
     assert isinstance(caught.value, ZeroDivisionError)
-    assert isinstance(caught.value, rg.UsageError)
+    assert isinstance(caught.value, rg.errors.UsageError)
 
 
 def test_an_empty_answer() -> None:
@@ -153,13 +153,13 @@ def test_under_a_running_loop() -> None:
 @pytest.mark.parametrize(
     ("error", "match", "given"),
     [
-        (rg.MissingField, "no sample has 'response'; an argument is None", {"answer": None}),
-        (rg.MissingField, "no sample has 'contexts'", {"context": None}),
-        (rg.BadRow, "'contexts': item 1 is null", {"context": [None]}),
-        (rg.BadRow, "'question'", {"question": b"what?"}),
-        (rg.BadRow, "'answer'", {"answer": {"is": "no text"}}),
-        (rg.BadParameter, "is not a judge", {"client": 5}),
-        (rg.UnanswerableNeed, "does not answer decompose", {"client": rg.judge_from(entail=lambda a, b: True)}),
+        (rg.errors.MissingField, "no sample has 'response'; an argument is None", {"answer": None}),
+        (rg.errors.MissingField, "no sample has 'contexts'", {"context": None}),
+        (rg.errors.BadRow, "'contexts': item 1 is null", {"context": [None]}),
+        (rg.errors.BadRow, "'question'", {"question": b"what?"}),
+        (rg.errors.BadRow, "'answer'", {"answer": {"is": "no text"}}),
+        (rg.errors.BadParameter, "is not a judge", {"client": 5}),
+        (rg.errors.UnanswerableNeed, "does not answer decompose", {"client": rg.judge_from(entail=lambda a, b: True)}),
     ],
 )
 def test_wrong_arguments(error: type[Exception], match: str, given: Row) -> None:
@@ -174,7 +174,7 @@ def test_wrong_arguments(error: type[Exception], match: str, given: Row) -> None
 def test_a_judge_that_fails_gives_no_number() -> None:
     """A failed answer of the judge ends in an error that says for what and why."""
     judge = rg.judge_from(relevant=lambda query, text: 1 / len(text) > 0)
-    with pytest.raises(rg.RunFailed, match=r"context_relevance: judge_error: .* ZeroDivisionError"):
+    with pytest.raises(rg.errors.RunFailed, match=r"context_relevance: judge_error: .* ZeroDivisionError"):
         ChunkPrecision.grade("q", None, ["c", ""], judge)
 
 
@@ -182,5 +182,5 @@ def test_without_pydantic(monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing library is named with the command that installs it."""
     monkeypatch.setitem(sys.modules, "pydantic", None)
     monkeypatch.delitem(sys.modules, "ragauge.compat.rag_evals")
-    with pytest.raises(rg.MissingExtra, match=r"ragauge\[instructor\]"):
+    with pytest.raises(rg.errors.MissingExtra, match=r"ragauge\[instructor\]"):
         importlib.import_module("ragauge.compat.rag_evals")

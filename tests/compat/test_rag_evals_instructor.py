@@ -219,5 +219,5 @@ def test_a_template_of_ones_own() -> None:
 @pytest.mark.parametrize("client", ["embedded", None, sensible()])
 def test_an_evaluation_of_ones_own_needs_a_client_of_instructor(client: Any) -> None:
     """A prompt cannot be put to other judges, which is reported."""
-    with pytest.raises(rg.BadParameter, match="needs a client of instructor"):
+    with pytest.raises(rg.errors.BadParameter, match="needs a client of instructor"):
         TONE.grade("q", "a", ["c"], client)

@@ -132,9 +132,9 @@ def test_no_answer_is_nan_with_a_warning() -> None:
 
 def test_no_answer_is_an_error_on_demand() -> None:
     """With raise_exceptions=True a missing answer raises, and so it does for a single sample."""
-    with pytest.raises(rg.RunFailed, match="timeout"):
+    with pytest.raises(rg.errors.RunFailed, match="timeout"):
         evaluate(ROWS, [faithfulness], Saying("unsure", unsure), raise_exceptions=True)
-    with pytest.raises(rg.RunFailed, match="timeout"):
+    with pytest.raises(rg.errors.RunFailed, match="timeout"):
         Faithfulness(llm=Saying("unsure", unsure)).single_turn_score(SingleTurnSample(**ROWS[1]))
 
 

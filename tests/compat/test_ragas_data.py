@@ -107,7 +107,7 @@ def test_what_ragas_refuses(arguments: dict[str, Any], message: str) -> None:
     """What ragas refuses with a ValueError or TypeError is one here too, and a UsageError, before anything is asked."""
     judge = literal()
     rows = [{key: value for key, value in row.items() if key != "reference"} for row in ROWS]
-    for kind in (rg.UsageError, ValueError, TypeError):
+    for kind in (rg.errors.UsageError, ValueError, TypeError):
         with pytest.raises(kind, match=message) as caught:
             evaluate(rows, **{"metrics": [faithfulness], "llm": judge, **arguments})
         assert isinstance(caught.value, BadInput)
@@ -117,14 +117,14 @@ def test_what_ragas_refuses(arguments: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("dataset", "options", "kind"),
     [
-        ([], {}, rg.BadData),
-        (None, {}, rg.BadData),
-        ([1], {}, rg.BadRow),
-        ([{"question": "q", "answer": {"a": 1}, "contexts": []}], {}, rg.BadRow),
-        ("nowhere.csv", {}, rg.BadData),
-        (ROWS, {"column_map": {"response": "nowhere"}}, rg.UnknownName),
-        (ROWS, {"llm": "gpt-4o-mini"}, rg.UnknownName),
-        (ROWS, {"llm": 3}, rg.BadParameter),
+        ([], {}, rg.errors.BadData),
+        (None, {}, rg.errors.BadData),
+        ([1], {}, rg.errors.BadRow),
+        ([{"question": "q", "answer": {"a": 1}, "contexts": []}], {}, rg.errors.BadRow),
+        ("nowhere.csv", {}, rg.errors.BadData),
+        (ROWS, {"column_map": {"response": "nowhere"}}, rg.errors.UnknownName),
+        (ROWS, {"llm": "gpt-4o-mini"}, rg.errors.UnknownName),
+        (ROWS, {"llm": 3}, rg.errors.BadParameter),
     ],
 )
 def test_bad_data_and_models(dataset: Any, options: dict[str, Any], kind: type[Exception]) -> None:

@@ -115,7 +115,7 @@ def test_semantic_similarity_is_a_cosine() -> None:
     assert metrics.SemanticSimilarity(embeddings=Letters()).score(**row).value == pytest.approx(0.8)
     result = metrics.SemanticSimilarity(embeddings=Letters(), threshold=0.9).score(**row)
     assert (result.value, result.reason) == (0.0, None)
-    with pytest.raises(rg.UsageError, match="needs embeddings=embedding_factory"):
+    with pytest.raises(rg.errors.UsageError, match="needs embeddings=embedding_factory"):
         metrics.SemanticSimilarity()
 
 
@@ -143,7 +143,7 @@ def test_grades_of_answers_and_contexts() -> None:
 )
 def test_unknown_modes(make: Callable[[], Any]) -> None:
     """An unknown mode is reported when the metric is made."""
-    with pytest.raises(rg.UsageError):
+    with pytest.raises(rg.errors.UsageError):
         make()
 
 
@@ -211,5 +211,5 @@ def test_embeddings_by_a_client() -> None:
         client.embeddings = client
         embeddings = embedding_factory("openai", client=client)
         assert metrics.SemanticSimilarity(embeddings=embeddings).score(**row).value == pytest.approx(0.8)
-    with pytest.raises(rg.UsageError, match="need a client"):
+    with pytest.raises(rg.errors.UsageError, match="need a client"):
         embedding_factory().embed_texts(["a"])

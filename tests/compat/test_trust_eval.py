@@ -238,9 +238,9 @@ def test_answers_to_a_file_of_items(workplace: Path, model: str) -> None:
 
 def test_settings_that_cannot_be_had() -> None:
     """Unknown settings are named, those of Trust-Eval's that change numbers are refused, idle ones are warned of."""
-    with pytest.raises(rg.UnknownName, match=r"foo, modell.*did you mean 'model'"):
+    with pytest.raises(rg.errors.UnknownName, match=r"foo, modell.*did you mean 'model'"):
         Config(modell="openai/gpt-4o-mini", foo=1)
-    with pytest.raises(rg.BadParameter, match="rejection_threshold can only be 85 here, not 90"):
+    with pytest.raises(rg.errors.BadParameter, match="rejection_threshold can only be 85 here, not 90"):
         Config(refusal_threshold=90)
     with pytest.warns(UserWarning, match="without effect here: temperature, vllm"):
         config = Config(vllm=True, temperature=0.5, refusal=False, rejection_threshold=85)
@@ -254,36 +254,43 @@ def test_files_that_hold_no_settings(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "settings.yaml"
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    with pytest.raises(rg.BadData, match=r"(?s)settings\.yaml: no settings by name.*fix it, or give them as arguments"):
+    with pytest.raises(
+        rg.errors.BadData, match=r"(?s)settings\.yaml: no settings by name.*fix it, or give them as arguments"
+    ):
         Config.from_yaml(path)
 
 
 def test_yaml_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where PyYAML is missing the message says what to install, and what needs no library."""
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(rg.BadData, match=r"pip install pyyaml, or write \.json"):
+    with pytest.raises(rg.errors.BadData, match=r"pip install pyyaml, or write \.json"):
         Config.from_yaml(tmp_path / "settings.yaml")
 
 
 @pytest.mark.parametrize(
     ("items", "options", "error", "message"),
     [
-        ([], {}, rg.BadData, "0 rows"),
-        ([{"question": "q", "docs": DOCS, "answers": ["a"]}], {}, rg.UnknownName, "unknown column 'output'"),
+        ([], {}, rg.errors.BadData, "0 rows"),
+        ([{"question": "q", "docs": DOCS, "answers": ["a"]}], {}, rg.errors.UnknownName, "unknown column 'output'"),
         (
             [item("o"), {**item("o"), "output": None}],
             {},
-            rg.BadData,
+            rg.errors.BadData,
             "sample 2: the sample has no response; give its 'output'",
         ),
-        ([item("o", answers=[])], {}, rg.BadData, "sample 1: .*no gold claim"),
-        ([item("o", docs=[{"title": "t", "text": "t"}])], {}, rg.BadData, "sample 1: .*answers_found"),
-        ([item("o", docs=[{"text": "t", "answers_found": [1, 0]}])], {}, rg.BadData, "for each of 1 answers"),
-        ([item("o")], {"eval_type": "mc"}, rg.BadParameter, "choose from cm, em, em5"),
-        ([item("o")], {"prefix": "decline"}, rg.BadParameter, "'reject', 'refuse' or 'refusal'"),
-        ([item("o")], {"entail": lambda premise, hypothesis: 1 / 0}, rg.RunFailed, "sample 1: .*ZeroDivisionError"),
-        ([item("o")], {"entail": lambda premise, hypothesis: "maybe"}, rg.RunFailed, "must return a bool"),
-        ([item("o")], {"entail": 3}, rg.BadParameter, "not a judge"),
+        ([item("o", answers=[])], {}, rg.errors.BadData, "sample 1: .*no gold claim"),
+        ([item("o", docs=[{"title": "t", "text": "t"}])], {}, rg.errors.BadData, "sample 1: .*answers_found"),
+        ([item("o", docs=[{"text": "t", "answers_found": [1, 0]}])], {}, rg.errors.BadData, "for each of 1 answers"),
+        ([item("o")], {"eval_type": "mc"}, rg.errors.BadParameter, "choose from cm, em, em5"),
+        ([item("o")], {"prefix": "decline"}, rg.errors.BadParameter, "'reject', 'refuse' or 'refusal'"),
+        (
+            [item("o")],
+            {"entail": lambda premise, hypothesis: 1 / 0},
+            rg.errors.RunFailed,
+            "sample 1: .*ZeroDivisionError",
+        ),
+        ([item("o")], {"entail": lambda premise, hypothesis: "maybe"}, rg.errors.RunFailed, "must return a bool"),
+        ([item("o")], {"entail": 3}, rg.errors.BadParameter, "not a judge"),
     ],
 )
 def test_what_cannot_be_evaluated(items: list[Item], options: Any, error: type[Exception], message: str) -> None:
@@ -294,11 +301,11 @@ def test_what_cannot_be_evaluated(items: list[Item], options: Any, error: type[E
 
 def test_what_cannot_be_made(model: str) -> None:
     """Lists of different lengths, a missing model, and answers that a model failed to give are errors."""
-    with pytest.raises(rg.BadData, match="1 questions, 2 answers and 0 lists"):
+    with pytest.raises(rg.errors.BadData, match="1 questions, 2 answers and 0 lists"):
         trust_eval.construct_data(["q"], ["a", "b"], [], Config())
-    with pytest.raises(rg.BadParameter, match="no model is named"):
+    with pytest.raises(rg.errors.BadParameter, match="no model is named"):
         TrustScoreEvaluator({}, {}).run()
-    with pytest.raises(rg.RunFailed, match="1 of 1 items lack response: no_query"):
+    with pytest.raises(rg.errors.RunFailed, match="1 of 1 items lack response: no_query"):
         ResponseGenerator(Config(model=model)).generate_responses([item("", question="")])
 
 
@@ -308,10 +315,10 @@ def test_steps_in_another_order(text: str | None, workplace: Path) -> None:
     if text is not None:
         Path("items.json").write_text(text, encoding="utf-8")
     evaluator = TrustScoreEvaluator({"model": len, "data_file": "items.json"}, {})
-    with pytest.raises(rg.BadData, match=r"items\.json: .*; call create_dataset\(\) or fix it"):
+    with pytest.raises(rg.errors.BadData, match=r"items\.json: .*; call create_dataset\(\) or fix it"):
         evaluator.run()
     evaluator.data = [{"question": "q", "docs": DOCS, "answers": ["a"]}]
-    with pytest.raises(rg.UsageError, match=r"no output yet; call run\(\) first"):
+    with pytest.raises(rg.errors.UsageError, match=r"no output yet; call run\(\) first"):
         evaluator.evaluate()
 
 

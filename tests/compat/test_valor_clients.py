@@ -55,7 +55,7 @@ def test_a_refused_key_is_an_error(stub_server: StubFactory, monkeypatch: pytest
     """A judge that cannot be reached at all ends the method, as an error of the API does with Valor."""
     monkeypatch.setenv("OPENAI_BASE_URL", stub_server(key="right").url)
     monkeypatch.setenv("OPENAI_API_KEY", "wrong")
-    with pytest.raises(rg.RunFailed, match="set OPENAI_API_KEY to a key"):
+    with pytest.raises(rg.errors.RunFailed, match="set OPENAI_API_KEY to a key"):
         Evaluator.openai().compute_bias(FERRY)
 
 
@@ -66,9 +66,9 @@ def test_an_evaluator_that_cannot_be() -> None:
     assert Evaluator().compute_rouge(FERRY)
     with pytest.raises(ValueError, match="retries=-1 must be 0 or more"):
         Evaluator(retries=-1)
-    with pytest.raises(rg.UnanswerableNeed, match="bias"):
+    with pytest.raises(rg.errors.UnanswerableNeed, match="bias"):
         Evaluator(rg.judge_from(entail=lambda premise, hypothesis: True)).compute_bias(FERRY)
-    with pytest.raises(rg.UsageError, match="not a judge"):
+    with pytest.raises(rg.errors.UsageError, match="not a judge"):
         Evaluator(3).compute_bias(FERRY)
 
 

@@ -90,7 +90,7 @@ def test_what_cannot_be_measured_is_refused_before_it_costs(response: QueryRespo
     """A response that lacks something is refused with a ValueError that says what, and nothing is asked."""
     with pytest.raises(ValueError, match=fault) as refused:
         Evaluator("ollama/nowhere").compute_all(response)
-    assert isinstance(refused.value, rg.UsageError)
+    assert isinstance(refused.value, rg.errors.UsageError)
 
 
 @pytest.mark.parametrize("types", [["rouge10"], ["rougeX"], None])

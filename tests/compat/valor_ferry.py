@@ -41,7 +41,7 @@ class Client:
         return text
 
 
-def judge(*statements: str, kind: str = "both") -> rg.Judge:
+def judge(*statements: str, kind: str = "both") -> rg.judges.Judge:
     """A judge who finds the same statements in every text, and says yes to all but entailment."""
     return rg.judge_from(
         decompose=lambda text: [(statement, kind) for statement in statements],

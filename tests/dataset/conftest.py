@@ -37,7 +37,7 @@ def system() -> type[System]:
 
 
 @pytest.fixture
-def judge() -> rg.Judge:
+def judge() -> rg.judges.Judge:
     """Takes texts apart at semicolons; a text entails what it holds word for word, but for the full stop."""
 
     def entail(premise: str, hypothesis: str) -> bool:

@@ -22,7 +22,7 @@ def _found(sample: Sample) -> list[list[int]]:
     return [chunk.metadata["answers_found"] for chunk in sample.contexts or ()]
 
 
-def test_labels_say_which_document_holds_the_answer(judge: rg.Judge) -> None:
+def test_labels_say_which_document_holds_the_answer(judge: rg.judges.Judge) -> None:
     """The whole gold answer is one claim, and each document is labelled by itself."""
     row = {"question": "How is tea?", "gold_answer": "Tea is green."}
     (sample,) = build([row], CORPUS, judge=judge).samples
@@ -31,28 +31,28 @@ def test_labels_say_which_document_holds_the_answer(judge: rg.Judge) -> None:
     assert sample.answerable is True
 
 
-def test_a_judge_takes_gold_answers_apart(judge: rg.Judge) -> None:
+def test_a_judge_takes_gold_answers_apart(judge: rg.judges.Judge) -> None:
     """With a judge of claims there is a label for each claim that it finds, and each document has its own."""
     (sample,) = build([QUESTION], CORPUS, judge=judge, claims=judge).samples
     assert sample.answers == (("Tea is hot",), ("Tea is green",), ("Tea is dear",))
     assert sorted(_found(sample)) == [[0, 1, 0], [1, 0, 0]]
 
 
-def test_further_references_are_other_wordings(judge: rg.Judge) -> None:
+def test_further_references_are_other_wordings(judge: rg.judges.Judge) -> None:
     """Several correct answers are one claim in several wordings."""
     (sample,) = build([{"question": "How is tea?", "references": ["Hot.", "Tea is hot."]}], CORPUS, judge=judge).samples
     assert sample.answers == (("Hot.", "Tea is hot."),)
 
 
 @pytest.mark.parametrize("column", ["answer", "answers", "reference", "gold_answer"])
-def test_the_only_answer_beside_a_question_is_gold(column: str, judge: rg.Judge) -> None:
+def test_the_only_answer_beside_a_question_is_gold(column: str, judge: rg.judges.Judge) -> None:
     """Whatever its column is called, it is no response of a system; a generator of rows can be read too."""
     (sample,) = build(({"question": "How is tea?", column: "Tea is hot."} for _ in "1"), CORPUS, judge=judge).samples
     assert (sample.references, sample.response) == (("Tea is hot.",), None)
     assert sample.answers == (("Tea is hot.",),)
 
 
-def test_documents_and_labels_in_the_data_are_kept(judge: rg.Judge) -> None:
+def test_documents_and_labels_in_the_data_are_kept(judge: rg.judges.Judge) -> None:
     """Without a corpus the first documents of the data are taken; where they are labelled nothing is asked."""
     docs = [{"text": f"Text {n}.", "answers_found": [n % 2]} for n in range(9)]
     built = build([{"question": "q", "answers": [["x"]], "docs": docs}], judge=judge, top=4)
@@ -61,7 +61,7 @@ def test_documents_and_labels_in_the_data_are_kept(judge: rg.Judge) -> None:
 
 
 @pytest.mark.parametrize("answerable", [True, False])
-def test_people_who_call_a_question_answerable_have_the_last_word(answerable: bool, judge: rg.Judge) -> None:
+def test_people_who_call_a_question_answerable_have_the_last_word(answerable: bool, judge: rg.judges.Judge) -> None:
     """The sample's own label stays, whatever the judge says of its documents; of an unanswerable one none is asked."""
     row = {"question": "q", "answers": [["x" if answerable else "Tea"]], "docs": ["Tea."], "answerable": answerable}
     built = build([row], judge=judge)
@@ -69,7 +69,7 @@ def test_people_who_call_a_question_answerable_have_the_last_word(answerable: bo
     assert (_found(built.samples[0]), built.asked) == ([[0]], int(answerable))
 
 
-def test_labels_of_some_documents_are_kept(judge: rg.Judge) -> None:
+def test_labels_of_some_documents_are_kept(judge: rg.judges.Judge) -> None:
     """A labelled document keeps its label when the judge is asked about another; odd labels are made anew."""
     docs = [{"text": "Tea", "answers_found": [0]}, {"text": "Tea"}, {"text": "Ice", "answers_found": [1, 0]}]
     (sample,) = build([{"question": "q", "answers": [["Tea"]], "docs": docs}], judge=judge).samples
@@ -79,7 +79,7 @@ def test_labels_of_some_documents_are_kept(judge: rg.Judge) -> None:
     assert (_found(sample), sample.answerable) == ([[0], [0], [0]], False)
 
 
-def test_fewer_documents_may_hold_no_answer(judge: rg.Judge, system: Any) -> None:
+def test_fewer_documents_may_hold_no_answer(judge: rg.judges.Judge, system: Any) -> None:
     """That a question is answerable from all its documents says nothing of the first; that it is not does."""
     docs = [{"text": "Ice.", "answers_found": [0]}, {"text": "Tea.", "answers_found": [1]}]
     row = {"question": "q", "answers": [["x"]], "docs": docs, "answerable": True}
@@ -90,14 +90,14 @@ def test_fewer_documents_may_hold_no_answer(judge: rg.Judge, system: Any) -> Non
 
 
 @pytest.mark.parametrize("wordings", [["The Big Apple", "Tea is hot."], ["Tea is hot.", "The Big Apple"]])
-def test_any_wording_of_a_gold_answer_counts(wordings: list[str], judge: rg.Judge) -> None:
+def test_any_wording_of_a_gold_answer_counts(wordings: list[str], judge: rg.judges.Judge) -> None:
     """The order of several correct answers does not decide whether a document holds the answer."""
     (sample,) = build([{"question": "How is tea?", "references": wordings}], CORPUS, judge=judge).samples
     assert {chunk.id: chunk.metadata["answers_found"] for chunk in sample.contexts or ()} == {"x": [1], "y": [0]}
     assert sample.answerable is True
 
 
-def test_further_references_that_are_not_taken_apart_are_counted(judge: rg.Judge) -> None:
+def test_further_references_that_are_not_taken_apart_are_counted(judge: rg.judges.Judge) -> None:
     """With a judge of claims the first of several correct answers alone is decomposed, and the result says so."""
     rows = [{"question": "How is tea?", "references": ["Tea is hot; Tea is green", "Hot; green"]}, QUESTION]
     built = build(rows, CORPUS, judge=judge, claims=judge)
@@ -106,7 +106,7 @@ def test_further_references_that_are_not_taken_apart_are_counted(judge: rg.Judge
     assert build(rows, CORPUS, judge=judge).first_of_several == 0
 
 
-def test_a_retriever_is_named(judge: rg.Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_retriever_is_named(judge: rg.judges.Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text names a retriever in a Python module as it names a judge; another text is none."""
     (tmp_path / "finding.py").write_text("def find(query):\n    return 'Tea is green.'\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -118,7 +118,7 @@ def test_a_retriever_is_named(judge: rg.Judge, tmp_path: Path, monkeypatch: pyte
             build([row], retriever=spec, judge=judge)
 
 
-def test_labels_that_the_new_documents_lack_are_made_anew(judge: rg.Judge) -> None:
+def test_labels_that_the_new_documents_lack_are_made_anew(judge: rg.judges.Judge) -> None:
     """Documents of a corpus replace those in the data, and their labels."""
     docs = [{"text": "Other.", "answers_found": [1]}]
     (sample,) = build([{"question": "Salt?", "answers": [["Pepper"]], "docs": docs}], CORPUS, judge=judge).samples
@@ -126,7 +126,7 @@ def test_labels_that_the_new_documents_lack_are_made_anew(judge: rg.Judge) -> No
     assert sample.answerable is False
 
 
-def test_labels_are_those_that_the_metrics_would_ask_for(judge: rg.Judge, tmp_path: Path) -> None:
+def test_labels_are_those_that_the_metrics_would_ask_for(judge: rg.judges.Judge, tmp_path: Path) -> None:
     """After a data set was built, `trust` asks nothing more of the documents, and counts what the labels say."""
     built = build([QUESTION], CORPUS, judge=judge, store=tmp_path)
     (sample,) = built.samples
@@ -147,7 +147,7 @@ def test_labels_are_those_that_the_metrics_would_ask_for(judge: rg.Judge, tmp_pa
         max_size=6,
     )
 )
-def test_no_sample_is_lost(judge: rg.Judge, rows: list[dict[str, str]]) -> None:
+def test_no_sample_is_lost(judge: rg.judges.Judge, rows: list[dict[str, str]]) -> None:
     """Each question comes out, in order, labelled claim by claim and document by document, or counted as lacking."""
     if all("gold_answer" not in row and not row["question"] for row in rows):
         return
@@ -192,7 +192,7 @@ def test_failures_are_kept_and_asked_again(tmp_path: Path) -> None:
     assert (made().asked, made().reused) == (0, 2)
 
 
-def test_written_samples_are_read_back(judge: rg.Judge, tmp_path: Path) -> None:
+def test_written_samples_are_read_back(judge: rg.judges.Judge, tmp_path: Path) -> None:
     """What is saved is what `read` gives, character for character."""
     built = build([QUESTION, {"question": "Schnee – ‘雪’?"}], CORPUS, judge=judge)
     assert list(rg.read(built.save(tmp_path / "new" / "samples.jsonl"))) == built.samples
@@ -223,7 +223,7 @@ def test_what_cannot_be_built_is_reported_first(options: dict[str, Any], error: 
         build([QUESTION], **options)
 
 
-def test_progress_counts_samples(judge: rg.Judge) -> None:
+def test_progress_counts_samples(judge: rg.judges.Judge) -> None:
     """Progress is called with the number of samples done, up to all of them."""
     seen: list[int] = []
     note: Callable[[int], None] = seen.append

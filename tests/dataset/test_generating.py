@@ -64,7 +64,7 @@ def test_the_usual_refusal_is_known_for_one() -> None:
     assert refusal(REFUSAL_SENTENCE)
 
 
-def test_a_refusal_in_ones_own_words_is_known_afterwards(system: Any, judge: rg.Judge, tmp_path: Path) -> None:
+def test_a_refusal_in_ones_own_words_is_known_afterwards(system: Any, judge: rg.judges.Judge, tmp_path: Path) -> None:
     """The sentence goes with the samples: it is a refusal here, for citations, and where the file is measured."""
     generated = generate(ROWS[:1], system("Nothing on file."), refusal="Nothing on file!", cite=judge)
     assert (generated.refused, generated.cited) == (1, 0)
@@ -176,7 +176,7 @@ def test_a_bad_reply_is_asked_for_once_more(tmp_path: Path) -> None:
     assert generate(ROWS[:1], line, store=tmp_path).reused == 1
 
 
-def test_answers_without_citations_get_those_that_a_judge_finds(system: Any, judge: rg.Judge) -> None:
+def test_answers_without_citations_get_those_that_a_judge_finds(system: Any, judge: rg.judges.Judge) -> None:
     """Each sentence gets the first document that entails it, before its full stop; one that none entails gets none."""
     (sample,) = generate(ROWS[:1], system("Ice is cold. Salt is white. Tea is hot!"), cite=judge).samples
     assert sample.response == "Ice is cold [2]. Salt is white. Tea is hot [1]!"
@@ -187,14 +187,14 @@ def test_answers_without_citations_get_those_that_a_judge_finds(system: Any, jud
     "answer",
     ["Ice is cold [1]. Tea is hot.", "Ice is cold (1). Tea is hot.", "Ice is cold [9].", REFUSAL_SENTENCE, "", "Salt."],
 )
-def test_nothing_is_added_where_nothing_is_called_for(answer: str, system: Any, judge: rg.Judge) -> None:
+def test_nothing_is_added_where_nothing_is_called_for(answer: str, system: Any, judge: rg.judges.Judge) -> None:
     """An answer that cites, a refusal, an empty answer, and one that no document entails stay as they are."""
     generated = generate(ROWS[:1], system(answer), cite=judge)
     assert (generated.samples[0].response, generated.cited) == (answer, 0)
     assert "cited_by" not in generated.samples[0].metadata
 
 
-def test_items_of_a_list_are_cited_one_by_one(system: Any, judge: rg.Judge) -> None:
+def test_items_of_a_list_are_cited_one_by_one(system: Any, judge: rg.judges.Judge) -> None:
     """In a list each item gets its document."""
     (sample,) = generate(ROWS[:1], system("Tea, Ice, Salt"), form="list", cite=judge).samples
     assert sample.response == "Tea [1], Ice [2], Salt"

@@ -9,6 +9,7 @@ import sys
 import zipfile
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -73,7 +74,10 @@ def test_the_site_has_every_page_the_public_names_and_search(site: Path) -> None
     pages = site / ragauge.__version__
     assert not [path for path in (ROOT / "docs").rglob("*.md") if not _built(path, pages).exists()]
     reference = (pages / "docs" / "api.html").read_text(encoding="utf-8")
-    assert [name for name in ragauge.__all__ if f'id="ragauge.{name}"' not in reference] == ["__version__"]
+    themes = [name for name in ragauge.__all__ if isinstance(getattr(ragauge, name), ModuleType)]
+    names = [name for name in ragauge.__all__ if name not in themes]
+    names += [f"{theme}.{name}" for theme in themes for name in getattr(getattr(ragauge, theme), "__all__", [])]
+    assert [name for name in names if f'id="ragauge.{name}"' not in reference] == ["__version__"]
     assert "embedded" in (pages / "searchindex.js").read_text(encoding="utf-8")
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -15,8 +16,16 @@ import ragauge.datasets
 SOURCE = Path(ragauge.__file__).parent
 DOORS = sorted((SOURCE / "compat").rglob("*.py"))
 
+#: The packages that are public names of `ragauge`.
+THEMES = [name for name in ragauge.__all__ if isinstance(getattr(ragauge, name), ModuleType)]
+
 #: Where a front door may take names of ragauge from, and which; optional libraries are imported by one helper.
-PUBLIC = {"ragauge": ragauge.__all__, "ragauge.datasets": ragauge.datasets.__all__, "ragauge.host": ["optional"]}
+PUBLIC = {
+    "ragauge": ragauge.__all__,
+    "ragauge.datasets": ragauge.datasets.__all__,
+    "ragauge.host": ["optional"],
+    **{f"ragauge.{theme}": dir(getattr(ragauge, theme)) for theme in THEMES},
+}
 
 #: Libraries that people have who come from one of the systems, and others have not.
 THEIRS = ("datasets", "instructor", "langchain_core", "llama_index", "openai", "pandas", "pydantic", "ragas", "yaml")
@@ -31,8 +40,10 @@ def taken(source: str) -> Iterator[tuple[str, str]]:
     for node in nodes:
         if isinstance(node, ast.ImportFrom):
             yield from (("." * node.level + (node.module or ""), alias.name) for alias in node.names)
-        elif isinstance(node, ast.Attribute) and (module := called.get(ast.unparse(node.value))):
-            yield module, node.attr
+        elif isinstance(node, ast.Attribute):
+            package, dot, theme = ast.unparse(node.value).partition(".")
+            if (module := called.get(package)) and (not theme or theme in THEMES):
+                yield module + dot + theme, node.attr
 
 
 def private(source: str) -> list[str]:
@@ -48,18 +59,19 @@ def private(source: str) -> list[str]:
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda path: path.stem)
 def test_front_doors_stand_on_the_public_api(door: Path) -> None:
-    """A front door takes of ragauge only what everybody can: names of `ragauge.__all__` and of `ragauge.datasets`."""
+    """A front door takes of ragauge only what everybody can: names of `ragauge`, its themes and `ragauge.datasets`."""
     assert private(door.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(
     ("source", "found"),
     [
-        ("import ragauge as rg\nrg.evaluate, rg.Judge", []),
-        ("import ragauge as rg\nrg._HOMES", ["ragauge._HOMES"]),
-        ("import ragauge.judges", ["ragauge.judges."]),
-        ("from ragauge import judges", ["ragauge.judges"]),
-        ("from ragauge.types import Sample", ["ragauge.types.Sample"]),
+        ("import ragauge as rg\nrg.evaluate, rg.judges.Judge", []),
+        ("import ragauge as rg\nrg._names", ["ragauge._names"]),
+        ("import ragauge as rg\nrg.metrics.Share, rg.metrics.hidden", ["ragauge.metrics.hidden"]),
+        ("import ragauge.run", ["ragauge.run."]),
+        ("from ragauge import run", ["ragauge.run"]),
+        ("from ragauge.run.results import Run", ["ragauge.run.results.Run"]),
         ("def late():\n    from ragauge.datasets import retrieval, build", ["ragauge.datasets.retrieval"]),
         ("import ragauge\nragauge.store.store", ["ragauge.store"]),
         ("from ..judges import judge", ["..judges.judge"]),

@@ -15,7 +15,7 @@ from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
 
 
-def _function() -> rg.Judge:
+def _function() -> rg.judges.Judge:
     return rg.judge_from(
         decompose=lambda text: [piece.strip() for piece in text.split(".") if piece.strip()],
         entail=lambda premise, hypothesis: hypothesis in premise,
@@ -26,7 +26,7 @@ def _function() -> rg.Judge:
     )
 
 
-def _recording() -> rg.Judge:
+def _recording() -> rg.judges.Judge:
     judge = EmbeddedJudge()
     answers = blocking(judge.answer, "answer")(PLAIN)
     pairs = [(question, answer) for question, answer in zip(PLAIN, answers, strict=True)]
@@ -38,7 +38,7 @@ def _recording() -> rg.Judge:
 
 
 @pytest.mark.parametrize("make", [EmbeddedJudge, _function, _recording])
-def test_our_judges_keep_the_contract(make: Callable[[], rg.Judge]) -> None:
+def test_our_judges_keep_the_contract(make: Callable[[], rg.judges.Judge]) -> None:
     """The embedded judge, a judge of functions and a recording pass the contract that anybody's judge can run."""
     check_judge(make)
     assert make().identity == make().identity
@@ -105,7 +105,7 @@ def _crowded(questions: Sequence[Question], answers: Sequence[Answer | Failure])
     return answers if len(answers) > 1 else [Verdict(Label.NO)] * len(answers)
 
 
-def _answering(reply: Callable[[Any, Any], Any]) -> Callable[[], rg.Judge]:
+def _answering(reply: Callable[[Any, Any], Any]) -> Callable[[], rg.judges.Judge]:
     return lambda: Answering(reply)
 
 
@@ -125,7 +125,7 @@ def _answering(reply: Callable[[Any, Any], Any]) -> Callable[[], rg.Judge]:
         (Learning, "the identity changed"),
     ],
 )
-def test_a_judge_that_breaks_the_contract_is_reported(make: Callable[[], rg.Judge], fault: str) -> None:
+def test_a_judge_that_breaks_the_contract_is_reported(make: Callable[[], rg.judges.Judge], fault: str) -> None:
     """Each way of breaking the contract is found, and named."""
     with pytest.raises(AssertionError, match=fault):
         check_judge(make)

@@ -60,7 +60,11 @@ def test_importing_ragauge_loads_next_to_nothing() -> None:
     loaded = _loaded_by("import ragauge")
     assert not _packages(loaded) & HEAVY
     assert _packages(loaded) - {"ragauge"} <= set(sys.stdlib_module_names)
-    assert {module for module in loaded if module.startswith("ragauge")} == {"ragauge", "ragauge.version"}
+    assert {module for module in loaded if module.startswith("ragauge")} == {
+        "ragauge",
+        "ragauge.lazy",
+        "ragauge.version",
+    }
     assert len(loaded) < GENEROUS
 
 
@@ -84,13 +88,28 @@ def test_the_command_line_loads_its_commands_when_they_are_called() -> None:
     assert not {module for module in loaded if module.startswith(("ragauge.run", "ragauge.judges", "ragauge.store"))}
 
 
-def test_public_names_are_sorted_and_there() -> None:
-    """`__all__` is sorted, has no repetition, and every name in it can be imported."""
-    names = ragauge.__all__
+@pytest.mark.parametrize("theme", ["", "analysis", "judges", "metrics", "readers", "report", "statistics"])
+def test_public_names_are_sorted_and_there(theme: str) -> None:
+    """`__all__` of the package and of each theme is sorted, has no repetition, and every name in it can be imported."""
+    package = getattr(ragauge, theme) if theme else ragauge
+    names = package.__all__
     assert names == sorted(set(names))
     for name in names:
-        assert getattr(ragauge, name) is not None
-    assert dir(ragauge) == names
+        assert getattr(package, name) is not None
+    assert set(names) <= set(dir(package))
+
+
+def test_few_names_are_on_top() -> None:
+    """What a first program needs is in `ragauge` itself, and the rest in its themes."""
+    assert {"evaluate", "score", "compare", "Sample", "Run", "llm", "metrics", "errors"} <= set(ragauge.__all__)
+    assert len(ragauge.__all__) < 50
+
+
+def test_a_name_that_moved_warns_and_works() -> None:
+    """A name that was in `ragauge` itself gives what its theme has, with a warning that names the theme."""
+    with pytest.warns(DeprecationWarning, match=r"ragauge\.Share is ragauge\.metrics\.Share now"):
+        moved = ragauge.Share
+    assert moved is ragauge.metrics.Share
 
 
 def test_a_name_that_is_not_there() -> None:

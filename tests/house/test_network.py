@@ -102,7 +102,7 @@ def test_a_model_of_the_hub_is_opened_with_telemetry_off(environment: dict[str, 
     """The hub client is imported with its telemetry off, unless the environment sets the switch."""
     script = (
         "import os\nimport ragauge as rg\n"
-        "try: rg.load_judge('hf/no/such')\nexcept rg.BadData: pass\n"
+        "try: rg.load_judge('hf/no/such')\nexcept rg.errors.BadData: pass\n"
         "from huggingface_hub import constants\n"
         "print(constants.HF_HUB_DISABLE_TELEMETRY, os.environ['ORT_DISABLE_TELEMETRY'])"
     )

@@ -295,7 +295,7 @@ def test_votes_make_a_first_stage() -> None:
     assert second.asked == claims[:2]
 
 
-def labelled_store(truth: dict[Question, bool], said: dict[Question, Verdict], judge: rg.Identity) -> Store:
+def labelled_store(truth: dict[Question, bool], said: dict[Question, Verdict], judge: rg.types.Identity) -> Store:
     """A store with people's labels and the judge's answers."""
     store = Store.temporary()
     store.keep_labels([label(claim, Verdict(E if yes else Label.NOT_ENTAILED), "ann") for claim, yes in truth.items()])

@@ -42,7 +42,7 @@ def send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
 )
 def test_a_judge_file_runs_no_code(send: Callable[[str], str], judge: str) -> None:
     """Wherever a judge file names Python code, it is refused before anything is imported."""
-    with pytest.raises(rg.BadData, match="python:sent:judge is code, which no file can have run"):
+    with pytest.raises(rg.errors.BadData, match="python:sent:judge is code, which no file can have run"):
         rg.load_judge(send(judge))
     for file in (send(judge), f"panel({send(judge)},lexical)"):
         for command in ("run", "plan"):
@@ -55,7 +55,7 @@ def test_settings_of_trust_eval_run_no_code(send: Callable[[str], str], tmp_path
     """A file of Trust-Eval's settings that names Python code as its judge is refused."""
     assert send("embedded")
     (tmp_path / "settings.json").write_text('{"autoais_model": "python:sent:judge"}')
-    with pytest.raises(rg.BadData, match=r"settings.json: autoais_model names code or a server"):
+    with pytest.raises(rg.errors.BadData, match=r"settings.json: autoais_model names code or a server"):
         Config.from_yaml(tmp_path / "settings.json")
 
 
@@ -98,7 +98,7 @@ def test_a_key_goes_to_no_host_that_a_file_names(
 )
 def test_what_is_nearly_the_providers_server_is_not_it(send: Callable[[str], str], judge: str, host: str) -> None:
     """Another scheme, port or ending of the provider's address, and another customer's resource, are other hosts."""
-    with pytest.raises(rg.BadData, match=f"--allow-host {host} "):
+    with pytest.raises(rg.errors.BadData, match=f"--allow-host {host} "):
         rg.load_judge(send(judge))
 
 

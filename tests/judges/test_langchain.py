@@ -87,7 +87,7 @@ def test_tokens_are_counted_and_paid_for() -> None:
     spent = run.record.spent
     assert (spent.calls, spent.prompt_tokens, spent.cached_tokens, spent.completion_tokens) == (2, 1800, 200, 80)
     assert spent.cost == pytest.approx((1600 * 0.15 + 200 * 0.075 + 80 * 0.6) / 1e6)
-    with pytest.raises(rg.RunFailed, match="below the expected cost of one sample"):
+    with pytest.raises(rg.errors.RunFailed, match="below the expected cost of one sample"):
         rg.evaluate(ROWS, "faithfulness", chat_openai(model_name="gpt-4o-mini"), max_cost=1e-6)
 
 
@@ -98,7 +98,7 @@ def test_tokens_are_counted_and_paid_for() -> None:
 def test_a_model_whose_price_is_not_known_takes_no_limit(settings: dict[str, Any]) -> None:
     """A model that is in no table, or on a server of one's own, costs unknown, and cannot be held to a limit."""
     assert rg.evaluate(ROWS, "faithfulness", chat_openai(**settings)).record.spent.unpriced == 2
-    with pytest.raises(rg.BadParameter, match="a limit on the cost needs the price"):
+    with pytest.raises(rg.errors.BadParameter, match="a limit on the cost needs the price"):
         rg.evaluate(ROWS, "faithfulness", chat_openai(**settings), max_cost=1)
 
 

@@ -22,7 +22,7 @@ def sample(number: int, *claims: str) -> dict[str, object]:
     return {"id": f"s{number}", "query": f"What of {number}?", "response": " ".join(texts), "contexts": ["A.", "B."]}
 
 
-def lenient(sure: float = 0.9) -> rg.Judge:
+def lenient(sure: float = 0.9) -> rg.judges.Judge:
     """A judge that takes unclear claims for true, with low confidence."""
 
     def entail(premise: str, hypothesis: str) -> tuple[str, float]:
@@ -54,7 +54,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def measured(store: Store) -> Callable[..., rg.Run]:
     """Makes a run over samples of four claims: every third has an unclear one, every fourth a false one."""
 
-    def make(count: int = 12, judge: rg.Judge | None = None) -> rg.Run:
+    def make(count: int = 12, judge: rg.judges.Judge | None = None) -> rg.Run:
         kinds = [(UNCLEAR if n % 3 == 0 else TRUE, FALSE if n % 4 == 0 else TRUE, TRUE, TRUE) for n in range(count)]
         rows = [sample(n, *claims) for n, claims in enumerate(kinds)]
         return rg.evaluate(rows, "faithfulness,hallucination", judge or lenient(), store)

@@ -127,7 +127,7 @@ def test_no_score_is_wrong_where_replies_contradict_themselves(kit: Kit) -> None
 def test_a_model_that_never_replies_in_form_is_given_up(kit: Kit, tmp_path: Any) -> None:
     """Of 40 rows of prose a few calls are made and no more; the message says what came, and no run is left behind."""
     with pytest.raises(
-        rg.RunFailed, match=r"no_form: none of 24 replies holds a JSON object.*'I would say that"
+        rg.errors.RunFailed, match=r"no_form: none of 24 replies holds a JSON object.*'I would say that"
     ) as failed:
         measured(kit, lambda number, good: PROSE, 40, store=tmp_path)
     assert "before a single sample was done" in str(failed.value)
@@ -147,7 +147,7 @@ def test_giving_up_takes_few_calls_at_any_width(kit: Kit, concurrency: int) -> N
     try:
         run, _ = measured(kit, prose, 40, concurrency=concurrency)
         assert run.record.status == "stopped"
-    except rg.RunFailed:
+    except rg.errors.RunFailed:
         pass
     assert MAX_MALFORMED <= len(sent) <= MAX_MALFORMED + concurrency
 

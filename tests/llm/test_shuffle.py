@@ -128,7 +128,7 @@ def test_repeats_are_stored_apart(tmp_path: Path) -> None:
         asked.append(messages[-1]["content"])
         return perfect(Prompt(messages[0]["content"], messages[1]["content"], {}))
 
-    def run(judge: rg.Judge) -> rg.Run:
+    def run(judge: rg.judges.Judge) -> rg.Run:
         return rg.evaluate(ROWS, ["faithfulness"], judge, store=tmp_path / "store")
 
     single = rg.llm(model, name="m")

@@ -245,9 +245,9 @@ def test_pass_all_of_any_metric_is_compared_between_runs() -> None:
 def test_pass_all_says_what_it_takes() -> None:
     """A number of runs that is none, or a metric that samples do not have, is refused with an example."""
     for spec in ("pass_all(0)", "pass_all(many)", "pass_all(2,outcome,3)"):
-        with pytest.raises(rg.UsageError, match="pass_all"):
+        with pytest.raises(rg.errors.UsageError, match="pass_all"):
             rg.evaluate(trials((1, 2)), spec)
-    with pytest.raises(rg.UnknownName):
+    with pytest.raises(rg.errors.UnknownName):
         rg.evaluate(trials((1, 2)), "pass_all(2,tool_calls)")
 
 
@@ -327,11 +327,11 @@ def test_calls_are_measured_by_default_where_there_are_some() -> None:
 def test_missing_columns_of_calls_are_named() -> None:
     """Data without calls are refused with the names of the columns that may hold them."""
     with pytest.raises(
-        rg.MissingField,
+        rg.errors.MissingField,
         match=r"no sample has 'reference_tool_calls' \(the calls that should",
     ):
         rg.evaluate([{"query": "?", "response": "!"}], "tool_calls")
-    with pytest.raises(rg.MissingField, match="--map tool_calls=COLUMN"):
+    with pytest.raises(rg.errors.MissingField, match="--map tool_calls=COLUMN"):
         rg.evaluate([{"query": "?", "response": "!"}], "failed_calls")
 
 

@@ -76,7 +76,7 @@ def test_a_check_of_another_type_is_a_failure(result: Any, failed: str) -> None:
 def test_a_metric_or_need_that_raises_is_a_failure() -> None:
     """The function of any metric, and the flow of any need, may raise without ending the run."""
 
-    @rg.need(reads=["response"])
+    @rg.metrics.need(reads=["response"])
     def broken(sample: rg.Sample) -> Any:
         yield from ()
         raise RuntimeError("no luck")
@@ -85,12 +85,12 @@ def test_a_metric_or_need_that_raises_is_a_failure() -> None:
     def of_broken(table: Any) -> float:
         return 1.0
 
-    @rg.metric(rg.response_in_contexts(units="sentences"))
+    @rg.metric(rg.metrics.response_in_contexts(units="sentences"))
     def wrong(support: Any) -> float:
         values: dict[str, float] = {}
         return values["x"]
 
-    @rg.metric(rg.response_in_contexts(units="sentences"))
+    @rg.metric(rg.metrics.response_in_contexts(units="sentences"))
     def nothing(support: Any) -> Any:
         return None
 
@@ -107,7 +107,7 @@ def test_nothing_to_count_in_a_check() -> None:
 
     @rg.check(reads=["query"])
     def asked(sample: rg.Sample) -> bool:
-        raise rg.NothingToCount("no question")
+        raise rg.metrics.NothingToCount("no question")
 
     assert rg.score({"query": "Hm."}, asked)["asked"].undefined == "no question"
 
@@ -115,23 +115,23 @@ def test_nothing_to_count_in_a_check() -> None:
 def test_two_functions_of_one_name_are_not_confused() -> None:
     """Two checks of one name in one run are refused, also under another key, instead of sharing their results."""
 
-    def made(limit: int) -> rg.Metric:
+    def made(limit: int) -> rg.metrics.Metric:
         @rg.check
         def long(sample: rg.Sample) -> bool:
             return len(sample.response or "") > limit
 
         return long
 
-    with pytest.raises(rg.BadParameter, match=r"two different needs are called 'long\(\)'"):
+    with pytest.raises(rg.errors.BadParameter, match=r"two different needs are called 'long\(\)'"):
         rg.evaluate(ROWS, [made(1), made(5).renamed("longer")])
     assert rg.evaluate(ROWS, [made(5)]).estimates["long"].value == 0.5
 
 
 def test_a_plain_function_is_told_to_be_decorated() -> None:
     """A function given as a metric, or decorated without a need, is an error that names @ragauge.check."""
-    with pytest.raises(rg.BadParameter, match=r"decorate a function of a sample with @ragauge\.check"):
+    with pytest.raises(rg.errors.BadParameter, match=r"decorate a function of a sample with @ragauge\.check"):
         rg.evaluate(ROWS, [lambda sample: True])  # type: ignore[list-item]
-    with pytest.raises(rg.BadParameter, match=r"decorate a function of a sample with @ragauge\.check"):
+    with pytest.raises(rg.errors.BadParameter, match=r"decorate a function of a sample with @ragauge\.check"):
         rg.metric()
 
 
@@ -172,13 +172,13 @@ def test_checks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.Monkey
 )
 def test_a_faulty_check_is_refused_before_the_run(spec: str, message: str) -> None:
     """A check with a missing or wrong parameter says what is wrong and how to write it."""
-    with pytest.raises((rg.BadParameter, rg.UnknownName), match=message):
+    with pytest.raises((rg.errors.BadParameter, rg.errors.UnknownName), match=message):
         rg.evaluate(ROWS, spec)
 
 
 def test_a_column_that_is_missing_or_no_number() -> None:
     """A missing column is a usage error that names it; one that is no number fails the sample."""
-    with pytest.raises(rg.MissingField, match="no sample has the column 'cost'; give the name of the right one"):
+    with pytest.raises(rg.errors.MissingField, match="no sample has the column 'cost'; give the name of the right one"):
         rg.evaluate(ROWS, "cost_below(1)")
     run = rg.evaluate([*ROWS, {"response": "x", "latency": "soon"}], "latency_below(1)")
     assert (run.estimates["latency_below"].n, run.estimates["latency_below"].failed) == (2, 1)
@@ -209,7 +209,7 @@ def test_a_schema_opens_no_other_document(tmp_path: Path, schema: dict[str, Any]
     """A reference out of the document is an error before anything is measured, even where the file is there."""
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "schema.json").write_text(json.dumps(schema).replace("{file}", (tmp_path / "other.json").as_uri()))
-    with pytest.raises(rg.BadParameter, match="is not in the document; copy it into its"):
+    with pytest.raises(rg.errors.BadParameter, match="is not in the document; copy it into its"):
         parse_metric(f"json_schema({tmp_path / 'schema.json'})")
 
 
@@ -263,7 +263,7 @@ def test_fields_that_a_pattern_of_a_schema_names(tmp_path: Path) -> None:
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its library a check says what to install, before the run."""
     monkeypatch.setitem(sys.modules, "jsonschema", None)
-    with pytest.raises(rg.MissingExtra, match=r"pip install 'ragauge\[checks\]'"):
+    with pytest.raises(rg.errors.MissingExtra, match=r"pip install 'ragauge\[checks\]'"):
         rg.evaluate(ROWS, 'json_schema("{}")')
 
 
@@ -280,7 +280,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_unknown_metric_has_three_suggestions_at_most(typo: str, suggested: str) -> None:
     """A typo, a name of another tool or nonsense is answered by at most three names and how to list all."""
-    with pytest.raises(rg.UnknownName) as raised:
+    with pytest.raises(rg.errors.UnknownName) as raised:
         parse_metric(typo)
     message = str(raised.value)
     assert f"did you mean {suggested}" in message

@@ -30,16 +30,16 @@ def by_please(rubric: str, query: str, response: str) -> tuple[int, str]:
 class Reading:
     """A judge that grades everything 0.5 and keeps what it was asked."""
 
-    identity = rg.Identity("reading")
+    identity = rg.types.Identity("reading")
     answers = frozenset({"rate"})
 
     def __init__(self) -> None:
-        self.asked: list[rg.Rate] = []
+        self.asked: list[rg.questions.Rate] = []
 
-    async def answer(self, questions: Sequence[rg.Question]) -> list[rg.Grade]:
+    async def answer(self, questions: Sequence[rg.questions.Question]) -> list[rg.types.Grade]:
         """The grades."""
-        self.asked += [one for one in questions if isinstance(one, rg.Rate)]
-        return [rg.Grade(0.5) for _ in questions]
+        self.asked += [one for one in questions if isinstance(one, rg.questions.Rate)]
+        return [rg.types.Grade(0.5) for _ in questions]
 
 
 def test_a_criterion_is_graded_by_any_judge_that_rates() -> None:
@@ -130,15 +130,15 @@ def test_any_text_is_read_as_it_is_written(text: str, steps: tuple[str, ...]) ->
 )
 def test_a_faulty_criterion_is_refused(spec: str, message: str) -> None:
     """A criterion without a text, or with a wrong option, says what is wrong before a judge is asked."""
-    with pytest.raises(rg.UsageError, match=message):
+    with pytest.raises(rg.errors.UsageError, match=message):
         rg.evaluate(ROWS, spec)
 
 
 def test_a_judge_that_cannot_rate_and_a_missing_field_are_named() -> None:
     """The embedded judge refuses a criterion, and a file without queries names the field."""
-    with pytest.raises(rg.UnanswerableNeed, match="embedded does not answer rate"):
+    with pytest.raises(rg.errors.UnanswerableNeed, match="embedded does not answer rate"):
         rg.evaluate(ROWS, POLITE)
-    with pytest.raises(rg.MissingField, match="no sample has 'query'"):
+    with pytest.raises(rg.errors.MissingField, match="no sample has 'query'"):
         rg.evaluate([{"response": "r"}], POLITE, judge=rg.judge_from(rate=by_please))
 
 

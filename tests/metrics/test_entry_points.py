@@ -29,46 +29,46 @@ import ragauge as rg
 class Echo:
     """Whether the response follows from the query alone."""
 
-    judgment: rg.Judgment | None
+    judgment: rg.questions.Judgment | None
 
     @property
     def echoed(self) -> bool:
         return self.judgment is not None and self.judgment.answer.entailed
 
     @property
-    def evidence(self) -> tuple[rg.Evidence, ...]:
+    def evidence(self) -> tuple[rg.scores.Evidence, ...]:
         if self.judgment is None:
             return ()
         question, answer = self.judgment.question, self.judgment.answer
-        return (rg.Evidence(question.hypothesis, "response", against="query", label=answer.label),)
+        return (rg.scores.Evidence(question.hypothesis, "response", against="query", label=answer.label),)
 
 
-@rg.need(reads=["query", "response"], asks=["entail:support"])
-def response_in_query(sample: rg.Sample) -> rg.QuestionFlow[Echo]:
+@rg.metrics.need(reads=["query", "response"], asks=["entail:support"])
+def response_in_query(sample: rg.Sample) -> rg.metrics.QuestionFlow[Echo]:
     if not sample.response:
-        raise rg.NothingToCount("the response is empty")
-    (judgment,) = yield [rg.Entail((sample.query,), sample.response)]
+        raise rg.metrics.NothingToCount("the response is empty")
+    (judgment,) = yield [rg.questions.Entail((sample.query,), sample.response)]
     return Echo(judgment)
 
 
 @rg.metric(response_in_query, better="lower")
-def echo(echoed: Echo) -> rg.Share:
+def echo(echoed: Echo) -> rg.metrics.Share:
     """Whether the response only repeats the query."""
-    return rg.Share(echoed.echoed, 1)
+    return rg.metrics.Share(echoed.echoed, 1)
 
 
-@rg.metric(rg.response_in_contexts)
-def support_count(support: rg.Support, *, at_least: int = 1) -> rg.Share | rg.Undefined:
+@rg.metric(rg.metrics.response_in_contexts)
+def support_count(support: rg.metrics.Support, *, at_least: int = 1) -> rg.metrics.Share | rg.metrics.Undefined:
     """Whether enough claims are supported."""
     if not support.verdicts:
-        return rg.Undefined("the response makes no claim")
-    return rg.Share(sum(support.entailed) >= at_least, 1)
+        return rg.metrics.Undefined("the response makes no claim")
+    return rg.metrics.Share(sum(support.entailed) >= at_least, 1)
 
 
 @rg.metric(response_in_query, over="data")
-def echo_f1(echoed: Echo) -> rg.F1Counts:
+def echo_f1(echoed: Echo) -> rg.metrics.F1Counts:
     """F1 of echoing, over the data set."""
-    return rg.F1Counts(echoed.echoed, 0, not echoed.echoed)
+    return rg.metrics.F1Counts(echoed.echoed, 0, not echoed.echoed)
 
 
 def plain(sample):

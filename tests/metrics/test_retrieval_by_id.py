@@ -112,7 +112,7 @@ def test_measured_by_default_where_a_retrieved_chunk_is_known() -> None:
 
 def test_a_missing_column_is_named() -> None:
     """Asked for without known chunks, the message names both forms of the missing field, each for what it holds."""
-    with pytest.raises(rg.MissingField, match="'reference_contexts' or 'reference_context_ids'") as refused:
+    with pytest.raises(rg.errors.MissingField, match="'reference_contexts' or 'reference_context_ids'") as refused:
         rg.evaluate([{"response": "r", "contexts": ["c"], "relevant_ids": ["d1"]}], "ndcg")
     assert "--map reference_context_ids=COLUMN if it holds ids" in str(refused.value)
 

@@ -26,13 +26,13 @@ FAR_APART = Entail((f"rain monday . {_FAR}", f"{_FAR} wind friday ."), "wet mond
 AT_THE_END = Entail((f"{_FAR} {_FAR} rain .",), "wet .")
 
 
-def verdicts(judge: rg.Judge, *questions: Entail) -> list[Verdict]:
+def verdicts(judge: rg.judges.Judge, *questions: Entail) -> list[Verdict]:
     """The judge's verdicts."""
     answers = asyncio.run(judge.answer(questions))
     return [answer for answer in answers if isinstance(answer, Verdict)]
 
 
-def check_joint_support(judge: rg.Judge) -> None:
+def check_joint_support(judge: rg.judges.Judge) -> None:
     """Together the chunks support the claim, alone neither does; be they side by side or windows apart."""
     for question in (TOGETHER, FAR_APART):
         (verdict,) = verdicts(judge, question)
@@ -40,7 +40,7 @@ def check_joint_support(judge: rg.Judge) -> None:
         assert [chunk.label for chunk in verdict.chunks] == [neither(judge)] * 2, question
 
 
-def check_dispute(judge: rg.Judge) -> None:
+def check_dispute(judge: rg.judges.Judge) -> None:
     """One chunk supports and the other does not, or contradicts where the judge can tell; and so the whole.
 
     The most certain verdict within a chunk is its label; a contradiction in it is reported by a three-way judge.
@@ -57,13 +57,13 @@ def check_dispute(judge: rg.Judge) -> None:
         assert "one supports it with" in str(within.rationale)
 
 
-def check_the_end_is_read(judge: rg.Judge) -> None:
+def check_the_end_is_read(judge: rg.judges.Judge) -> None:
     """What stands at the end of a premise of many windows counts."""
     (verdict,) = verdicts(judge, AT_THE_END)
     assert verdict.label == Label.ENTAILED
     assert [chunk.label for chunk in verdict.chunks] == [Label.ENTAILED]
 
 
-def neither(judge: rg.Judge) -> Label:
+def neither(judge: rg.judges.Judge) -> Label:
     """What the judge says where nothing follows."""
     return Label.NEUTRAL if "entail" in judge.answers else Label.NOT_ENTAILED

@@ -32,7 +32,7 @@ def rows() -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="session")
-def judge() -> rg.Judge:
+def judge() -> rg.judges.Judge:
     """A judge that decomposes at full stops and searches the premise for the pieces."""
 
     def decompose(text: str) -> list[str]:
@@ -45,6 +45,6 @@ def judge() -> rg.Judge:
 
 
 @pytest.fixture(scope="session")
-def run(rows: list[dict[str, Any]], judge: rg.Judge) -> rg.Run:
+def run(rows: list[dict[str, Any]], judge: rg.judges.Judge) -> rg.Run:
     """A run over the rows with known values."""
     return rg.evaluate(rows, "faithfulness,answer_relevance,context_recall,rouge(types=rougeL)", judge)

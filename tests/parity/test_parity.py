@@ -101,7 +101,7 @@ def test_numbers_without_verdicts(run: rg.Run, rows: list[dict[str, Any]]) -> No
     )
 
 
-def test_a_custom_metric(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
+def test_a_custom_metric(rows: list[dict[str, Any]], judge: rg.judges.Judge) -> None:
     """A metric that is in no catalogue is compared on a scale that spans the numbers."""
 
     @rg.check(scale=(1.0, 5.0))
@@ -114,7 +114,7 @@ def test_a_custom_metric(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
     assert (column.figures.mean_ours, column.figures.mean_theirs) == (4.0, 2.0)
 
 
-def test_groups_widen_the_interval(rows: list[dict[str, Any]], judge: rg.Judge) -> None:
+def test_groups_widen_the_interval(rows: list[dict[str, Any]], judge: rg.judges.Judge) -> None:
     """Groups of samples are resampled together."""
     scores = [{**row, "faithfulness": value} for row, value in zip(rows, [0.5] * 12, strict=True)]
     grouped = [{**row, "group": str(n // 3)} for n, row in enumerate(rows)]

@@ -111,16 +111,16 @@ import ragauge as rg
 
 
 def test_errors(ragauge):
-    with pytest.raises(rg.UnknownName, match="did you mean 'faithfulness'"):
+    with pytest.raises(rg.errors.UnknownName, match="did you mean 'faithfulness'"):
         ragauge.assert_scores(ROW, {"faithfulnes": 0.5})
     run = ragauge.evaluate(ROW, "token_f1")
-    with pytest.raises(rg.UnknownName, match="metric of this run 'faithfulness'"):
+    with pytest.raises(rg.errors.UnknownName, match="metric of this run 'faithfulness'"):
         ragauge.assert_scores(run, {"faithfulness": 0.5})
-    with pytest.raises(rg.UsageError, match="measured already; give judge to evaluate"):
+    with pytest.raises(rg.errors.UsageError, match="measured already; give judge to evaluate"):
         ragauge.assert_scores(run, {"token_f1": 0.0}, judge="embedded")
-    with pytest.raises(rg.BadParameter, match="off the scale of token_f1; give a number from 0 to 1"):
+    with pytest.raises(rg.errors.BadParameter, match="off the scale of token_f1; give a number from 0 to 1"):
         ragauge.assert_scores(run, {"token_f1": 5})
-    with pytest.raises(rg.UnknownName, match="unknown metric 'rogue'"):
+    with pytest.raises(rg.errors.UnknownName, match="unknown metric 'rogue'"):
         ragauge.assert_scores(ROW, {"rogue.rougeL": 0.5})
 """
     )

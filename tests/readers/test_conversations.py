@@ -122,7 +122,7 @@ def test_ten_thousand_turns() -> None:
     assert (len(sample.turns or ()), sample.response) == (9998, "a4999")
     with pytest.raises(BadRow, match=r"row 1, column 'messages': a conversation of 9998 turns; .*turns=10000"):
         list(read([{"messages": chat}], per="turn"))
-    few = rg.ReadingLimits(turns=1)
+    few = rg.readers.ReadingLimits(turns=1)
     with pytest.raises(BadRow, match="a conversation of 3 turns"):
         list(read([{"messages": CHAT}], per="turn", limits=few))
 

@@ -97,7 +97,9 @@ def test_a_bomb_is_refused(tmp_path: Path, name: str, write: Callable[[Path], An
     write(path)
     with pytest.raises(BadData, match=r"unpack to .* MB or more; .* --reading-limit ratio=2000"):
         list(rg.read(path))
-    (first, *_) = rg.read(path, limits=rg.ReadingLimits(ratio=2000), limit=1) if name.endswith(".gz") else [None]
+    (first, *_) = (
+        rg.read(path, limits=rg.readers.ReadingLimits(ratio=2000), limit=1) if name.endswith(".gz") else [None]
+    )
     assert first is None or first.query == "q"
 
 
@@ -123,7 +125,7 @@ def test_each_limit_ends_reading(tmp_path: Path, name: str, text: str, limits: d
     """What exceeds a limit ends with an error that names the limit."""
     (tmp_path / name).write_text(text)
     with pytest.raises(BadData, match=f"{message}.*--reading-limit {next(iter(limits))}="):
-        list(rg.read(tmp_path / name, limits=rg.ReadingLimits(**limits)))
+        list(rg.read(tmp_path / name, limits=rg.readers.ReadingLimits(**limits)))
 
 
 def test_the_command_raises_limits(tmp_path: Path) -> None:
@@ -156,7 +158,7 @@ def test_a_line_of_empty_lists_is_too_much(tmp_path: Path) -> None:
     """Each value of a long line takes memory, however short it is written."""
     (tmp_path / "rows.jsonl").write_text('{"query": "q", "x": [' + "[]," * 400_000 + "[]]}")
     with pytest.raises(BadData, match="a line of more than 10 MB"):
-        list(rg.read(tmp_path / "rows.jsonl", limits=rg.ReadingLimits(bytes=10_000_000)))
+        list(rg.read(tmp_path / "rows.jsonl", limits=rg.readers.ReadingLimits(bytes=10_000_000)))
 
 
 def test_a_parquet_file_of_nothing_is_a_bomb(tmp_path: Path) -> None:

@@ -79,5 +79,5 @@ def test_the_name_decides_which_table(run: rg.Run, tmp_path: Path) -> None:
         "insurance_claims.csv": "query",
         "claims.v2.csv": "query",
     }
-    with pytest.raises(rg.UsageError, match="cannot write 'csv': unknown ending"):
+    with pytest.raises(rg.errors.UsageError, match="cannot write 'csv': unknown ending"):
         run.save(tmp_path / "csv")

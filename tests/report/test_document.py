@@ -316,14 +316,14 @@ def test_grades_and_rationales_are_shown(tmp_path: Path) -> None:
     def _reply(question: Any) -> Any:
         match type(question).__name__:
             case "Rate":
-                return rg.Grade(4, "well put")
+                return rg.types.Grade(4, "well put")
             case "Entail":
                 chunks = (ChunkVerdict(Label.ENTAILED, 0.9, (0, 1)), ChunkVerdict(Label.CONTRADICTED))
                 return Verdict(Label.NEUTRAL, 0.25, chunks, rationale="they disagree")
             case _:
                 from ragauge.types import Decomposition
 
-                return Decomposition((rg.Statement("a", (0, 1)),))
+                return Decomposition((rg.types.Statement("a", (0, 1)),))
 
     row = {"id": "x", "query": "q", "source_text": "ab", "response": "a", "contexts": ["a", "b"]}
     run = rg.evaluate([row], "summary_coherence,faithfulness", Talkative())

@@ -98,7 +98,7 @@ def test_a_batch_processor_drops_no_event() -> None:
 def test_a_provider_is_required(run: rg.Run) -> None:
     """Without a provider, given or of the process, an error says what to do."""
     assert not hasattr(_logs.get_logger_provider(), "force_flush")
-    with pytest.raises(rg.UsageError, match="no OpenTelemetry LoggerProvider is set; set one with"):
+    with pytest.raises(rg.errors.UsageError, match="no OpenTelemetry LoggerProvider is set; set one with"):
         run.emit()
 
 
@@ -109,7 +109,7 @@ def test_without_opentelemetry_the_extra_is_named() -> None:
         "import ragauge as rg\n"
         "run = rg.evaluate([{'response': 'a', 'references': ['a']}], 'exact_match')\n"
         "try: run.emit()\n"
-        "except rg.MissingExtra as error: print(error)\n"
+        "except rg.errors.MissingExtra as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "pip install 'ragauge[otel]'" in done.stdout

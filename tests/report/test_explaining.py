@@ -32,13 +32,13 @@ def test_a_run_in_words() -> None:
 @pytest.mark.parametrize(
     ("score", "words"),
     [
-        (rg.Score(undefined="the response makes no claim"), "undefined: the response makes no claim"),
-        (rg.Score(failed="judge_error: down"), "failed: judge_error: down"),
-        (rg.Score(value=1.0, counts=(2, 2)), "1.000 (2 of 2)"),
-        (rg.Score(value=0.25), "0.250"),
+        (rg.scores.Score(undefined="the response makes no claim"), "undefined: the response makes no claim"),
+        (rg.scores.Score(failed="judge_error: down"), "failed: judge_error: down"),
+        (rg.scores.Score(value=1.0, counts=(2, 2)), "1.000 (2 of 2)"),
+        (rg.scores.Score(value=0.25), "0.250"),
     ],
 )
-def test_scores_without_evidence(score: rg.Score, words: str) -> None:
+def test_scores_without_evidence(score: rg.scores.Score, words: str) -> None:
     """A reason is shown in place of a value; counts only if the value is a share."""
     assert rg.explain(score) == words
 
@@ -47,7 +47,7 @@ def test_contradicted_claims_come_first() -> None:
     """A contradicted claim comes before unsupported ones, with the chunk that contradicts it and the rationale."""
     against = (ChunkEvidence("7", Label.CONTRADICTED), ChunkEvidence("8", Label.NEUTRAL))
     pieces = (piece("A.", Label.NEUTRAL), piece("B.", Label.CONTRADICTED, chunks=against, rationale="It says C."))
-    score = rg.Score(value=0.0, counts=(0, 2), evidence=pieces)
+    score = rg.scores.Score(value=0.0, counts=(0, 2), evidence=pieces)
     words = rg.explain(score)
     assert words.endswith("; “B.” is contradicted by context 7 (It says C.); not supported by contexts: “A.”")
 
@@ -61,7 +61,7 @@ def test_a_contradicted_claim_quotes_the_source() -> None:
         piece("Kept for 30 days.", Label.CONTRADICTED, chunks=by_context),
         piece("It is 30.", Label.CONTRADICTED, "references[0]", chunks=by_reference),
     )
-    words = rg.explain(rg.Score(value=0.0, evidence=claims), sample=sample)
+    words = rg.explain(rg.scores.Score(value=0.0, evidence=claims), sample=sample)
     assert "“Kept for 30 days.” is contradicted by context 7: “Kept for 14 days.”" in words
     assert words.endswith("“It is 30.” is contradicted by references[0]: “It is 14.”")
 
@@ -69,26 +69,29 @@ def test_a_contradicted_claim_quotes_the_source() -> None:
 def test_counted_pieces_explain_a_metric_of_which_less_is_better() -> None:
     """For bias and hallucination the pieces are those that raise the score."""
     opinions = (piece("Good.", Label.NO, ""), piece("Bad.", Label.YES, ""))
-    assert rg.explain(rg.Score(value=0.5, counts=(1, 2), evidence=opinions), "lower") == "0.500 (1 of 2); yes: “Bad.”"
+    assert (
+        rg.explain(rg.scores.Score(value=0.5, counts=(1, 2), evidence=opinions), "lower")
+        == "0.500 (1 of 2); yes: “Bad.”"
+    )
     claims = (piece("A.", Label.ENTAILED), piece("B.", Label.NEUTRAL))
-    assert rg.explain(rg.Score(value=0.5, evidence=claims), "lower") == "0.500; not supported by contexts: “B.”"
+    assert rg.explain(rg.scores.Score(value=0.5, evidence=claims), "lower") == "0.500; not supported by contexts: “B.”"
 
 
 def test_grades_are_shown_with_their_rationale() -> None:
     """A grade is shown whatever it is, with the judge's rationale."""
     graded = (Evidence("text", "response", against="conciseness", value=0.4, rationale="Too long."),)
-    assert rg.explain(rg.Score(value=0.4, evidence=graded)) == "0.400; conciseness 0.4: Too long."
+    assert rg.explain(rg.scores.Score(value=0.4, evidence=graded)) == "0.400; conciseness 0.4: Too long."
 
 
 def test_at_most_five_pieces_are_shown() -> None:
     """A long list is cut, and the rest counted."""
-    score = rg.Score(value=0.0, evidence=tuple(piece(f"{n}.", Label.NOT_ENTAILED) for n in range(9)))
+    score = rg.scores.Score(value=0.0, evidence=tuple(piece(f"{n}.", Label.NOT_ENTAILED) for n in range(9)))
     assert rg.explain(score).count("not supported by") == 5
     assert rg.explain(score).endswith("; and 4 more")
 
 
 def test_presupposed_claims_explain_nothing() -> None:
     """Entailment by the query decides which claims count, so it is no reason for a score."""
-    score = rg.Score(value=0.0, evidence=(piece("A.", Label.NEUTRAL, "query"), piece("B.", Label.NO, "query")))
+    score = rg.scores.Score(value=0.0, evidence=(piece("A.", Label.NEUTRAL, "query"), piece("B.", Label.NO, "query")))
     assert [one.text for one in decisive(score, raising=False)] == ["B."]
     assert decisive(score, raising=True) == []

@@ -47,9 +47,9 @@ def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
 )
 def test_invalid_bounds_are_refused(bounds: dict[str, float], complaint: str) -> None:
     """A metric that was not measured, or a bound that is no number, is an error."""
-    with pytest.raises(rg.UsageError, match=complaint):
+    with pytest.raises(rg.errors.UsageError, match=complaint):
         measured().hold_to(bounds)
-    with pytest.raises(rg.BadParameter, match="give a number"):
+    with pytest.raises(rg.errors.BadParameter, match="give a number"):
         measured().hold_to({"faithfulness": float("nan")})
 
 
@@ -62,13 +62,13 @@ def test_gates_that_cannot_be_meant_are_refused(tmp_path: Path, again: bool) -> 
     metrics = ["faithfulness", "hallucination", _length]
     run = measured(metrics=metrics, store=tmp_path / "store")
     run = rg.Run.open(tmp_path / "store") if again else run
-    with pytest.raises(rg.BadParameter, match="off the scale of faithfulness; give a number from 0 to 1"):
+    with pytest.raises(rg.errors.BadParameter, match="off the scale of faithfulness; give a number from 0 to 1"):
         run.hold_to({"faithfulness": 5})
-    with pytest.raises(rg.BadParameter, match="off the scale of hallucination; give a number from 0 to 1"):
+    with pytest.raises(rg.errors.BadParameter, match="off the scale of hallucination; give a number from 0 to 1"):
         run.hold_to({"hallucination": -0.1})
-    with pytest.raises(rg.BadParameter, match="off the scale of _length; give a number from 0 to 500"):
+    with pytest.raises(rg.errors.BadParameter, match="off the scale of _length; give a number from 0 to 500"):
         run.hold_to({"_length": 501})
-    with pytest.raises(rg.BadParameter, match=r'lower is better for hallucination.*give fails="above"'):
+    with pytest.raises(rg.errors.BadParameter, match=r'lower is better for hallucination.*give fails="above"'):
         run.hold_to([Gate("hallucination", 0.1)])
     assert run.record.gates == ()
 

@@ -71,12 +71,12 @@ def test_the_arrow_shows_the_better_direction() -> None:
 
 def test_numbers_for_people() -> None:
     """Values have three decimals, or are a dash if missing; a missing interval is empty."""
-    none = rg.Estimate(None, None, None, 0, 1, 2, "none")
-    some = rg.Estimate(0.5, 0.25, 1.0, 4, 0, 0, "some")
+    none = rg.scores.Estimate(None, None, None, 0, 1, 2, "none")
+    some = rg.scores.Estimate(0.5, 0.25, 1.0, 4, 0, 0, "some")
     assert (number(none.value), interval(none)) == ("–", "")
     assert (number(some.value), interval(some)) == ("0.500", "[0.250, 1.000]")
-    assert score_words(rg.Score(undefined="nothing")) == "undefined (nothing)"
-    assert score_words(rg.Score(failed="down")) == "failed (down)"
+    assert score_words(rg.scores.Score(undefined="nothing")) == "undefined (nothing)"
+    assert score_words(rg.scores.Score(failed="down")) == "failed (down)"
     assert shortened("a  b\nc" * 100, 10) == "a b ca b " + "…"
 
 

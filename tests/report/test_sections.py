@@ -43,7 +43,7 @@ def texts(run: rg.Run, folder: Path) -> dict[str, str]:
 def test_a_registered_function_adds_a_section_to_every_form(run: rg.Run, tmp_path: Path) -> None:
     """One decorated function is enough for the terminal, notebooks, Markdown, the JSON document and the page."""
     before = texts(run, tmp_path)
-    rg.report_section("Response | lengths")(lengths)
+    rg.report.report_section("Response | lengths")(lengths)
     shown = texts(run, tmp_path)
     assert "| sample | characters | share |\n|---|---|---|\n| good | 15 | 0.375 |\n" in shown["md"]
     assert "## Response | lengths\n\nCharacters of each response.\n" in shown["md"]
@@ -65,11 +65,11 @@ def test_a_registered_function_adds_a_section_to_every_form(run: rg.Run, tmp_pat
 def test_a_failing_section_shows_its_error(run: rg.Run, tmp_path: Path) -> None:
     """An exception in a section's function is shown in its place; the rest of the report is written."""
 
-    @rg.report_section("Broken")
+    @rg.report.report_section("Broken")
     def broken(run: rg.Run) -> list[dict[str, Any]]:
         return [{"x": run.estimates["no such metric"].value}]
 
-    rg.report_section("Lengths")(lengths)
+    rg.report.report_section("Lengths")(lengths)
     for text in texts(run, tmp_path).values():
         assert "This section failed: KeyError: " in text
         assert "0.375" in text
@@ -79,7 +79,7 @@ def test_a_failing_section_shows_its_error(run: rg.Run, tmp_path: Path) -> None:
 def test_cells_without_a_number_are_empty(run: rg.Run, tmp_path: Path) -> None:
     """NaN, infinities and missing cells are None, never a number; other objects become text on one line."""
     rows: list[dict[str, Any]] = [{"a": float("nan"), "b": float("inf")}, {"b": True, "c": Path("x\ny")}]
-    rg.report_section("Odd")(lambda run: rows)
+    rg.report.report_section("Odd")(lambda run: rows)
     (section,) = run.to_dict()["sections"]
     assert section["rows"] == [[None, None, None], [None, "True", "x\ny"]]
     assert "| – | True | x y |" in texts(run, tmp_path)["md"]
@@ -87,7 +87,7 @@ def test_cells_without_a_number_are_empty(run: rg.Run, tmp_path: Path) -> None:
 
 def test_markup_in_a_section_has_no_effect(run: rg.Run, tmp_path: Path) -> None:
     """Titles, columns and cells are escaped in Markdown and HTML and cannot break a table."""
-    rg.report_section("<b>@all</b>")(lambda run: [{"<i>|": "<script>|::error::"}])
+    rg.report.report_section("<b>@all</b>")(lambda run: [{"<i>|": "<script>|::error::"}])
     shown = texts(run, tmp_path)
     assert "<script>" not in shown["md"] + shown["notebook"]
     assert "<b>" not in shown["md"] + shown["notebook"]
@@ -97,7 +97,7 @@ def test_markup_in_a_section_has_no_effect(run: rg.Run, tmp_path: Path) -> None:
 
 def test_long_sections_are_cut_in_text(run: rg.Run, tmp_path: Path) -> None:
     """Markdown and the terminal show 50 rows and how many are missing; the JSON document has all."""
-    rg.report_section("Long")(lambda run: ({"n": n} for n in range(60)))
+    rg.report.report_section("Long")(lambda run: ({"n": n} for n in range(60)))
     shown = texts(run, tmp_path)
     assert "10 more rows are not shown." in shown["md"]
     assert "| 50 |" not in shown["md"]
@@ -106,10 +106,10 @@ def test_long_sections_are_cut_in_text(run: rg.Run, tmp_path: Path) -> None:
 
 def test_a_section_without_rows_is_left_out(run: rg.Run) -> None:
     """A function with nothing to say adds nothing; a title is required."""
-    rg.report_section("Empty")(lambda run: [])
+    rg.report.report_section("Empty")(lambda run: [])
     assert run.sections() == ()
-    with pytest.raises(rg.UsageError, match="a section needs a title"):
-        rg.report_section(" ")
+    with pytest.raises(rg.errors.UsageError, match="a section needs a title"):
+        rg.report.report_section(" ")
 
 
 @pytest.mark.slow
@@ -117,7 +117,10 @@ def test_installed_packages_add_sections_to_the_command_line(
     run: rg.Run, tmp_path: Path, install_package: Callable[..., Path]
 ) -> None:
     """A module named by an entry point registers its section before the command line makes a report."""
-    code = "import ragauge as rg\n\n@rg.report_section('From a package')\ndef add(run):\n    return [{'id': run.id}]\n"
+    code = (
+        "from ragauge.report import report_section\n\n"
+        "@report_section('From a package')\ndef add(run):\n    return [{'id': run.id}]\n"
+    )
     points = "[ragauge.report_sections]\nmine = my_sections\nbroken = no_such_module\n"
     site = install_package("my_sections", points, code)
     data = tmp_path / "data.jsonl"

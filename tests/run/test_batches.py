@@ -69,9 +69,9 @@ def test_batches_share_a_store(tmp_path: Path) -> None:
 
 def test_mistakes_in_a_scorer_are_told_at_once() -> None:
     """A metric that does not exist, and none at all, are errors before any batch."""
-    with pytest.raises(rg.UnknownName, match="faithfulnes"):
+    with pytest.raises(rg.errors.UnknownName, match="faithfulnes"):
         rg.BatchScorer("faithfulnes")
-    with pytest.raises(rg.BadParameter, match="no metric"):
+    with pytest.raises(rg.errors.BadParameter, match="no metric"):
         rg.BatchScorer(None)
 
 

@@ -152,7 +152,7 @@ def test_metrics_of_ones_own(judge: Any) -> None:
         """Characters of the response."""
         return float(len(texts.response))
 
-    tone = rg.graded(rg.Rubric("tone", ("response",), 1, 7, "1: cold. 7: warm."))
+    tone = rg.graded(rg.questions.Rubric("tone", ("response",), 1, 7, "1: cold. 7: warm."))
     run = rg.evaluate(ROWS, [length, tone, "bleu"], judge)
     assert _values(run) == {"length": 10.0, "tone": 7.0, "bleu": run.estimates["bleu"].value}
 

@@ -186,10 +186,10 @@ def test_a_store_that_fails_ends_the_run(
 
     def keep(judgments: Any, calls: Any = ()) -> None:
         if len(judge.asked) > WRITE_BATCH:
-            raise rg.StoreError("the disk is full")
+            raise rg.errors.StoreError("the disk is full")
         kept(judgments, calls)
 
     monkeypatch.setattr(store, "keep", keep)
-    with pytest.raises(rg.StoreError, match="the disk is full"):
+    with pytest.raises(rg.errors.StoreError, match="the disk is full"):
         rg.evaluate(rows(4 * WRITE_BATCH), "faithfulness", judge, store)
     assert len(judge.asked) <= 2 * WRITE_BATCH

@@ -41,12 +41,12 @@ def test_a_judge_of_another_package_is_found_by_its_name() -> None:
 @pytest.mark.usefixtures("installed")
 def test_what_is_no_judge_is_refused() -> None:
     """An entry point whose factory makes something else ends with what it made."""
-    with pytest.raises(rg.BadParameter, match="empty is NoneType, not a judge"):
+    with pytest.raises(rg.errors.BadParameter, match="empty is NoneType, not a judge"):
         rg.load_judge("empty")
 
 
 @pytest.mark.usefixtures("installed")
 def test_a_name_that_nobody_offers_lists_those_that_are_offered() -> None:
     """The message for an unknown judge suggests judges of other packages too."""
-    with pytest.raises(rg.UnknownName, match="offered"):
+    with pytest.raises(rg.errors.UnknownName, match="offered"):
         rg.load_judge("ofered")

@@ -121,7 +121,7 @@ def test_a_limit_on_the_cost_ends_the_run_with_what_is_done(stub_server: StubFac
 def test_a_limit_needs_a_price(stub_server: StubFactory) -> None:
     """A model of unknown price is refused together with a limit, before anything is sent; the message names the fix."""
     server = stub_server()
-    with pytest.raises(rg.BadParameter, match=r"price=0\.15:0\.60"):
+    with pytest.raises(rg.errors.BadParameter, match=r"price=0\.15:0\.60"):
         rg.evaluate(_samples(1), METRICS, rg.llm("openai/my-own", base_url=server.url), max_cost=1.0)
     assert server.stats()["calls"] == 0
 
@@ -137,7 +137,7 @@ def test_an_unknown_model_costs_unknown(stub_server: StubFactory) -> None:
 def test_a_missing_key_ends_the_run_before_it_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a key there is an error that names the variable, and no run in the store; a plan needs none."""
     monkeypatch.delenv("OPENAI_API_KEY")
-    with pytest.raises(rg.UsageError, match="OPENAI_API_KEY"):
+    with pytest.raises(rg.errors.UsageError, match="OPENAI_API_KEY"):
         rg.evaluate(_samples(1), METRICS, "openai/gpt-4o-mini", tmp_path)
     assert Store.open(tmp_path).runs() == []
     assert rg.plan(_samples(1), METRICS, "openai/gpt-4o-mini").cost.calls == 2
@@ -152,14 +152,14 @@ def test_what_the_store_answers_needs_no_key(
     monkeypatch.delenv("OPENAI_API_KEY")
     again = rg.evaluate(_samples(2), METRICS, _judge(server), tmp_path)
     assert (again.record.asked, again.record.reused) == (0, first.record.asked)
-    with pytest.raises(rg.UsageError, match="OPENAI_API_KEY"):
+    with pytest.raises(rg.errors.UsageError, match="OPENAI_API_KEY"):
         rg.evaluate(_samples(3), METRICS, "openai/gpt-4o-mini", tmp_path)
 
 
 def test_a_wrong_key_ends_the_run_after_few_calls(stub_server: StubFactory, tmp_path: Path) -> None:
     """A refused key is not tried again and again: the run ends with the reason, and leaves no trace."""
     server = stub_server(key="the-right-one")
-    with pytest.raises(rg.RunFailed, match=r"unauthorized.*before a single sample"):
+    with pytest.raises(rg.errors.RunFailed, match=r"unauthorized.*before a single sample"):
         rg.evaluate(_samples(50), METRICS, _judge(server, concurrency=4), tmp_path)
     assert server.stats()["statuses"].get("401", 0) <= 8
     assert Store.open(tmp_path).runs() == []
@@ -188,7 +188,7 @@ def test_a_failure_keeps_what_the_judge_replied(stub_server: StubFactory) -> Non
 
 def test_too_little_money_for_a_sample_is_reported(stub_server: StubFactory) -> None:
     """A limit below the price of one sample ends the run with an error, not with an empty run."""
-    with pytest.raises(rg.RunFailed, match=r"limit of .* before a single sample"):
+    with pytest.raises(rg.errors.RunFailed, match=r"limit of .* before a single sample"):
         rg.evaluate(_samples(5), METRICS, _judge(stub_server()), max_cost=1e-5)
 
 

@@ -71,7 +71,9 @@ def test_half_of_a_plan_does_about_half_and_the_same_again_the_rest(server: Stub
 
 def test_a_limit_below_one_sample_sends_nothing(server: StubServer, tmp_path: Path) -> None:
     """A plan that shows the limit to be less than one sample costs ends the run with the price, and leaves no trace."""
-    with pytest.raises(rg.RunFailed, match=r"the limit of \$0\.0002 is below the expected cost of one sample, about"):
+    with pytest.raises(
+        rg.errors.RunFailed, match=r"the limit of \$0\.0002 is below the expected cost of one sample, about"
+    ):
         rg.evaluate(_samples(5), METRICS, judge(server), tmp_path, max_cost=0.0002)
     assert server.stats()["calls"] == 0
     assert Store.open(tmp_path).runs() == []

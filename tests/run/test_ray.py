@@ -332,5 +332,5 @@ def test_what_cannot_be_sent_is_reported_before_any_work(cluster: Any) -> None:
             return hypothesis in premise
 
     judge: dict[str, Any] = {"*": "lexical", "entail": rg.judge_from(entail=entail, name="mine")}
-    with pytest.raises(rg.UsageError, match=r"cannot be sent to other processes .*python:MODULE:NAME"):
+    with pytest.raises(rg.errors.UsageError, match=r"cannot be sent to other processes .*python:MODULE:NAME"):
         rg.evaluate(_rows(3), "faithfulness", judge, engine=rg.ray(workers=1))

@@ -13,7 +13,7 @@ from ragauge.store import write_judgments
 Make = Callable[..., Any]
 
 
-def _told(run: rg.Run) -> list[dict[str, rg.Score]]:
+def _told(run: rg.Run) -> list[dict[str, rg.scores.Score]]:
     return [dict(scores) for scores in run.scores]
 
 

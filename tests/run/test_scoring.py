@@ -69,7 +69,7 @@ def test_attempts_ask_only_for_what_is_missing() -> None:
 def test_strictly_a_failure_raises() -> None:
     """With strict=True a score that fails is an error that names the metric; without it stands in the score."""
     assert rg.score(ADA, "faithfulness", Unsteady(fails=1))["faithfulness"].failed
-    with pytest.raises(rg.RunFailed, match="faithfulness: timeout"):
+    with pytest.raises(rg.errors.RunFailed, match="faithfulness: timeout"):
         rg.score(ADA, "faithfulness", Unsteady(fails=1), strict=True)
     assert rg.score(ADA, "faithfulness", Unsteady(fails=1), strict=True, attempts=2)["faithfulness"].value == 0.5
 
@@ -104,11 +104,11 @@ def test_what_runs_on_the_shared_loop_may_score_too() -> None:
 
 def test_an_error_reaches_who_waits() -> None:
     """What `evaluate` would raise is raised where `score` was called."""
-    with pytest.raises(rg.UnknownName, match="unknown metric 'faith'"):
+    with pytest.raises(rg.errors.UnknownName, match="unknown metric 'faith'"):
         rg.score(ADA, "faith")
-    with pytest.raises(rg.MissingField, match="context_recall"):
+    with pytest.raises(rg.errors.MissingField, match="context_recall"):
         rg.score(ADA, "context_recall")
-    with pytest.raises(rg.BadParameter, match="attempts=0 must be 1 or more"):
+    with pytest.raises(rg.errors.BadParameter, match="attempts=0 must be 1 or more"):
         rg.score(ADA, "faithfulness", attempts=0)
 
 
@@ -135,15 +135,15 @@ def test_a_scorer_needs_only_the_fields_of_the_metric_asked_for() -> None:
     scorer = rg.Scorer(["faithfulness", "exact_match"])
     scores = scorer.score("faithfulness", ADA)
     assert list(scores) == ["faithfulness"]
-    with pytest.raises(rg.MissingField, match="exact_match"):
+    with pytest.raises(rg.errors.MissingField, match="exact_match"):
         scorer.score("exact_match", ADA)
 
 
 def test_what_no_scorer_can_be_made_of() -> None:
     """What is no single value of a metric, and no judge, is reported when the scorer is made."""
-    with pytest.raises(rg.UnknownName, match=r"known: rouge\.rouge1"):
+    with pytest.raises(rg.errors.UnknownName, match=r"known: rouge\.rouge1"):
         rg.Scorer(["rouge"])
-    with pytest.raises(rg.BadParameter, match="not a judge"):
+    with pytest.raises(rg.errors.BadParameter, match="not a judge"):
         rg.Scorer(["faithfulness"], 7)  # type: ignore[arg-type]
 
 

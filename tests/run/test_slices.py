@@ -117,10 +117,10 @@ def test_files_have_the_metadata(tmp_path: Path) -> None:
 def test_a_metric_of_ones_own_is_sliced_too() -> None:
     """A custom metric has estimates by slice in the process that measured it."""
 
-    @rg.metric(rg.response_in_contexts())
-    def supported(support: Any) -> rg.Share:
+    @rg.metric(rg.metrics.response_in_contexts())
+    def supported(support: Any) -> rg.metrics.Share:
         """Share of supported claims."""
-        return rg.Share(support.entailed.count(True), len(support.entailed))
+        return rg.metrics.Share(support.entailed.count(True), len(support.entailed))
 
     run = rg.evaluate(rows(), [supported], rg.judge_from(decompose=decompose, entail=entail))
     assert {part.value: part.estimates["supported"].value for part in run.by("lang")} == {"en": 0, "(none)": 1, "de": 1}
@@ -132,7 +132,7 @@ def test_the_worst_samples_are_those_with_contradictions_first() -> None:
 
     def judged(premise: str, hypothesis: str) -> Any:
         probability, label = answers[hypothesis]
-        return rg.Verdict(rg.Label(label), probability)
+        return rg.types.Verdict(rg.Label(label), probability)
 
     judge = rg.judge_from(decompose=lambda text: [text], entail=judged)
     data = [{"id": str(i), "query": f"q{i}", "response": f"{i} is a.", "contexts": ["c"]} for i in range(3)]

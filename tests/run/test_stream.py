@@ -82,8 +82,8 @@ def test_each_row_has_the_metrics_that_it_has_the_fields_for() -> None:
 def test_a_bad_row_is_an_error_in_its_place(row: Any, metrics: str | None, message: str) -> None:
     """A row that cannot be read or measured gives an error with what, where and how to fix it; others go on."""
     first, error, last = scored([BOB, row, BOB], metrics)
-    assert isinstance(error, rg.UsageError)
-    with pytest.raises(rg.UsageError, match=message):
+    assert isinstance(error, rg.errors.UsageError)
+    with pytest.raises(rg.errors.UsageError, match=message):
         raise error
     assert dict(first) == dict(last)
 
@@ -98,7 +98,7 @@ def test_a_bad_row_is_an_error_in_its_place(row: Any, metrics: str | None, messa
 )
 def test_a_wrong_argument_ends_the_stream_before_a_row(options: dict[str, Any], message: str) -> None:
     """An unknown metric, judge or field is an error of the stream, not of each row."""
-    with pytest.raises(rg.UsageError, match=message):
+    with pytest.raises(rg.errors.UsageError, match=message):
         scored([ADA], **options)
 
 
@@ -156,10 +156,10 @@ def test_a_judge_that_gives_up_ends_the_stream() -> None:
         async for one in rg.score_stream(iter([BOB] + [ADA] * 100), "faithfulness", Gate("Ada wrote it.", DEAD)):
             found.append(one)
 
-    with pytest.raises(rg.RunFailed, match="gate cannot answer any more: unauthorized"):
+    with pytest.raises(rg.errors.RunFailed, match="gate cannot answer any more: unauthorized"):
         asyncio.run(until_it_ends())
     assert 1 <= len(found) < 101
-    assert isinstance(found[-1], rg.UsageError)
+    assert isinstance(found[-1], rg.errors.UsageError)
     assert "not scored: gate cannot answer any more" in str(found[-1])
 
 
@@ -189,7 +189,7 @@ def test_a_cancelled_stream_gives_what_is_done(monkeypatch: pytest.MonkeyPatch) 
 
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(main())
-    assert [isinstance(one, rg.UsageError) for one in found] == [False, True, False]
+    assert [isinstance(one, rg.errors.UsageError) for one in found] == [False, True, False]
     assert str(found[1]) == "stream, row 2: not scored: the stream was ended; send it again"
 
 

@@ -31,12 +31,12 @@ def test_the_block_is_in_the_run() -> None:
     rows = [row("Tea is hot [1]."), row("Ice is cold [2]."), row("I apologize, but I couldn't find an answer.")]
     run = rg.evaluate(rows, METRICS, rg.judge_from(entail=entail))
     times = len(asked)
-    block = rg.trust_eval_block(run)
+    block = rg.analysis.trust_eval_block(run)
     assert len(asked) == times
     same = {"trust_score": "trust_score", "macro_f1": "macro_f1", "calib_claims_nli_f1": "calibrated_f1"}
     for key, metric in same.items():
         assert block[key] == pytest.approx(100 * (run.estimates[metric].value or 0))
-    assert "refuse_f1" in rg.trust_eval_block(run, prefix="refuse")
+    assert "refuse_f1" in rg.analysis.trust_eval_block(run, prefix="refuse")
 
 
 def test_documents_cited_together_are_one_premise() -> None:
@@ -53,11 +53,16 @@ def test_documents_cited_together_are_one_premise() -> None:
 @pytest.mark.parametrize(
     ("rows", "options", "error", "message"),
     [
-        ([row("Tea")], {"correctness": "em6"}, rg.BadParameter, "'em6' is none of cm, em, em5"),
-        ([row("Tea")], {"prefix": "no"}, rg.BadParameter, "'no' is none of reject, refuse, refusal"),
-        ([row("Tea [1]."), row("Tea", answers=[])], {}, rg.BadData, "sample 2: .*no gold claim.*dataset build"),
-        ([row("Tea", contexts=[{"text": "Tea"}])], {}, rg.BadData, "sample 1: a document has no 'answers_found'"),
-        ([row("Tea [1]. " * 2, answers=[["!"]])], {}, rg.RunFailed, "sample 1: judge_error"),
+        ([row("Tea")], {"correctness": "em6"}, rg.errors.BadParameter, "'em6' is none of cm, em, em5"),
+        ([row("Tea")], {"prefix": "no"}, rg.errors.BadParameter, "'no' is none of reject, refuse, refusal"),
+        ([row("Tea [1]."), row("Tea", answers=[])], {}, rg.errors.BadData, "sample 2: .*no gold claim.*dataset build"),
+        (
+            [row("Tea", contexts=[{"text": "Tea"}])],
+            {},
+            rg.errors.BadData,
+            "sample 1: a document has no 'answers_found'",
+        ),
+        ([row("Tea [1]. " * 2, answers=[["!"]])], {}, rg.errors.RunFailed, "sample 1: judge_error"),
     ],
 )
 def test_what_gives_no_block(rows: list[Any], options: Any, error: type[Exception], message: str) -> None:
@@ -68,11 +73,11 @@ def test_what_gives_no_block(rows: list[Any], options: Any, error: type[Exceptio
 
     run = rg.evaluate(rows, METRICS, rg.judge_from(entail=entail))
     with pytest.raises(error, match=message):
-        rg.trust_eval_block(run, **options)
+        rg.analysis.trust_eval_block(run, **options)
 
 
 def test_a_run_of_something_else() -> None:
     """A run that did not ask what Trust-Eval counts is refused, with the metrics to measure."""
     run = rg.evaluate([row("Tea is hot [1].")], "answered_ratio", rg.judge_from(entail=holds))
-    with pytest.raises(rg.UsageError, match="the run did not ask what Trust-Eval counts; measure 'trust"):
-        rg.trust_eval_block(run)
+    with pytest.raises(rg.errors.UsageError, match="the run did not ask what Trust-Eval counts; measure 'trust"):
+        rg.analysis.trust_eval_block(run)

@@ -56,7 +56,7 @@ def test_whatever_else_is_asked_of_it_is_answered_as_by_a_file() -> None:
 def test_an_unknown_run_and_metric_are_named() -> None:
     """As of any store, with what there is."""
     run = rg.evaluate(_rows(2), "token_f1")
-    with pytest.raises(rg.UnknownName, match="token_f1"):
+    with pytest.raises(rg.errors.UnknownName, match="token_f1"):
         run.values("bleu")
-    with pytest.raises(rg.UnknownName):
+    with pytest.raises(rg.errors.UnknownName):
         run.store.run("1999")

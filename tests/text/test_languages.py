@@ -213,7 +213,7 @@ def test_the_lexical_judge_compares_words_of_other_languages() -> None:
     assert run.estimates["faithfulness"].n == len(SENTENCES)
 
 
-def agreeing(name: str) -> rg.Judge:
+def agreeing(name: str) -> rg.judges.Judge:
     """A judge to whom everything is entailed."""
     return rg.judge_from(entail=lambda premise, hypothesis: ("entailed", 0.9), name=name)
 
@@ -253,5 +253,5 @@ def test_one_judge_for_several_languages_is_asked_as_one() -> None:
 )
 def test_judges_by_language_that_cannot_be(judges: dict[str, str], message: str) -> None:
     """A mapping that names no judge for the rest, mixes kinds and languages, or errs in a code, says what to write."""
-    with pytest.raises(rg.UsageError, match=message):
+    with pytest.raises(rg.errors.UsageError, match=message):
         rg.load_judges(judges)

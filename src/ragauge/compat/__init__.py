@@ -14,11 +14,11 @@ import ragauge as rg
 from ragauge.host import optional
 
 
-class BadInput(rg.BadParameter, ValueError, TypeError):
+class BadInput(rg.errors.BadParameter, ValueError, TypeError):
     """The input cannot be measured. Other systems raise a ValueError or a TypeError here, and this is both."""
 
 
-class NotOffered(rg.UsageError, ImportError):
+class NotOffered(rg.errors.UsageError, ImportError):
     """A name of another system that its module here lacks; the message says what to use instead."""
 
 
@@ -34,7 +34,7 @@ def not_offered(module: str, instead: Mapping[str, str]) -> Callable[[str], Any]
     return look_up
 
 
-class UndefinedScore(rg.UsageError, ZeroDivisionError):
+class UndefinedScore(rg.errors.UsageError, ZeroDivisionError):
     """There is nothing to count, where other systems divide by zero."""
 
 

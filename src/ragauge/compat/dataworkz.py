@@ -28,7 +28,7 @@ SCORES = (*_WORDING, *_BERT, *_COSINE, *LLM)
 COLUMNS = (*_TEXTS, *SCORES, *_COUNTS, *_CLAIMS, "Explanation")
 
 #: The scores from the numbers of golden claims, of candidate claims, and of golden claims that the candidate implies.
-scores_of_counts = rg.claim_scores
+scores_of_counts = rg.metrics.claim_scores
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,7 +51,7 @@ class Evaluation:
         return {column: (fmean(scores) if scores else None, len(scores)) for column, scores in values.items()}
 
     @property
-    def micro(self) -> rg.ClaimScores:
+    def micro(self) -> rg.metrics.ClaimScores:
         """The scores of the claims of all rows pooled, without rows that have no golden claims."""
         judged = [row for row in self.rows if row["LLM F1"] is not None]
         return scores_of_counts(*(sum(row[column] for row in judged) for column in _COUNTS))
@@ -65,7 +65,7 @@ class Evaluation:
                 table.writeheader()
                 table.writerows(self.rows)
         except OSError as error:
-            raise rg.UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
+            raise rg.errors.UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
 
 
 def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: Any) -> Evaluation:
@@ -89,7 +89,9 @@ def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: 
     if reading.bad_rows:
         report["in rows that cannot be read, left out"] = [str(bad) for bad in reading.bad_rows]
     if not samples:
-        raise rg.BadData(f"no row has a golden response and a response: {'; '.join(report)}; read: {reading.columns}")
+        raise rg.errors.BadData(
+            f"no row has a golden response and a response: {'; '.join(report)}; read: {reading.columns}"
+        )
     run = rg.evaluate(samples, METRICS, **options)
     rows = [_row(scores.sample, scores) for scores in run.scores]
     return Evaluation(rows, run, report, _add_extras(rows) if extras else [])
@@ -101,7 +103,7 @@ def evaluate_question(question: str, golden_response: str, candidate_response: s
     return evaluate([row], [{"query": question, "response": candidate_response}], **options)
 
 
-def _row(sample: rg.Sample, scores: Mapping[str, rg.Score]) -> dict[str, Any]:
+def _row(sample: rg.Sample, scores: Mapping[str, rg.scores.Score]) -> dict[str, Any]:
     context = "\n\n".join(chunk.passage for chunk in sample.reference_contexts or ())
     texts = (sample.id, sample.query, context, *(sample.references or ()), sample.response)
     row_texts = dict(zip(_TEXTS, (*texts, sample.metadata.get("Comments/Actions")), strict=True))
@@ -109,7 +111,7 @@ def _row(sample: rg.Sample, scores: Mapping[str, rg.Score]) -> dict[str, Any]:
     return dict.fromkeys(COLUMNS) | row_texts | wording | _claim_cells(scores["claim_f1"], sample.response or "")
 
 
-def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
+def _claim_cells(score: rg.scores.Score, response: str) -> dict[str, Any]:
     """The cells of the judged claims."""
     if score.failed:
         return {"Explanation": f"failed: {score.failed}"}
@@ -127,7 +129,9 @@ def _claim_cells(score: rg.Score, response: str) -> dict[str, Any]:
     return dict(zip((*LLM, *_COUNTS, *_CLAIMS, "Explanation"), cells, strict=True))
 
 
-def _claims(evidence: Iterable[rg.Evidence], side: str, other: str) -> tuple[list[rg.Evidence], list[rg.Evidence]]:
+def _claims(
+    evidence: Iterable[rg.scores.Evidence], side: str, other: str
+) -> tuple[list[rg.scores.Evidence], list[rg.scores.Evidence]]:
     """The claims of one side as judged against the other, and those that the question implies."""
     judged, by_query = (
         [piece for piece in evidence if (piece.field, piece.against) == (side, text)] for text in (other, "query")
@@ -143,7 +147,7 @@ def _add_extras(rows: list[dict[str, Any]]) -> list[str]:
     if not rows:
         return missing
     candidates, golden = ([row[side] for row in rows] for side in ("Candidate Response", "Golden Response"))
-    measures: dict[Any, Any] = {_BERT: rg.bertscore, _COSINE: lambda *texts: [rg.similarity(*texts)]}
+    measures: dict[Any, Any] = {_BERT: rg.metrics.bertscore, _COSINE: lambda *texts: [rg.metrics.similarity(*texts)]}
     for columns, measured in measures.items():
         try:
             for column, values in zip(columns, measured(candidates, golden), strict=True):

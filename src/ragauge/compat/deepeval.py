@@ -32,7 +32,7 @@ _MODULES = {
     "test questions are not generated; give your own as Golden": "synthesizer synthesizer.config",
     "use Inspect, which runs benchmarks": """benchmarks benchmarks.modes benchmarks.task benchmarks.tasks
     benchmarks.mmlu.task""",
-    "use `ragauge label`, rg.rouge or rg.bleu": "annotation config.settings scorer utils",
+    "use `ragauge label`, rg.metrics.rouge or rg.metrics.bleu": "annotation config.settings scorer utils",
 }
 modules(__name__, "metrics test_case test_case.mcp models models.base_model evaluate evaluate.configs")
 modules(f"{__name__}.metrics", _METRICS)
@@ -226,7 +226,7 @@ class _Ours(BaseMetric):
         best = 1.0 if self.better == "higher" else 0.0
         self.threshold, self.model, self.strict_mode = best if strict_mode else threshold, model, strict_mode
         if self.ours:
-            self.metric, self.key = rg.value_of(self.ours)
+            self.metric, self.key = rg.metrics.value_of(self.ours)
         if self.differs:
             warnings.warn(f"{type(self).__name__} is not DeepEval's: {self.differs}", stacklevel=3)
 
@@ -239,7 +239,7 @@ class _Ours(BaseMetric):
             raise MissingTestCaseParamsError(f"{self.__name__} needs {missing[0]}=... of the LLMTestCase")
         return row
 
-    def _value(self, score: rg.Score) -> float | None:
+    def _value(self, score: rg.scores.Score) -> float | None:
         """DeepEval's value from ours; None where the judge gave no answer."""
         return None if score.failed else self.nothing if score.value is None else score.value
 
@@ -257,7 +257,7 @@ class _Ours(BaseMetric):
         (scored,) = await _measured([test_case], [self])
         vars(self).update(vars(scored[0]))
         if self.error:
-            raise rg.RunFailed(f"{self.__name__}: {self.error}")
+            raise rg.errors.RunFailed(f"{self.__name__}: {self.error}")
         assert self.score is not None
         return self.score
 
@@ -279,7 +279,7 @@ class FaithfulnessMetric(_Ours, ours="faithfulness", nothing=1.0):
         self.penalize_ambiguous_claims = penalize_ambiguous_claims
         super().__init__(*arguments, **more)
 
-    def _value(self, score: rg.Score) -> float | None:
+    def _value(self, score: rg.scores.Score) -> float | None:
         if score.value is None or self.penalize_ambiguous_claims or not score.evidence:
             return super()._value(score)
         return 1 - sum(claim.label is rg.Label.CONTRADICTED for claim in score.evidence) / len(score.evidence)
@@ -367,13 +367,13 @@ class GEval(_Ours):
         wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *scale])
         fields = tuple(FIELDS[param.value] for param in params)
         self.key = re.sub(r"\W+", "_", name)
-        self.metric = rg.graded(rg.Rubric(self.key, fields, 0, 10, wording))
+        self.metric = rg.graded(rg.questions.Rubric(self.key, fields, 0, 10, wording))
 
     @property
     def __name__(self) -> str:
         return f"{self._name} [GEval]"
 
-    def _value(self, score: rg.Score) -> float | None:
+    def _value(self, score: rg.scores.Score) -> float | None:
         return None if score.value is None else score.value / 10
 
 
@@ -502,7 +502,7 @@ class ToolCorrectnessMetric(
         super().settle(scores)
         self.reason = scores[self.key].evidence[0].rationale
 
-    def _alike(self, expected: rg.ToolCall, call: rg.ToolCall) -> float:
+    def _alike(self, expected: rg.types.ToolCall, call: rg.types.ToolCall) -> float:
         """How far a call is the expected one, from 0 to 1."""
         if expected.name != call.name or (ToolCallParams.OUTPUT in self.params and expected.result != call.result):
             return 0.0
@@ -521,7 +521,7 @@ def _share_equal(first: Mapping[str, Any], second: Mapping[str, Any]) -> float:
     return total / len(first.keys() | second.keys())
 
 
-def _in_any_order(alike: Sequence[Sequence[float]], called: Sequence[rg.ToolCall]) -> float:
+def _in_any_order(alike: Sequence[Sequence[float]], called: Sequence[rg.types.ToolCall]) -> float:
     """The sum of the best calls, each taken once; equal calls are one."""
     total, taken = 0.0, []
     for row in alike:
@@ -546,7 +546,7 @@ def _judge(model: Any) -> Any:
     """A judge by DeepEval's idea of a model; names without a slash that are no judge's are OpenAI's."""
     model = model or os.environ.get("OPENAI_MODEL_NAME")
     if isinstance(model, str) and "/" not in model:
-        with suppress(rg.UnknownName):
+        with suppress(rg.errors.UnknownName):
             return rg.load_judge(model)
         return f"openai/{model}"
     if hasattr(model, "get_model_name") and hasattr(model, "generate"):
@@ -576,8 +576,8 @@ async def _measured(cases: Sequence[LLMTestCase], metrics: Sequence[Any]) -> lis
         rows = [{name: text for metric in group for name, text in metric.row(case).items()} for case in cases]
         try:
             runs = await runs_of(rows, [(metric.metric, judges[id(metric.model)]) for metric in group], store)
-        except rg.UnanswerableNeed as error:
-            raise rg.UnanswerableNeed(f"{error}; {_NAMED}") from None
+        except rg.errors.UnanswerableNeed as error:
+            raise rg.errors.UnanswerableNeed(f"{error}; {_NAMED}") from None
         for place, run in zip(places, runs, strict=True):
             for own, scores in zip(copies, run.scores, strict=True):
                 own[place].settle(scores)

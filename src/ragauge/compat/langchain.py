@@ -32,7 +32,7 @@ def evaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable
 def aevaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callable[..., Coroutine[Any, Any, Feedback]]:
     """The asynchronous `evaluator`, for langsmith's `aevaluate`."""
     router = rg.load_judges(judge)
-    with suppress(rg.MissingField):  # of a row without fields; any other error in the metrics is raised
+    with suppress(rg.errors.MissingField):  # of a row without fields; any other error in the metrics is raised
         rg.plan([rg.Sample(id="1")], metrics, router)
 
     async def ragauge(inputs: Any, outputs: Any, reference_outputs: Any = None) -> Feedback:

@@ -19,7 +19,7 @@ from ragauge.compat import modules
 try:
     from pydantic import BaseModel, Field, ValidationInfo, computed_field, field_validator, model_validator
 except ImportError:
-    raise rg.MissingExtra("ragauge.compat.rag_evals", "instructor") from None
+    raise rg.errors.MissingExtra("ragauge.compat.rag_evals", "instructor") from None
 
 _PAGES = ("faithfulness", "precision", "relevance", "recall", "utility")
 modules(__name__, f"base metrics {' '.join(f'metrics.{page}' for page in _PAGES)}")
@@ -251,8 +251,8 @@ class Metric(Generic[Made]):
         row = {"question": question, "answer": answer, "contexts": context}
         try:
             return self.made(await rg.score_async(row, self.metrics, client, store, strict=True))
-        except rg.MissingField as error:
-            raise rg.MissingField(f"{str(error).partition('; ')[0]}; an argument is None or blank") from None
+        except rg.errors.MissingField as error:
+            raise rg.errors.MissingField(f"{str(error).partition('; ')[0]}; an argument is None or blank") from None
 
     grade = _grade(agrade)
 
@@ -335,7 +335,7 @@ class ContextEvaluation(BaseModel):
     async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any) -> Any:
         """An instance of response_model. client: of instructor, sync or async; else BadParameter is raised."""
         if not hasattr(client, "create"):
-            raise rg.BadParameter(f"a prompt of your own needs a client of instructor, not {client!r:.80}")
+            raise rg.errors.BadParameter(f"a prompt of your own needs a client of instructor, not {client!r:.80}")
         chunks = [{"id": i, "chunk": chunk} for i, chunk in enumerate(context)]
         variables = {"question": question, "answer": answer, "examples": self.examples, "context": chunks}
         messages = [{"role": "system", "content": self.prompt}, {"role": "user", "content": self.chunk_template}]

@@ -62,17 +62,17 @@ def evaluate(
         RunFailed: the judge does not answer a question.
     """
     if prefix not in ("reject", "refuse", "refusal"):
-        raise rg.BadParameter(f"prefix={prefix!r} must be 'reject', 'refuse' or 'refusal'")
+        raise rg.errors.BadParameter(f"prefix={prefix!r} must be 'reject', 'refuse' or 'refusal'")
     options = f"correctness={eval_type},variant=trust_eval,labels=given,at_most={at_most_citations}"
     run = rg.evaluate(data, f"trust({options})", _judge(entail), store, map=_MAP)
-    return rg.trust_eval_block(run, eval_type, prefix, at_most_citations)
+    return rg.analysis.trust_eval_block(run, eval_type, prefix, at_most_citations)
 
 
 def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
     """The judge. alone: the only premises that a function is called with, without combinations of them."""
     if entail == TRUE:
         return f"hf/{TRUE}"
-    if isinstance(entail, rg.Judge) or not callable(entail):
+    if isinstance(entail, rg.judges.Judge) or not callable(entail):
         return entail
     taken = inspect.signature(entail).parameters
     places = sum((p.kind <= p.VAR_POSITIONAL) + (p.kind == p.VAR_POSITIONAL) for p in taken.values())
@@ -124,7 +124,7 @@ def construct_data(questions: Sequence[str], answers: Sequence[str], raw_docs: l
     docs = [raw_docs] if raw_docs and isinstance(raw_docs[0], Mapping) else raw_docs
     if not len(questions) == len(answers) == len(docs):
         counts = f"{len(questions)} questions, {len(answers)} answers and {len(docs)} lists of documents"
-        raise rg.BadData(f"{counts}; give as many of each")
+        raise rg.errors.BadData(f"{counts}; give as many of each")
     passages = [[f"{doc.get('title') or ''} {doc['text']}".strip() for doc in retrieved] for retrieved in docs]
     columns = {"query": list(questions), "answers": [[[answer]] for answer in answers], "contexts": passages}
     judge = _judge(config.autoais_model, {text for texts in passages for text in texts})
@@ -141,7 +141,9 @@ def construct_data(questions: Sequence[str], answers: Sequence[str], raw_docs: l
 def _samples(made: Built | Generated) -> Sequence[rg.Sample]:
     """What was built or generated. Raises RunFailed where a sample lacks something."""
     for part, reason in made.failures.first.items():
-        raise rg.RunFailed(f"{made.failures[part]} of {len(made.samples)} items lack {part}: {reason}; try again")
+        raise rg.errors.RunFailed(
+            f"{made.failures[part]} of {len(made.samples)} items lack {part}: {reason}; try again"
+        )
     return made.samples
 
 
@@ -191,14 +193,16 @@ class Config:
         chosen = {name.replace("refusal", "rejection"): value for name, value in settings.items()}
         own = {field.name for field in fields(self)}
         if unknown := sorted(chosen.keys() - {*own, *_FIXED, *_UNUSED}):
-            raise rg.UnknownName("setting", ", ".join(unknown), own)
+            raise rg.errors.UnknownName("setting", ", ".join(unknown), own)
         if fixed := [name for name, value in _FIXED.items() if chosen.get(name, value) != value]:
-            raise rg.BadParameter(f"{fixed[0]} can only be {_FIXED[fixed[0]]!r} here, not {chosen[fixed[0]]!r}")
+            raise rg.errors.BadParameter(f"{fixed[0]} can only be {_FIXED[fixed[0]]!r} here, not {chosen[fixed[0]]!r}")
         if unused := sorted(chosen.keys() & {*_UNUSED}):
             warnings.warn(f"settings without effect here: {', '.join(unused)}", stacklevel=2)
         vars(self).update({name: value for name, value in chosen.items() if name in own})
         if self.external_docs not in (None, self.data_file):
-            raise rg.BadParameter(f"external_docs={self.external_docs!r} must be data_file, whose items have documents")
+            raise rg.errors.BadParameter(
+                f"external_docs={self.external_docs!r} must be data_file, whose items have documents"
+            )
         self.eval_type = _EVAL_TYPES.get(self.data_type, self.eval_type)
         file = f"{self.data_type or 'eli5'}_eval_top100_calibrated.json"
         self.data_file, self.eval_file = self.data_file or f"data/{file}", self.eval_file or f"eval_data/{file}"
@@ -212,10 +216,14 @@ class Config:
             content = dict(load(Path(yaml_path).read_text(encoding="utf-8")))
         except Exception as error:
             fix = "pip install pyyaml, or write .json" if isinstance(error, ImportError) else "fix it"
-            raise rg.BadData(f"{yaml_path}: no settings by name: {error}; {fix}, or give them as arguments") from error
+            raise rg.errors.BadData(
+                f"{yaml_path}: no settings by name: {error}; {fix}, or give them as arguments"
+            ) from error
         for setting in ("model", "autoais_model"):
             if re.search("python:|base_url=", str(content.get(setting))):  # the file may be somebody else's
-                raise rg.BadData(f"{yaml_path}: {setting} names code or a server; give it to Config as an argument")
+                raise rg.errors.BadData(
+                    f"{yaml_path}: {setting} names code or a server; give it to Config as an argument"
+                )
         return cls(**content)
 
 
@@ -232,17 +240,19 @@ class ResponseGenerator:
     def generate_responses(self, data: Sequence[Item] | None = None) -> list[Item]:
         """The items, those of data_file unless given, answered. Raises RunFailed where one has no output."""
         if (config := self.config).model is None:
-            raise rg.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
+            raise rg.errors.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
         try:
             rg.load_judge(config.model if isinstance(config.model, str) else "embedded")
-        except rg.UnknownName as error:
-            raise rg.BadParameter(f"{error}; serve a model of the Hub: model='vllm/{config.model}'") from None
+        except rg.errors.UnknownName as error:
+            raise rg.errors.BadParameter(f"{error}; serve a model of the Hub: model='vllm/{config.model}'") from None
         if data is None:
             try:
                 content = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
                 data = (content["data"] if isinstance(content, Mapping) else content)[: config.quick_test]
             except (OSError, ValueError, LookupError, TypeError) as error:
-                raise rg.BadData(f"{config.data_file}: {error!r:.80}; call create_dataset() or fix it") from error
+                raise rg.errors.BadData(
+                    f"{config.data_file}: {error!r:.80}; call create_dataset() or fix it"
+                ) from error
         form: Literal["list", "prose"] = "list" if config.data_type == "qampari" else "prose"
         if form == "prose":  # raises MissingExtra before a model is paid for answers that cannot be evaluated
             made_up = {"question": "Q?", "response": "A. B.", "contexts": ["A."]}
@@ -323,7 +333,7 @@ class TrustScoreEvaluator:
     def evaluate(self, output_path: str | Path = "results/custom_data.json") -> Result:
         """The numbers, which are written too; see `evaluate`."""
         if any("output" not in item for item in self.data or ()):
-            raise rg.UsageError("the items have no output yet; call run() first")
+            raise rg.errors.UsageError("the items have no output yet; call run() first")
         evaluator = Evaluator(self.eval_config, self.data)
         evaluator.compute_metrics()
         evaluator.save_results(output_path)

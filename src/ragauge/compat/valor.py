@@ -52,7 +52,7 @@ class Metric:
     type: str
     value: int | float | dict[str, Any]
     parameters: dict[str, Any]
-    evidence: tuple[rg.Evidence, ...] = field(default=(), repr=False, compare=False)
+    evidence: tuple[rg.scores.Evidence, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         named = isinstance(self.parameters, dict) and all(isinstance(key, str) for key in self.parameters)
@@ -171,13 +171,13 @@ class Evaluator:
         response: QueryResponse, rouge_types: Sequence[str] = ROUGE_TYPES, use_stemmer: bool = False
     ) -> list[Metric]:
         """ROUGE F-measures: for each type a metric, the best over the ground truths."""
-        scores = _overlap(MetricType.ROUGE, rg.rouge, response, rouge_types, use_stemmer).items()
+        scores = _overlap(MetricType.ROUGE, rg.metrics.rouge, response, rouge_types, use_stemmer).items()
         return [Metric(MetricType.ROUGE, value, {"rouge_type": t, "use_stemmer": use_stemmer}) for t, value in scores]
 
     @staticmethod
     def compute_sentence_bleu(response: QueryResponse, weights: Sequence[float] = BLEU_WEIGHTS) -> Metric:
         """Sentence BLEU; the ground truths clip jointly."""
-        value = _overlap(MetricType.BLEU, rg.bleu, response, weights)
+        value = _overlap(MetricType.BLEU, rg.metrics.bleu, response, weights)
         return Metric(MetricType.BLEU, value, {"weights": list(weights)})
 
     def compute_all(
@@ -199,12 +199,12 @@ class Evaluator:
             raise BadInput(f"{kinds[0].value} asks a model; name one, as in Evaluator('openai/gpt-4o-mini')")
         sample = sample_of(response)
         settled = {_OURS[kind]: _settled(kind, response) for kind in kinds}
-        scores = {name: rg.Score(value) for name, value in settled.items() if value is not None}
+        scores = {name: rg.scores.Score(value) for name, value in settled.items() if value is not None}
         if asked := [name for name in settled if name not in scores]:
             scores |= rg.score(sample, asked, self.judge, self.store, attempts=1 + self.retries)
         return {kind: self._metric(kind, scores[_OURS[kind]]) for kind in kinds}
 
-    def _metric(self, kind: MetricType, score: rg.Score) -> Metric:
+    def _metric(self, kind: MetricType, score: rg.scores.Score) -> Metric:
         name = getattr(self.client, "model_name", None) or getattr(self.client, "identity", self.client)
         parameters = {"evaluator": str(name), "retries": self.retries}
         value = _EMPTY.get(kind) if score.undefined else score.value
@@ -221,7 +221,7 @@ def sample_of(response: QueryResponse, id: str = "1") -> rg.Sample:
     if (context := response.context) is None:
         return rg.Sample(id, query, answer, source=query)
     retrieved = enumerate(_texts("context.prediction", context.prediction), 1)
-    chunks = tuple(rg.Chunk(text, str(number)) for number, text in retrieved)
+    chunks = tuple(rg.types.Chunk(text, str(number)) for number, text in retrieved)
     return rg.Sample(id, query, answer, chunks, _texts("context.groundtruth", context.groundtruth), query)
 
 

@@ -388,7 +388,7 @@ def needs(correctness: Correctness = "cm", at_most: int = 3) -> tuple[Need[Evide
 def trust_eval_block(
     items: Sequence[TrustEvalItem], correctness: Correctness = "cm", prefix: RefusalPrefix = "reject"
 ) -> dict[str, float | None]:
-    """The output of Trust-Eval for a data set; see `ragauge.trust_eval_block`."""
+    """The output of Trust-Eval for a data set; see `ragauge.analysis.trust_eval_block`."""
     if not items:
         raise BadParameter("Trust-Eval's values are shares of samples, and there is no sample")
     answered = [item for item in items if not item.refusal.refused]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ragauge.readers.budget import ReadingLimits
 from ragauge.readers.read import Joined, SampleReader, join, read
 
-__all__ = ["Joined", "SampleReader", "join", "read"]
+__all__ = ["Joined", "ReadingLimits", "SampleReader", "join", "read"]

@@ -58,7 +58,7 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def exceeded(self, where: object, limit: str, problem: str) -> BadData:
         """The error for a file beyond a limit."""
         wider = f"{limit}={10 * getattr(self, limit)}"
-        fix = f"if it is meant to, raise the limit: --reading-limit {wider} (in Python: limits=rg.ReadingLimits"
+        fix = f"if it is meant to, raise the limit: --reading-limit {wider} (in Python: limits=rg.readers.ReadingLimits"
         return BadData(f"{where}: {problem}; {fix}({wider}))")
 
     def check_unpacked(self, where: object, packed: int, unpacked: int) -> None:

@@ -261,7 +261,7 @@ def read(
         map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
         skip_bad_rows: continue after a row that cannot be read, and keep the error in `SampleReader.bad_rows`.
         limit: the maximum number of rows, at least 1; None reads all.
-        limits: what reading a file may take; None for those of `rg.ReadingLimits()`.
+        limits: what reading a file may take; None for those of `rg.readers.ReadingLimits()`.
         per: what of a conversation is a sample: "turn", each answer with the turns before it, the conversation its
             `group`; "conversation", all its answers as one response; None, the last answer.
         corpus: a file of documents with ids and texts, for contexts of which the data hold ids alone.

@@ -56,7 +56,7 @@ class Section(msgspec.Struct, frozen=True):
 def report_section(title: str) -> Callable[[SectionFunctionT], SectionFunctionT]:
     """Register a function whose table is shown in every report of a run.
 
-        @rg.report_section("Response length by group")
+        @rg.report.report_section("Response length by group")
         def lengths(run):
             \"\"\"Mean number of characters.\"\"\"
             return [{"group": "a", "characters": 120.5}]

@@ -211,7 +211,7 @@ async def aevaluate(
     for run in dict.fromkeys(runs):
         for name, reason in run.record.failures.items():
             if raise_exceptions:
-                raise rg.RunFailed(f"{name}: {reason}")
+                raise rg.errors.RunFailed(f"{name}: {reason}")
             warnings.warn(f"{name} is NaN for some samples: {reason}", stacklevel=2)
     by_sample: list[dict[str, float]] = [{} for _ in samples]
     for metric, run in zip(chosen, runs, strict=True):

@@ -65,7 +65,7 @@ class Metric:
         self.llm, self.entail, self.name = llm, judge or self.entail, name or self.name
         self.key = f"{self.name}(mode={self.mode})" if self.mode else self.name
         if self.ours:
-            self.measure, self._score = rg.value_of(self.ours)
+            self.measure, self._score = rg.metrics.value_of(self.ours)
             columns = {**_COLUMNS, "source": "reference_contexts"}
             self.columns = [columns[field] for need in self.measure.needs for field in need.reads if field in columns]
 
@@ -81,7 +81,7 @@ class Metric:
             return judge
         return {**(judge if isinstance(judge, Mapping) else {"*": judge}), "entail": self.entail}
 
-    def value(self, scores: Mapping[str, rg.Score], sample: SingleTurnSample) -> Any:
+    def value(self, scores: Mapping[str, rg.scores.Score], sample: SingleTurnSample) -> Any:
         """The value of a sample, NaN where there is none. scores: its scores in a run of `measure`."""
         score = scores[self._score]
         if score.value is not None:
@@ -113,7 +113,7 @@ class Metric:
         rows = [sample.row() for sample in samples]
         (run,) = await runs_of(rows, [(metric.measure, metric.judge(llm))], map=NO_IDS)
         for name, failure in run.record.failures.items():
-            raise rg.RunFailed(f"{name}: {failure}")
+            raise rg.errors.RunFailed(f"{name}: {failure}")
         results = []
         for scores, sample in zip(run.scores, samples, strict=True):
             score = scores[metric._score]
@@ -189,7 +189,7 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
 
     def __init__(self, llm: Any = None, *, mode: str = "f1", beta: float = 1.0, **options: Any) -> None:
         if mode not in ("f1", "precision", "recall"):
-            raise rg.UnknownName("mode of factual_correctness", mode, ["f1", "precision", "recall"])
+            raise rg.errors.UnknownName("mode of factual_correctness", mode, ["f1", "precision", "recall"])
         granularity = {options.pop("atomicity", "low"), options.pop("coverage", "low")}
         if unknown := granularity - {"low", "high"}:
             raise BadInput(f"atomicity and coverage are 'low' or 'high', not {min(unknown)!r}")
@@ -222,7 +222,7 @@ class SummarizationScore(Metric, name="summary_score", ours="claim_recall(of=sou
         super().__init__(llm, **options)
         self.weight = coeff if length_penalty else 0.0
 
-    def value(self, scores: Mapping[str, rg.Score], sample: SingleTurnSample) -> Any:
+    def value(self, scores: Mapping[str, rg.scores.Score], sample: SingleTurnSample) -> Any:
         """The weighted mean; NaN without a claim."""
         length = len("\n".join(sample.reference_contexts or ())) + 1e-10
         conciseness = 1 - min(len(sample.response or ""), length) / length
@@ -316,7 +316,7 @@ class SemanticSimilarity(Computed, name="semantic_similarity"):
         wrapped = getattr(embeddings, "embeddings", embeddings)  # by ragas
         self._embed: Any = getattr(wrapped, "embed_documents", None)
         if self._embed is None:
-            fix = "needs embeddings=embedding_factory(client=OpenAI()), or LangChain's; or use rg.similarity"
+            fix = "needs embeddings=embedding_factory(client=OpenAI()), or LangChain's; or use rg.metrics.similarity"
             raise BadInput(f"{self.name} {fix}")
 
     def _compared(self, response: str, reference: str) -> float:
@@ -333,7 +333,7 @@ class IDBasedContextPrecision(Computed, name="id_based_context_precision"):
     def _value(self, sample: rg.Sample) -> float:
         counted, others = ({str(text) for text in sample.metadata[column]} for column in self.columns)
         if not counted:
-            raise rg.NothingToCount(f"there are no {self.columns[0]}")
+            raise rg.metrics.NothingToCount(f"there are no {self.columns[0]}")
         return len(counted & others) / len(counted)
 
 
@@ -356,7 +356,7 @@ class NonLLMContextRecall(NonLLMStringSimilarity, name="non_llm_context_recall")
         sides = {"reference_contexts": sample.reference_contexts, "retrieved_contexts": sample.contexts}
         counted, others = ([chunk.text for chunk in sides[column] or ()] for column in self.columns)
         if not counted:
-            raise rg.NothingToCount(f"there are no {self.columns[0]}")
+            raise rg.metrics.NothingToCount(f"there are no {self.columns[0]}")
         return self._share([max((self._compared(text, other) for other in others), default=0.0) for text in counted])
 
     def _share(self, nearest: list[float]) -> float:
@@ -404,7 +404,7 @@ class ToolCallAccuracy(Computed, name="tool_call_accuracy"):
         return sum(float(self.arg_comparison_metric._compared(*pair)) for pair in texts) / len(expected)
 
 
-def _call_key(call: rg.ToolCall) -> tuple[str, ...]:
+def _call_key(call: rg.types.ToolCall) -> tuple[str, ...]:
     return call.name, *(str(text) for argument in sorted(call.arguments.items()) for text in argument)
 
 
@@ -416,7 +416,7 @@ class ToolCallF1(Computed, name="tool_call_f1", columns=("tool_calls", "referenc
         return round(2 * sum(call in expected for call in made) / max(1, len(made) + len(expected)), 4)
 
 
-def _distinct(calls: Iterable[rg.ToolCall]) -> list[tuple[str, Any]]:
+def _distinct(calls: Iterable[rg.types.ToolCall]) -> list[tuple[str, Any]]:
     pairs = [(call.name, call.arguments) for call in calls]
     return [pair for place, pair in enumerate(pairs) if pair not in pairs[:place]]
 
@@ -450,7 +450,7 @@ class Graded(Metric):
         made.columns = self.columns or had
         fields = tuple(field for field, column in _COLUMNS.items() if column in made.columns)
         made._score = re.sub(r"\W+", "_", self.name)
-        made.measure = rg.graded(rg.Rubric(made._score, fields, *self.scale, self.wording, whole=self.whole))
+        made.measure = rg.graded(rg.questions.Rubric(made._score, fields, *self.scale, self.wording, whole=self.whole))
         return made
 
     def judge(self, llm: Any) -> Any:
