@@ -14,9 +14,11 @@ Rows are drawn by a seed that has seen nothing of them. The two orders of a pref
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import random
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +28,7 @@ from typing import Any
 
 from conversations import mean, rows_of, show
 from preference import pearson
+from probes import read
 
 import ragauge as rg
 from ragauge.judges.base import JudgeBase
@@ -34,11 +37,16 @@ from ragauge.judges.llm.packing import PackLimits
 from ragauge.judges.llm.prompts import prompt_of
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.kinds.call import PromptStyle
-from ragauge.questions import KINDS, Question, Rate
+from ragauge.questions import KINDS, Entail, Question, Rate
 from ragauge.statistics.agreement import balanced_accuracy, group_interval
-from ragauge.types import Answer, Failure, Grade, Identity
+from ragauge.types import Answer, Failure, Grade, Identity, Label
 
 ROWS = 60
+STYLE = PromptStyle(rationales=False)
+HARDER = Path(__file__).parent / "probes/harder.jsonl"
+
+#: The last version with the former prompts.
+FORMER = "db58bc3"
 PREFER = {
     "ragchecker": "more correct and more complete by the reference, without errors",
     "llmbar": "does what the instruction asks, precisely",
@@ -55,11 +63,11 @@ class ExportedModel(JudgeBase):
     answers = frozenset(KINDS)
     by_sample = 32
 
-    def __init__(self, folder: Path, alone: bool) -> None:
+    def __init__(self, folder: Path, style: PromptStyle, alone: bool) -> None:
         self.identity = Identity(f"exported/{folder.name}")
         self.missing: dict[str, dict[str, Any]] = {}
         self.faults: dict[str, str] = {}
-        self._policy = PackingPolicy(PackLimits(), alone, PromptStyle(rationales=False))
+        self._policy = PackingPolicy(PackLimits(), alone, style)
         self._systems: dict[str, int] = {}
         self._pairs: set[frozenset[str]] = set()
         self._replies: dict[str, Any] = {}
@@ -74,9 +82,10 @@ class ExportedModel(JudgeBase):
             prompt = prompt_of(pack, self._policy.style)
             id = hashlib.sha256(f"{prompt.system}\n{prompt.user}".encode()).hexdigest()[:12]
             number = self._systems.setdefault(prompt.system, len(self._systems))
+            file = self._file(pack.questions[0])
             if id not in self._replies:
                 call = {"id": id, "system": f"system-{number}.txt", "user": json.loads(prompt.user)}
-                self.missing[id] = {"call": call, "file": self._file(pack.questions[0])}
+                self.missing[id] = {"call": call, "file": file}
                 pending = Failure("pending", "its reply is still to come")
                 answers |= {one: Grade(0.0) if isinstance(one, Rate) else pending for one in pack.questions}
                 continue
@@ -227,9 +236,46 @@ def _side(row: Mapping[str, Any]) -> int:
     return (votes["b"] > votes["a"]) - (votes["b"] < votes["a"])
 
 
+def harder(_: Path, judge: Any) -> Callable[[], None]:
+    """Claims of natural answers, judged by texts."""
+    probes = list(read(HARDER))
+    groups: dict[tuple[str, ...], list[Entail]] = {}
+    for probe in probes:
+        assert isinstance(probe.question, Entail)
+        groups.setdefault(probe.question.premise, []).append(probe.question)
+    answers: dict[Question, Any] = {}
+    for questions in groups.values():
+        answers |= zip(questions, asyncio.run(judge.answer(questions)), strict=True)
+
+    def report() -> None:
+        judged = [(probe, answers[probe.question].label is Label.ENTAILED) for probe in probes]
+        false = [sum(said is not probe.positive and said is way for probe, said in judged) for way in (True, False)]
+        labels, said = [float(probe.positive) for probe, _ in judged], [float(one) for _, one in judged]
+        print(f"{len(probes)} claims: balanced accuracy {balanced_accuracy(labels, said):.3f},", end=" ")
+        print(f"false “supported” {false[0]}, false “unsupported” {false[1]}")
+
+    return report
+
+
+def former() -> PromptStyle:
+    """The former prompts, from the history of the repository."""
+    folder = "src/ragauge/kinds"
+    texts = {name: _at_former(f"{folder}/{name}.md") for name in KINDS}
+    texts["examples"] = "\n".join(_at_former(f"{folder}/{name}.jsonl") for name in KINDS)
+    return PromptStyle(rationales=False, sections=tuple(texts.items()))
+
+
+def _at_former(path: str) -> str:
+    return subprocess.run(
+        ["git", "show", f"{FORMER}:{path}"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
 SETS: dict[str, Callable[[Path, Any], Callable[[], None]]] = {
     "mtrag": mtrag,
     "claims": claims,
+    "harder": harder,
+    "harder-former": harder,
     **{name: partial(pairs, name) for name in PREFER},
 }
 
@@ -238,7 +284,7 @@ def main(name: str, shared: Path, folder: Path) -> None:
     """Write calls, or print figures."""
     folder = folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    judge = ExportedModel(folder, alone=name in PREFER)
+    judge = ExportedModel(folder, former() if name == "harder-former" else STYLE, alone=name in PREFER)
     report = SETS[name](shared / "data/eval", judge)
     judge.write(folder)
     for id, fault in judge.faults.items():
