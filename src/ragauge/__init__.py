@@ -107,4 +107,4 @@ __getattr__, __dir__, __all__ = public_names(
         "types": "Chunk ChunkVerdict Decomposition Failure Grade Identity Statement ToolCall Turn Verdict",
     },
 )
-__all__ += ["__version__"]
+__all__.append("__version__")

@@ -225,21 +225,26 @@ def judge_from(
 ) -> FunctionJudge:
     """A judge made of plain functions, sync or async; give those you have.
 
-    decompose(text) -> list of statements, each a text or (text, kind), kind "claim", "opinion", "both" or "neither".
-    entail(premise, hypothesis) -> True or False (two-way), or "entailed", "neutral", "contradicted". It is called with
-    each chunk, and with all chunks joined by newlines for the joint label; a single chunk is asked once.
-    relevant(query, text, reference=None) -> bool. classify(text, trait) -> bool; traits are "biased" and "toxic".
-    Any of these three may return (answer, probability) instead, the probability that it is True or entailed.
-    correct(response, references) -> True or False, or "right", "partly", "wrong" or "undecided", also with the
-    probability that it is right, or a `Verdict` with a rationale.
-    rate(rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of one and the reason.
-    decompose, entail and correct are passed `query=` where they take it; the first two and relevant `history=`, what
-    was said before the query, as a tuple of texts.
+    entail, relevant and classify may return (answer, probability) instead of an answer, the probability that it is
+    True or entailed. decompose, entail and correct are passed `query=` where they take it; the first two and relevant
+    `history=`, what was said before the query, as a tuple of texts.
 
-    name: the judge's identity in a store; change it when the functions change what they answer. Without it the
-    identity is a hash of the functions' code and of the plain values that they use, or of an importable function's
-    module, name and code. Functions that use other objects and cannot be imported, such as lambdas over a client, need
-    a name for their stored answers to be reused: without one their identity is new in every process.
+    Args:
+        decompose: (text) -> list of statements, each a text or (text, kind), kind "claim", "opinion", "both" or
+            "neither".
+        entail: (premise, hypothesis) -> True or False (two-way), or "entailed", "neutral", "contradicted". It is
+            called with each chunk, and with all chunks joined by newlines for the joint label; a single chunk is asked
+            once.
+        relevant: (query, text, reference=None) -> bool.
+        classify: (text, trait) -> bool; traits are "biased" and "toxic".
+        rate: (rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of it and the reason.
+        correct: (response, references) -> True or False, or "right", "partly", "wrong" or "undecided", also with the
+            probability that it is right, or a `Verdict` with a rationale.
+        name: the judge's identity in a store; change it when the functions change what they answer. Without it the
+            identity is a hash of the functions' code and of the plain values that they use, or of an importable
+            function's module, name and code. Functions that use other objects and cannot be imported, such as lambdas
+            over a client, need a name for their stored answers to be reused: without one their identity is new in
+            every process.
 
     Raises:
         BadParameter: There is no function, or one that is not callable.

@@ -172,7 +172,16 @@ def response_in_contexts(
         Literal["turn", "all"], "whose contexts count: the turn's, or all so far and what the user said"
     ] = "turn",
 ) -> Need[Support]:
-    """Are the claims of the response, or its sentences split by rule, supported by the contexts, or other texts?"""
+    """Are the claims of the response, or its sentences split by rule, supported by the contexts, or other texts?
+
+    Args:
+        units: "claims", or "sentences" split by rule.
+        against: "contexts", "source" for a summary, or "calls" for what an agent's tools did.
+        memory: "turn", or "all" for what earlier turns of the conversation retrieved and the user said in them.
+
+    Returns:
+        The need, which a metric function reads as its `Support`.
+    """
     place = "conversation" if against == "contexts" and memory == "all" else against
     field, premises = _AGAINST[place]
 

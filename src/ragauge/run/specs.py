@@ -370,16 +370,21 @@ def cascade(
         rg.cascade("embedded", "openai/gpt-4o-mini", threshold={"entail": 0.95, "relevant": 0.9})
         rg.cascade("embedded", "openai/gpt-4o-mini", risk=0.05)
 
-    judges: at least two, as specs or judges, the cheapest first; the last answers whatever is left.
-    threshold: the confidence, max(p, 1 - p), from which a verdict stands; for all kinds of verdict ("entail",
-    "relevant", "classify"), or by kind, and then verdicts of other kinds go up. It is the same at every step; nest
-    cascades for others. None is right for all texts: `ragauge judges tune` finds one on labels of yours. Without one
-    it is that of the first judge's `threshold`, which the embedded judge has.
-    risk: instead of a threshold, how often a verdict that stands may be wrong, such as 0.05; at 95 % confidence. The
-    threshold is the lowest that people's labels in `store` show, by the judge's answers that are stored there too.
+    Args:
+        judges: at least two, as specs or judges, the cheapest first; the last answers whatever is left.
+        threshold: the confidence, max(p, 1 - p), from which a verdict stands; for all kinds of verdict ("entail",
+            "relevant", "classify"), or by kind, and then verdicts of other kinds go up. It is the same at every step;
+            nest cascades for others. No threshold suits all texts: `ragauge judges tune` finds one on labels of yours.
+            By default it is that of the first judge's `threshold`, which the embedded judge has.
+        risk: instead of a threshold, how often a verdict that stands may be wrong, such as 0.05; at 95 % confidence.
+            The threshold is the lowest for which people's labels in `store` show that, by the judge's answers that
+            are stored there too.
+        store: where labels and answers are, for `risk`.
 
-    Raises BadParameter for fewer than two judges, one that is there twice, no threshold, or a threshold or risk that
-    is none; BadData for fewer labels than show the risk; UnknownName for a name that no judge has.
+    Raises:
+        BadParameter: Fewer than two judges, one of them twice, no threshold, or one that is no confidence.
+        BadData: Fewer labels than can show the risk.
+        UnknownName: No judge has the name.
     """
     made = [load_judge(judge) for judge in judges]
     names = ",".join(str(judge.identity) for judge in made)

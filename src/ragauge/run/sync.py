@@ -28,10 +28,13 @@ CLEANING_UP = 1.0
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared: bool = False) -> Callable[P, T]:
-    """A synchronous version of a coroutine function, named `name`.
+    """A synchronous version of a coroutine function, which can be called under a running loop (Jupyter, FastAPI) too.
 
-    Under a running loop (Jupyter, FastAPI) it runs in a thread with its own event loop. shared: it always runs on one
-    background loop for all threads, so that they can share a judge with its connections and limits.
+    Args:
+        function: the coroutine function; under a running loop it runs in a thread with its own event loop.
+        name: of the synchronous version, for error messages.
+        shared: it always runs on one background loop for all threads, so that they can share a judge with its
+            connections and limits.
     """
 
     @wraps(function)

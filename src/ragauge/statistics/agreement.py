@@ -228,7 +228,19 @@ def corrected_mean(
     of the rest among all samples it is mean(people - λ judge) + λ mean(rest), each with the interval of
     `mean_interval`; the ends of their sum are by Zou and Donner (Statistics in Medicine 27, 2008), clipped to `scale`.
 
-    people, judge: their scores of each sampled sample. rest: the judge's of the others. Raises BadParameter.
+    Args:
+        people: people's score of each sample that was drawn for labelling.
+        judge: the judge's score of each of these.
+        rest: the judge's score of each other sample.
+        scale: the lowest and the highest score.
+        clusters: of the labelled samples, as in `mean_interval`.
+        rest_clusters: of the others.
+
+    Returns:
+        The corrected mean with its interval; None without labels.
+
+    Raises:
+        BadParameter: The numbers of scores differ, or as `mean_interval`.
     """
     if len(people) != len(judge):
         raise BadParameter(f"{len(people)} scores by people and {len(judge)} by the judge; give both for each sample")

@@ -182,9 +182,19 @@ def mean_interval(
     weighted mean of the samples and one more with the lowest, or the highest, value of the `scale`. On yes/no scores
     they are the Clopper-Pearson limits. Coverage: docs/statistics.md.
 
-    clusters: of each sample, None for one of its own; clusters are then the units of sampling. A cluster counts as the
-    mean plus its residual, the sum over its samples of value minus mean, divided by the mean cluster size: the usual
-    linearisation of a ratio. confidence: at least 0.5 and below 1. All is None without samples. Raises BadParameter.
+    Args:
+        values: a score of each sample.
+        scale: the lowest and the highest value that a score can have.
+        clusters: of each sample, None for one of its own; clusters are then the units of sampling. A cluster counts as
+            the mean plus its residual, the sum over its samples of value minus mean, divided by the mean cluster size:
+            the usual linearisation of a ratio.
+        confidence: at least 0.5 and below 1.
+
+    Returns:
+        The mean with both ends; all are None without samples.
+
+    Raises:
+        BadParameter: A value is off the scale or no number, or the arguments do not fit each other.
     """
     check_parameters(len(values), clusters, confidence, scale)
     on_unit_scale(values, scale)
@@ -344,9 +354,23 @@ def aggregate_interval(
     The Bayesian bootstrap (Rubin, Annals of Statistics 9, 1981) with one additional sample, the worst possible for the
     low end and the best possible for the high end; for a mean, the bounds of `mean_interval` up to simulation error.
 
-    counts: a row of at most 16 per sample. value: from the column sums to a number on `scale`, or None where undefined,
-    and then all is; it depends only on the proportions of the counts, as a pooled share or an F1 does. clusters,
-    confidence: as in `mean_interval`. The order of the samples does not matter. Raises BadParameter.
+    The order of the samples does not matter.
+
+    Args:
+        counts: a row of at most 16 counts for each sample.
+        value: from the column sums to a number on `scale`, or None where undefined, and then all is; it depends only
+            on the proportions of the counts, as a pooled share or an F1 does.
+        scale: the lowest and the highest number that `value` can return.
+        clusters: as in `mean_interval`.
+        confidence: at least 0.5 and below 1.
+        seed: of the random weights.
+        resamples: how many random weightings.
+
+    Returns:
+        The value of the summed counts with both ends.
+
+    Raises:
+        BadParameter: As `mean_interval`.
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
     summary = Summary.of(count_rows(counts).tolist(), clusters, None)

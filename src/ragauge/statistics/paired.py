@@ -70,7 +70,19 @@ def paired_mean(
     Where fewer samples differ than the test needs to reject anything, which is six at 95 %, and where all differences
     are equal, the interval is that of `mean_interval`, which makes no assumption on their distribution.
 
-    scale: twice as wide as the metric's. clusters, confidence: as in `mean_interval`. Raises BadParameter as that.
+    Args:
+        differences: of each sample, the second minus the first score.
+        scale: the lowest and the highest possible difference, twice as wide as the metric's scale.
+        clusters: as in `mean_interval`.
+        confidence: at least 0.5 and below 1.
+        seed: of the random divisions.
+        resamples: how many random divisions.
+
+    Returns:
+        The mean with its interval, and p; None without samples.
+
+    Raises:
+        BadParameter: As `mean_interval`.
     """
     check_parameters(len(differences), clusters, confidence, scale, resamples)
     on_unit_scale(differences, scale)
@@ -104,7 +116,21 @@ def paired_aggregate(
     undefined, it could be any. The other interval is that of `aggregate_interval`. Unlike a permutation test, this does
     not assume that the systems differ only by chance; see docs/compare.md.
 
-    first, second: the counts of each sample in two runs, at most 8 each. Raises BadParameter as `aggregate_interval`.
+    Args:
+        first: the counts of each sample in the first run, at most 8.
+        second: those of the same samples in the second run.
+        value: as in `aggregate_interval`.
+        scale: the lowest and the highest number that `value` can return.
+        clusters: as in `mean_interval`.
+        confidence: at least 0.5 and below 1.
+        seed: of the random divisions.
+        resamples: how many random divisions.
+
+    Returns:
+        The difference with its interval, and p; None where a value is undefined.
+
+    Raises:
+        BadParameter: As `aggregate_interval`.
     """
     check_parameters(len(first), clusters, confidence, scale, resamples)
     width = len(first[0]) if len(first) else 1
