@@ -21,7 +21,7 @@ def workplace(folder: Path) -> Path:
     """A folder with a corpus and a file of questions."""
     (folder / "corpus").mkdir()
     (folder / "corpus" / "harbour.md").write_text("# Harbour\nThe harbour opens at six.\n\n## Quay\nIt is of basalt.\n")
-    (folder / "corpus" / "map.pdf").write_bytes(b"%PDF")
+    (folder / "corpus" / "map.zip").write_bytes(b"PK")
     (folder / "questions.jsonl").write_text("\n".join(map(json.dumps, ROWS)), encoding="utf-8")
     return folder
 
@@ -31,7 +31,7 @@ def test_build_writes_samples_and_says_what_they_lack(call: Call, workplace: Pat
     result = call("dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl")
     assert result.exit_code == 0
     assert result.output.splitlines() == [
-        "corpus: 2 passages; files skipped: 1 .pdf",
+        "corpus: 2 passages; files skipped: 1 .zip",
         "3 samples, 1 answerable; 1 judgments asked, 0 known",
         "without documents: 1 sample",
         "without a gold answer, so not labelled: 1 sample",
@@ -130,7 +130,7 @@ def test_options_of_build(call: Call, workplace: Path) -> None:
         (["questions.jsonl", "--corpus", "corpus", "-o", "questions.jsonl"], "is read by this command"),
         (["nowhere.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"], "no such file"),
         (["questions.jsonl", "--corpus", "nowhere", "-o", "samples.jsonl"], "does not exist"),
-        (["questions.jsonl", "--corpus", "corpus/map.pdf", "-o", "samples.jsonl"], "not a corpus"),
+        (["questions.jsonl", "--corpus", "corpus/map.zip", "-o", "samples.jsonl"], "not a corpus"),
         (["questions.jsonl", "--corpus", "corpus", "-o", "s.jsonl", "-j", "decompose=embedded", "--top", 0], "--top"),
     ],
 )

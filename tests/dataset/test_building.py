@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import ragauge as rg
 from ragauge.datasets import Built, build, generate
-from ragauge.datasets.retrieval import Corpus
+from ragauge.datasets.corpus import Corpus
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.types import Chunk, Sample
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.datasets.retrieval import passages, sections
+from ragauge.datasets.corpus import passages, sections
 
 TEXTS = st.text(st.sampled_from("ab .!?\n。字é"), max_size=400)
 
@@ -40,15 +40,36 @@ def test_a_script_without_spaces_is_cut_too() -> None:
     assert all(len(passage) <= 1010 and passage.endswith("。") for passage in found)
 
 
+def test_a_table_is_kept_whole_or_cut_between_rows_under_its_header() -> None:
+    """Rows stay whole, even with full stops in cells, and each part of a long table begins with its header."""
+    rows = [f"| No. {n} | Mr. Smith of row {n} |\n" for n in range(6)]
+    table = "| a | b |\n|---|---|\n" + "".join(rows)
+    assert passages(f"Before it.\n\n{table}\nAfter it.", 70)[-1].endswith("After it.")
+    parts = passages(f"One two three four five.\n\n{table}", 30)
+    assert parts[0] == "One two three four five."
+    assert all(part.startswith("| a | b |\n|---|---|\n| No. ") for part in parts[1:])
+    assert "".join(part.removeprefix("| a | b |\n|---|---|\n") + "\n" for part in parts[1:]) == "".join(rows)
+
+
 def test_sections_of_markdown() -> None:
-    """The first heading of the first level is the title; headings within code are none; blank sections fall away."""
-    text = "Before.\n# Title\n\nFirst.\n## Empty\n## Second ##\nText.\n```\n# no heading\n```\n# Third\nEnd.\n"
-    assert sections(text) == (
-        "Title",
-        [
-            ("", "Before.\n"),
-            ("", "\nFirst.\n"),
-            ("Second", "Text.\n```\n# no heading\n```\n"),
-            ("Third", "End.\n"),
-        ],
-    )
+    """The first heading of level 1 is the title, further ones stand in their order; headings in code are none."""
+    second = "## Second ##\nText.\n```\n# no heading\n```\n### Sub\nDeep.\n"
+    text = f"Before.\n# Title\n\nFirst.\n## Empty\n{second}# Third\nEnd.\n"
+    titled = [(title, body) for title, body in sections(text.splitlines(keepends=True), "file") if body.strip()]
+    assert titled == [
+        ("file", "Before.\n"),
+        ("Title", "\nFirst.\n"),
+        ("Title – Second", "Text.\n```\n# no heading\n```\n"),
+        ("Title – Second – Sub", "Deep.\n"),
+        ("Title – Third", "End.\n"),
+    ]
+
+
+def test_a_long_text_is_cut_as_it_is_read() -> None:
+    """Of a text of any length no more than about a million characters are held, and nothing is lost."""
+    parts = [
+        body for _, body in sections(("word " * (n % 2) * 20 + "\n" for n in range(60_000)), "file", markdown=False)
+    ]
+    assert len(parts) > 2
+    assert max(map(len, parts)) < 1_010_000
+    assert sum(body.count("word") for body in parts) == 600_000

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from ragauge.datasets import build
-from ragauge.datasets.retrieval import Corpus, CorpusRetriever, RetrieverAdapter, RetrieverError
+from ragauge.datasets.corpus import Corpus
+from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError
 from ragauge.errors import BadParameter, MissingExtra
 from ragauge.types import Chunk
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from ragauge.datasets.retrieval import passages, sections
+from ragauge.datasets.corpus import passages, sections
 from ragauge.judges.embedded.encoder import WordPiece, vocabulary
 from ragauge.judges.embedded.lexical import entail, polarity, read_query, relevant
 from ragauge.judges.embedded.passages import windows
@@ -89,7 +89,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "golden": lambda given: (to_references(given, True), to_references(given, False), to_gold_claims(given)),
     "markdown": blocks,
     "opinions": lambda given: (stance(given), attacks(given), claims_nothing(given), is_fragment(given)),
-    "passages": lambda given: (passages(given), sections(given)),
+    "passages": lambda given: (passages(given), [*sections(given.splitlines(keepends=True), "text")]),
     "polarity": polarity,
     "punkt": punkt_sentences,
     "query": read_query.__wrapped__,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragauge.datasets.retrieval import read_corpus
+from ragauge.datasets.corpus import read_corpus
 from ragauge.errors import BadData, BadRow
 from ragauge.readers import read
 

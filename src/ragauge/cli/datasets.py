@@ -14,9 +14,11 @@ import click
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
-from ragauge.datasets import Built, Generated, build, generate
+from ragauge.datasets import Built, Generated, QuestionSet, build, generate, questions
 from ragauge.datasets.builder import TOP
+from ragauge.datasets.corpus import WORDS, Corpus
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
+from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.report.wording import counted, usage_words
@@ -25,11 +27,12 @@ from ragauge.store import Place
 
 @click.group("dataset")
 def dataset_command() -> None:
-    """Make a data set: questions and gold answers in, samples with documents and labels out.
+    """Make a data set: of documents, or of questions and gold answers.
 
     \b
     ragauge dataset mini       a small corpus with questions, to try it on
     ragauge dataset build      from your own questions and corpus
+    ragauge dataset questions  questions from your documents
     """
 
 
@@ -56,8 +59,7 @@ def build_command(questions: str, corpus: Path | None, output: Path, **options: 
     """Make samples of QUESTIONS, a file of questions with gold answers: five documents each from your corpus, the gold
     claims, and for each document which of them it holds.
 
-    The corpus is text, Markdown, JSON Lines or Parquet, cut into passages of about 100 words; its index is stored with
-    the judgments.
+    The corpus is text, Markdown, HTML, PDF, JSON Lines or Parquet, cut into passages of about 100 words.
     """
     check_samples_output(output, [questions, *([corpus] if corpus else [])])
     with exit_on_interrupt(options["store"]), progress_bar("building", options["limit"]) as progress:
@@ -72,12 +74,8 @@ def build_command(questions: str, corpus: Path | None, output: Path, **options: 
 
 def _dataset_lines(built: Built) -> Iterator[str]:
     """The summary of a data set."""
-    if corpus := built.corpus:
-        skipped = ", ".join(f"{number} {kind}" for kind, number in corpus.skipped.items())
-        files = f"; files skipped: {skipped}" if skipped else ""
-        yield f"{corpus.name}: {counted(len(corpus.passages), 'passage')}{files}"
-        if bad := corpus.bad:
-            yield f"skipped in {corpus.name}: {len(bad)}, the first because: {bad[0]}"
+    if built.corpus:
+        yield from _corpus_lines(built.corpus)
     answerable = sum(sample.answerable is True for sample in built.samples)
     yield (
         f"{counted(len(built.samples), 'sample')}, {answerable} answerable; "
@@ -90,6 +88,46 @@ def _dataset_lines(built: Built) -> Iterator[str]:
     }
     yield from (f"{remark}: {counted(number, 'sample')}" for remark, number in remarks.items() if number)
     yield from _closing_lines(built)
+
+
+def _corpus_lines(corpus: Corpus) -> Iterator[str]:
+    skipped = ", ".join(f"{number} {kind}" for kind, number in corpus.skipped.items())
+    files = f"; files skipped: {skipped}" if skipped else ""
+    repeated = f"; {corpus.repeated} more repeat one of them" if corpus.repeated else ""
+    drawn = "" if corpus.is_whole else f", {len(corpus.passages)} of them drawn by the seed"
+    yield f"{corpus.name}: {counted(max(corpus.total, len(corpus.passages)), 'passage')}{drawn}{repeated}{files}"
+    if bad := corpus.bad:
+        yield f"skipped in {corpus.name}: {len(bad)}, the first because: {bad[0]}"
+
+
+@dataset_command.command("questions")
+@click.argument("corpus", type=opts.INPUT)
+@opts.samples_option
+@click.option("-n", type=opts.POSITIVE, default=200, show_default=True, help="How many questions.")
+@click.option("--kinds", metavar="LIST", help=f"Kinds of question, of {', '.join(OFFLINE_KINDS)}. [default: all]")
+@click.option("--words", type=opts.POSITIVE, default=WORDS, show_default=True, help="The most words of a passage.")
+@click.option("--seed", type=int, default=42, show_default=True, help="Of all draws.")
+@opts.skip_option
+def questions_command(corpus: Path, output: Path, kinds: str | None, **options: Any) -> None:
+    """Make a test set of CORPUS, a folder or file of text, Markdown, HTML, PDF, JSON Lines or Parquet: questions with
+    answers and the passages that they are about, drawn to cover all of it.
+
+    Without a model, a question is a sentence with a gap, or a heading: enough to measure a retriever.
+    """
+    check_samples_output(output, [corpus])
+    made = questions(corpus, kinds=kinds.split(",") if kinds else None, **options)
+    made.save(output)
+    say(*_corpus_lines(made.corpus), *_question_lines(made))
+    say(f"wrote {output}, test set {made.identity}")
+    if not made.samples:
+        raise RunFailed(f"{corpus} gives no question; it needs whole sentences, or headings")
+
+
+def _question_lines(made: QuestionSet) -> Iterator[str]:
+    """The summary of a test set."""
+    kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
+    few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: the corpus gives no more"
+    yield f"{counted(len(made.samples), 'question')}{few}: {kinds}"
 
 
 @dataset_command.command("mini")

@@ -210,7 +210,7 @@ _MAP = click.option(
     "--map", multiple=True, metavar="FIELD=COLUMN", help=_MAP_HELP, callback=lambda *got: pairs(got[2], "--map")
 )
 _LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
-_SKIP = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
+skip_option = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
 _PER = click.option(
     "--per",
     type=click.Choice(["turn", "conversation"]),
@@ -247,7 +247,7 @@ data_options = combined(
     _CORPUS,
     _LIMIT,
     _reading_limit_option,
-    _SKIP,
+    skip_option,
     _LABELS,
 )
 
@@ -345,7 +345,7 @@ store_options = combined(
 stream_options = combined(judging_options, _LABELS, store_options, max_cost_option)
 
 #: How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`.
-work_options = combined(_MAP, _LIMIT, _SKIP, store_options, max_cost_option)
+work_options = combined(_MAP, _LIMIT, skip_option, store_options, max_cost_option)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:

@@ -4,5 +4,16 @@ from __future__ import annotations
 
 from ragauge.datasets.builder import Built, build, build_async
 from ragauge.datasets.generator import Generated, generate, generate_async
+from ragauge.datasets.question_set import QuestionSet, questions, questions_async
 
-__all__ = ["Built", "Generated", "build", "build_async", "generate", "generate_async"]
+__all__ = [
+    "Built",
+    "Generated",
+    "QuestionSet",
+    "build",
+    "build_async",
+    "generate",
+    "generate_async",
+    "questions",
+    "questions_async",
+]

@@ -9,14 +9,8 @@ from typing import Any, Literal, cast
 
 import msgspec
 
-from ragauge.datasets.retrieval import (
-    Corpus,
-    CorpusRetriever,
-    RetrieverAdapter,
-    RetrieverError,
-    load_bm25s,
-    read_corpus,
-)
+from ragauge.datasets.corpus import Corpus, read_corpus
+from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError, load_bm25s
 from ragauge.datasets.samples import (
     SampleOptions,
     SampleSet,
