@@ -174,7 +174,9 @@ def _by_claims(contests: Sequence[Contest]) -> Preferences:
             "(against contexts) in each, or prefer by a criterion of your own"
         )
     claims = {id: [_claims(record, need, measures[id][need]) for record in run.records()] for id, run in runs.items()}
-    values = [[_gained(claims[a.id][one], claims[b.id][other]) for one, other in pairs] for a, b, pairs in contests]
+    values = [
+        [_gained(claims[a.id][row], claims[b.id][other_row]) for row, other_row in pairs] for a, b, pairs in contests
+    ]
     measure = measures[contests[0].b.id][need]
     about = Preference(by=f"claims against {_JUDGED_CLAIMS[need]}", samples=sum(map(len, values)))
     return Preferences(about, replace(measure, better_of="higher", scale_of=(-0.5, 0.5)), values)

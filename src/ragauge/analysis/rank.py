@@ -167,7 +167,7 @@ def contests_of(runs: Sequence[Run], group: str | None = None) -> tuple[list[Con
     if not common:
         raise UsageError("the runs have no sample in common; each two have some, but no sample is in all")
     positions = [common, *([places[position] for position in common] for places in matched)]
-    rows = [[one.rows[place] for place in places] for one, places in zip(sides, positions, strict=True)]
+    rows = [[run_side.rows[place] for place in places] for run_side, places in zip(sides, positions, strict=True)]
     contests = [
         Contest(runs[first], runs[second], list(zip(positions[first], positions[second], strict=True)))
         for first, second in combinations(range(len(runs)), 2)

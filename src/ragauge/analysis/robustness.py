@@ -146,18 +146,18 @@ async def check_robustness(
     if not can_answer(judge, cases[0].question):
         raise BadParameter(f"{judge.identity} does not answer entail, which is what is checked; name another judge")
     first = await ask(judge, _rounds((case, case.question) for case in cases), answer)
-    known = [(case, found.label) for case in cases if isinstance(found := first[case.question], Verdict)]
-    if not known:
+    labelled = [(case, verdict.label) for case in cases if isinstance(verdict := first[case.question], Verdict)]
+    if not labelled:
         failure = next(iter(first.values()))
         raise RunFailed(f"{judge.identity} answered no question, the first because: {failure}")
     changes: list[Change] = []
     repeated: dict[Entail, bool] = {}
     for name in CHANGES:
-        asked = [(case, label, _changed(name, case, label)) for case, label in known]
+        asked = [(case, label, _changed(name, case, label)) for case, label in labelled]
         rounds = _rounds((case, question) for case, _, question in asked)
         if name == "order":
             alone = {round_[0] for round_ in rounds if len(round_) == len(round_[0].premise) == 1}
-            asked = [each for each in asked if each[2] not in alone]
+            asked = [variation for variation in asked if variation[2] not in alone]
             rounds = [round_[::-1] for round_ in rounds if round_[0] not in alone]
         found_again = await ask(judge, rounds, (again or answer) if name == "repetition" else answer)
         answers = [(case, label, found_again[question]) for case, label, question in asked]
@@ -165,8 +165,8 @@ async def check_robustness(
     return RobustnessCard(
         judge=str(judge.identity),
         samples=len({case.sample for case in cases}),
-        claims=len(known),
-        failed=len(cases) - len(known),
+        claims=len(labelled),
+        failed=len(cases) - len(labelled),
         changes=tuple(changes),
     )
 

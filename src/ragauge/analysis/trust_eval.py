@@ -36,9 +36,9 @@ def trust_eval_block(
         RunFailed: a question has no answer.
         UsageError: the run did not ask it, or a parameter is wrong.
     """
-    for given, known in ((correctness, get_args(Correctness)), (prefix, get_args(RefusalPrefix))):
-        if given not in known:
-            raise BadParameter(f"{given!r} is none of {', '.join(known)}")
+    for value, allowed in ((correctness, get_args(Correctness)), (prefix, get_args(RefusalPrefix))):
+        if value not in allowed:
+            raise BadParameter(f"{value!r} is none of {', '.join(allowed)}")
     wanted = trust.needs(correctness, at_most)
     router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
     dispatcher = Dispatcher(router, run.store, Budget())
@@ -49,18 +49,18 @@ def trust_eval_block(
 def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], dispatcher: Dispatcher) -> TrustEvalItem:
     rounds = Rounds(record.sample, wanted)
     while questions := rounds.questions:
-        known = dispatcher.known(dispatcher.keys(questions))
-        if len(known) < len(questions) and record.failures:
+        stored = dispatcher.known(dispatcher.keys(questions))
+        if len(stored) < len(questions) and record.failures:
             fix = "with a store, the same run again asks only for what is missing"
             raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
-        if len(known) < len(questions):
+        if len(stored) < len(questions):
             raise UsageError(
                 f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
                 "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
             )
-        rounds.advance(known)
+        rounds.advance(stored)
     outcomes = [rounds.outcomes[need.name] for need in wanted]
-    if undefined := next((one for one in outcomes if isinstance(one, Undefined)), None):
+    if undefined := next((outcome for outcome in outcomes if isinstance(outcome, Undefined)), None):
         fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
         fix = "give its 'output', or leave it out" if record.sample.response is None else fix
         raise BadData(f"sample {record.sample.id}: {undefined.reason}; {fix}")

@@ -47,8 +47,8 @@ class CompositeJudge(ContextJudge):
         whole = f"{name}({', '.join(str(member.identity) for member in members)})"
         if len(members) < self.least:
             raise BadParameter(f"{whole} needs at least two judges, as in {name}(embedded,JUDGE)")
-        for at, member in enumerate(members):
-            if member.identity in [other.identity for other in members[:at]]:
+        for position, member in enumerate(members):
+            if member.identity in [other.identity for other in members[:position]]:
                 raise BadParameter(f"{whole}: {member.identity} is there twice; name each judge once")
         self.members = tuple(map(adapted, members))
         self.by_sample = max(member.by_sample for member in self.members)
@@ -74,7 +74,7 @@ class CompositeJudge(ContextJudge):
         return frozenset(
             name
             for name, kind in KIND_TYPES.items()
-            if any(kind.support_topic in one.answers and name not in one.answers for one in self.members)
+            if any(kind.support_topic in member.answers and name not in member.answers for member in self.members)
         )
 
     def notes(self) -> list[str]:
@@ -199,7 +199,7 @@ class Panel(CompositeJudge):
             if any(Label.NOT_ENTAILED in labels for labels in votes):  # a member was two-way, so all are compared so
                 merged: Counter[tuple[Label, ...]] = Counter()
                 for labels, count in votes.items():
-                    merged[tuple(Label.NOT_ENTAILED if one in _UNSUPPORTED else one for one in labels)] += count
+                    merged[tuple(Label.NOT_ENTAILED if label in _UNSUPPORTED else label for label in labels)] += count
                 votes = merged
             total, agreed = votes.total(), sum(count for labels, count in votes.items() if len(set(labels)) == 1)
             measured = kappa(votes)
@@ -319,7 +319,11 @@ class Cascade(CompositeJudge):
         """The confident answers of the first, and those of the second to the rest."""
         answers = await ask_members(context, self.first, self._for_first(questions))
         able = answerable_by(self.second, questions)
-        escalated = [one for one in able if one not in answers or not self._is_accepted(one, answers[one])]
+        escalated = [
+            question
+            for question in able
+            if question not in answers or not self._is_accepted(question, answers[question])
+        ]
         self._asked += len(questions)
         self._escalated += len(escalated)
         self._unsure += sum(question in answers for question in escalated)
@@ -327,7 +331,7 @@ class Cascade(CompositeJudge):
         if len(escalated) < len(able):
             self._count_saved(able, escalated)
         unable = "neither judge of the cascade answers"
-        return [answers.get(one) or Failure("unanswerable", f"{unable} {one.kind}") for one in questions]
+        return [answers.get(question) or Failure("unanswerable", f"{unable} {question.kind}") for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The most calls that there can be: all those of the first, and those of the second for all questions."""
@@ -352,7 +356,9 @@ class Cascade(CompositeJudge):
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
         """What the first is asked: kinds with a threshold, and what the second cannot answer."""
         able = answerable_by(self.first, questions)
-        return [one for one in able if one.kind in self._threshold or not can_answer(self.second, one)]
+        return [
+            question for question in able if question.kind in self._threshold or not can_answer(self.second, question)
+        ]
 
     def _is_accepted(self, question: Question, answer: Answer | Failure) -> bool:
         if isinstance(answer, Failure):
@@ -399,8 +405,8 @@ class ByLanguage(CompositeJudge):
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The answers of each question's judge; the judges are asked concurrently."""
         groups = self._groups(questions)
-        found = await asyncio.gather(*(ask_members(context, judge, group) for judge, group in groups))
-        answers = {question: answer for some in found for question, answer in some.items()}
+        answers_by_group = await asyncio.gather(*(ask_members(context, judge, group) for judge, group in groups))
+        answers = {question: answer for group_answers in answers_by_group for question, answer in group_answers.items()}
         return [answers[question] for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:

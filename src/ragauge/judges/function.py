@@ -127,8 +127,8 @@ def _used_by(function: FunctionType) -> list[object]:
         closure = [cell.cell_contents for cell in function.__closure__ or ()]
     except ValueError:
         raise _Unidentified("a variable that has no value yet") from None
-    known = function.__globals__
-    named = [(_Text(name), known[name]) for name in _names(function.__code__) if name in known]
+    namespace = function.__globals__
+    named = [(_Text(name), namespace[name]) for name in _names(function.__code__) if name in namespace]
     return [function.__code__, function.__defaults__, function.__kwdefaults__, *closure, *chain.from_iterable(named)]
 
 
@@ -201,7 +201,7 @@ class FunctionJudge(JudgeBase):
         return replies
 
 
-def _keywords(function: Callable[..., Any], given: int) -> set[str] | None:
+def _keywords(function: Callable[..., Any], passed: int) -> set[str] | None:
     """The names a function takes as keywords after `given` arguments by position; None where it takes any."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -209,7 +209,7 @@ def _keywords(function: Callable[..., Any], given: int) -> set[str] | None:
         return set()
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return None
-    free = {p.name for p in parameters[given:] if p.kind is p.POSITIONAL_OR_KEYWORD}
+    free = {p.name for p in parameters[passed:] if p.kind is p.POSITIONAL_OR_KEYWORD}
     return free | {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
 
 
@@ -249,7 +249,7 @@ def judge_from(
     Raises:
         BadParameter: There is no function, or one that is not callable.
     """
-    given = {
+    by_kind = {
         "decompose": decompose,
         "entail": entail,
         "relevant": relevant,
@@ -257,7 +257,7 @@ def judge_from(
         "rate": rate,
         "correct": correct,
     }
-    functions = {kind: function for kind, function in given.items() if function is not None}
+    functions = {kind: function for kind, function in by_kind.items() if function is not None}
     if not functions:
         raise BadParameter("judge_from() needs at least one function, such as entail=...")
     for keyword, function in functions.items():

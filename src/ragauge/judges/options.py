@@ -45,13 +45,13 @@ class OptionParser(Generic[T]):
             written[option] = unquote(value)
         return name, written
 
-    def parse(self, values: Mapping[str, object], known: Collection[str] | None = None) -> T:
+    def parse(self, values: Mapping[str, object], allowed: Collection[str] | None = None) -> T:
         """The options from names and values; texts are converted to the types of the options.
 
         Raises UnknownName for an option that is not among the `known` ones (by default all), and BadParameter for a
         value that is not what its option must be.
         """
-        accepted = self._expected if known is None else known
+        accepted = self._expected if allowed is None else allowed
         converted = {}
         for option, value in values.items():
             if option not in accepted:

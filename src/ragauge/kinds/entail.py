@@ -148,8 +148,8 @@ class Entail(VerdictQuestion, frozen=True):
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
         fields = item_of(item, "label")
         ids = [call.sources[text] for text in self.premise]
-        if len(ids) > 1 and len(known := set(ids)) > 1:
-            label, by_id = _joint_labels(fields, known, style.support_outweighs)
+        if len(ids) > 1 and len(valid_ids := set(ids)) > 1:
+            label, by_id = _joint_labels(fields, valid_ids, style.support_outweighs)
             chunks = [_CHUNK_VERDICTS[by_id.get(id, Label.NEUTRAL)] for id in ids]
         else:
             label = label_of(fields, ENTAILMENT)
@@ -200,7 +200,7 @@ class Entail(VerdictQuestion, frozen=True):
         chunks = []
         for votes in zip(*map(_by_piece, answers), strict=True):
             label, probability, agreeing = vote(votes)
-            chunks.append(ChunkVerdict(label, probability, first(one.span for one in agreeing)))
+            chunks.append(ChunkVerdict(label, probability, first(verdict.span for verdict in agreeing)))
         return msgspec.structs.replace(whole, chunks=tuple(chunks))
 
     async def answer_by(self, call: CallFunction) -> Verdict:
@@ -286,7 +286,7 @@ def _form(ids: tuple[str, ...]) -> ReplyForm:
     return _JointForm("joint", tuple(ENTAILMENT), True, ids) if len(ids) > 1 else _SINGLE
 
 
-def _joint_labels(item: ReplyItem, known: set[str], support_outweighs: bool) -> tuple[Label, dict[str, Label]]:
+def _joint_labels(item: ReplyItem, valid_ids: set[str], support_outweighs: bool) -> tuple[Label, dict[str, Label]]:
     """The label of a claim by all its sources, and those by single ones; a source in both lists contradicts.
 
     support_outweighs: of an entailed claim no source counts as contradicting, since that would make it unsupported.
@@ -294,7 +294,7 @@ def _joint_labels(item: ReplyItem, known: set[str], support_outweighs: bool) -> 
     faults: list[str] = []
     label = tried(faults, label_of, item, ENTAILMENT)
     supports, contradicts = (
-        tried(faults, _listed, item, name, known, label is Label.NEUTRAL) for name in ("supports", "contradicts")
+        tried(faults, _listed, item, name, valid_ids, label is Label.NEUTRAL) for name in ("supports", "contradicts")
     )
     if label is None or supports is None or contradicts is None:
         raise InvalidItem(*faults)
@@ -311,16 +311,18 @@ def _joint_labels(item: ReplyItem, known: set[str], support_outweighs: bool) -> 
     return label, dict.fromkeys(supports, Label.ENTAILED) | dict.fromkeys(contradicts, Label.CONTRADICTED)
 
 
-def _listed(item: ReplyItem, name: str, known: set[str], optional: bool) -> list[str]:
+def _listed(item: ReplyItem, name: str, valid_ids: set[str], optional: bool) -> list[str]:
     if name not in item and not optional:
         raise InvalidItem(f'has no list "{name}"')
     value = item.get(name)
-    listed = [] if value is None else [value] if isinstance(value, str) and value in known else value
+    listed = [] if value is None else [value] if isinstance(value, str) and value in valid_ids else value
     if not isinstance(listed, list):
-        raise InvalidItem(f'has as "{name}" {described(listed)}, not a list of its sources {listing(sorted(known))}')
+        raise InvalidItem(
+            f'has as "{name}" {described(listed)}, not a list of its sources {listing(sorted(valid_ids))}'
+        )
     for source in listed:
-        if not isinstance(source, str) or source not in known:
-            sources = listing(sorted(known))
+        if not isinstance(source, str) or source not in valid_ids:
+            sources = listing(sorted(valid_ids))
             raise InvalidItem(f'has in "{name}" {described(source)}, not one of its sources {sources}')
     return listed
 

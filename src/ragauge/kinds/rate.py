@@ -204,7 +204,7 @@ class Rate(BaseQuestion, frozen=True):
         """The mean, or the median rounded down on a scale of whole numbers; the rationale nearest to it."""
         values = [answer.value for answer in answers]
         value = float(floor(median(values))) if self.rubric.whole else mean(values)
-        nearest = sorted((answer for answer in answers if answer.rationale), key=lambda one: abs(one.value - value))
+        nearest = sorted((answer for answer in answers if answer.rationale), key=lambda grade: abs(grade.value - value))
         return Grade(value, first(answer.rationale for answer in nearest))
 
     async def answer_by(self, call: CallFunction) -> Grade:

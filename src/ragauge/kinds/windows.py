@@ -43,8 +43,10 @@ class SplitQuestion(NamedTuple):
 
     def answer(self, answers: Mapping[Question, Answer | Failure]) -> Answer | Failure:
         """The answer to the whole, or the failure of the first part that has one."""
-        failure = next((one for part in self.parts if isinstance(one := answers[part], Failure)), None)
-        return failure or self.merge([one for part in self.parts if not isinstance(one := answers[part], Failure)])
+        failure = next((answer for part in self.parts if isinstance(answer := answers[part], Failure)), None)
+        return failure or self.merge(
+            [answer for part in self.parts if not isinstance(answer := answers[part], Failure)]
+        )
 
 
 def split(question: BaseQuestion, limit: int, support_outweighs: bool = False) -> SplitQuestion | None:
@@ -100,7 +102,7 @@ def group_units(
     length: that of the text between two characters, in characters or tokens. overlap: how long the units may be that a
     window shares with the previous one. text: where given, a paragraph's end in the second half of a window ends it.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     first = 0
     while first < len(units):
         start, last = units[first][0], first
@@ -110,7 +112,7 @@ def group_units(
             late = (unit for unit in range(last, first, -1) if units[unit][1] >= start + size / 2)
             last = next((unit for unit in late if "\n\n" in text[units[unit][1] : units[unit + 1][0]]), last)
         end = units[last][1]
-        found.append((start, end))
+        spans.append((start, end))
         if last + 1 == len(units):
             break
         before, following = first, units[last + 1][1]
@@ -120,7 +122,7 @@ def group_units(
             if length(restart, end) > overlap or length(restart, following) > size:
                 break
             first -= 1
-    return found
+    return spans
 
 
 def _cut(text: str, span: Span, size: int) -> Iterable[Span]:

@@ -107,7 +107,7 @@ class SourceLine(NamedTuple):
         """Where the span of a response (or all of it) begins and ends in the line, from 1; None if it is not there."""
         for string in _STRING.finditer(self.text):
             begin, end = string.start() + 1, string.end() - 1
-            starts = [found.start() for found in _CHARACTER.finditer(self.text, begin, end)]
+            starts = [match.start() for match in _CHARACTER.finditer(self.text, begin, end)]
             if len(starts) == len(response) and _decoded(string[0]) == response:
                 first, last = span or (0, len(response))
                 return [*starts, end][first] + 1, [*starts, end][last] + 1
@@ -178,8 +178,8 @@ def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
             parts = f"{sample.id}\0{kind}\0{piece.text}".encode("utf-8", "surrogatepass")
             mark = hashlib.sha256(parts).hexdigest()[:16]
             seen[mark] += 1
-            given = {"span": piece.span, "probability": piece.probability, "judgment": piece.judgment or None}
-            known = {name: value for name, value in given.items() if value is not None}
+            fields = {"span": piece.span, "probability": piece.probability, "judgment": piece.judgment or None}
+            filled = {name: value for name, value in fields.items() if value is not None}
             result = {
                 "ruleId": kind,
                 "ruleIndex": list(_RULES).index(kind),
@@ -187,7 +187,7 @@ def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
                 "message": {"text": unsupported_claim_words(kind, piece, record)},
                 "locations": [_location(sample, piece.span, data, line, artifacts)],
                 "partialFingerprints": {"primaryLocationLineHash": f"{mark}:{seen[mark]}"},
-                "properties": {"sample": flat(sample.id), "against": piece.against, **known},
+                "properties": {"sample": flat(sample.id), "against": piece.against, **filled},
             }
             results.append(result)
     rules = [
@@ -227,7 +227,9 @@ def _location(
         uri, contents = f"samples/{quote(sample.id, safe='')}/response.txt", {"contents": {"text": _shown(response)}}
         start, end = span or (0, len(response))
         region = {"charOffset": start, "charLength": end - start}
-        places = [(response.count("\n", 0, at) + 1, at - response.rfind("\n", 0, at)) for at in (start, end)]
+        places = [
+            (response.count("\n", 0, offset) + 1, offset - response.rfind("\n", 0, offset)) for offset in (start, end)
+        ]
     for side, (row, column) in zip(("start", "end"), places, strict=True):
         region |= {f"{side}Line": row, f"{side}Column": column}
     region["snippet"] = {"text": _shown(response[slice(*span)] if span else response)}

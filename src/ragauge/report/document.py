@@ -131,8 +131,8 @@ def sample_document(record: SampleRecord) -> dict[str, Any]:
 
 def shared_document(record: SampleRecord) -> dict[str, Any]:
     """One sample as `sample_document` gives it, but with its evidence in a table that scores refer to."""
-    found = _scores_of(record, {**record.scores, **record.counted}.__getitem__)
-    return {**_about(record), **found, "evidence": msgspec.to_builtins(record.evidence)}
+    scores = _scores_of(record, {**record.scores, **record.counted}.__getitem__)
+    return {**_about(record), **scores, "evidence": msgspec.to_builtins(record.evidence)}
 
 
 def _scores_of(record: SampleRecord, score_of: Callable[[str], Score | ScoreRecord]) -> dict[str, Any]:
@@ -142,15 +142,15 @@ def _scores_of(record: SampleRecord, score_of: Callable[[str], Score | ScoreReco
 
 def _about(record: SampleRecord) -> dict[str, Any]:
     fields, signs = msgspec.to_builtins(record.sample), signs_of(record)
-    found = {"id": fields.pop("id"), "sample": fields, "signs": signs, "patterns": patterns_of(record, signs)}
-    return {**found, "failures": list(msgspec.to_builtins(record.failures))}
+    entry = {"id": fields.pop("id"), "sample": fields, "signs": signs, "patterns": patterns_of(record, signs)}
+    return {**entry, "failures": list(msgspec.to_builtins(record.failures))}
 
 
 def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
     """{"value"} or {"undefined"} or {"failed"}, with "evidence", and "counts" if the value is made of counts."""
     states = {state: getattr(score, state) for state in ("value", "undefined", "failed")}
-    known = {state: found for state, found in states.items() if found is not None}
-    document = {**known, "evidence": msgspec.to_builtins(score.evidence)}
+    filled = {state: value for state, value in states.items() if value is not None}
+    document = {**filled, "evidence": msgspec.to_builtins(score.evidence)}
     return {**document, "counts": list(score.counts)} if score.counts else document
 
 
@@ -310,10 +310,10 @@ class Index:
 
     def columns(self) -> dict[str, Any]:
         """Everything but the texts; signs and groups that no sample has are left out."""
-        signs = {sign: column for sign, column in self.signs.items() if any(one is not None for one in column)}
+        signs = {sign: column for sign, column in self.signs.items() if any(value is not None for value in column)}
         shared = {"values": self.values, "failed": self.failed, "labels": self.labels}
-        known = {name: column for name, column in (("groups", self.groups), ("sure", self.sure)) if any(column)}
-        return {"ids": self.ids, "titles": self.titles, "signs": signs, **shared, **known}
+        filled = {name: column for name, column in (("groups", self.groups), ("sure", self.sure)) if any(column)}
+        return {"ids": self.ids, "titles": self.titles, "signs": signs, **shared, **filled}
 
 
 #: The names that a module imports, and the other module.
@@ -359,7 +359,7 @@ def _scopes(name: str, made: set[str]) -> Iterator[str]:
     source = _read(f"{name}.js")
     for _, imported in _IMPORT.findall(source):
         yield from _scopes(imported, made)
-    exported = ", ".join(each for _, each in _EXPORT.findall(source))
+    exported = ", ".join(export for _, export in _EXPORT.findall(source))
     body = _EXPORT.sub(r"\1\2", _IMPORT.sub(r"const {\1} = modules.\2;", source))
     yield f"modules.{name} = (() => {{\n{body}return {{ {exported} }};\n}})();"
 

@@ -151,17 +151,17 @@ def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int)
     """
     sign = 1 if better == "higher" else -1
 
-    def rank(at: int, record: SampleRecord) -> tuple[float, bool, float, int] | None:
+    def rank(position: int, record: SampleRecord) -> tuple[float, bool, float, int] | None:
         value = record.scores[key].value if key in record.scores else None
         if value is None:
             return None
         piece = deciding(record.score(key), better)
         contradicted = piece is not None and piece.label is Label.CONTRADICTED
-        return sign * value, not contradicted, -certainty(piece), at
+        return sign * value, not contradicted, -certainty(piece), position
 
     ranked = ((rank(i, record), record) for i, record in enumerate(samples))
     valued = ((place, record) for place, record in ranked if place is not None)
-    return [record for _, record in heapq.nsmallest(count, valued, key=lambda each: each[0])]
+    return [record for _, record in heapq.nsmallest(count, valued, key=lambda ranking: ranking[0])]
 
 
 def deciding(score: Score, better: Better) -> Evidence | None:
@@ -187,12 +187,12 @@ UNSURE = (0.2, 0.8)
 def certainty_words(samples: Iterable[SampleRecord], key: str) -> str:
     """How sure the judge was of its verdicts behind one metric; empty where it gave no probabilities."""
     pieces = (piece for record in samples if key in record.scores for piece in record.score(key).evidence)
-    given = [piece.probability for piece in pieces if piece.label and piece.probability is not None]
-    unsure = sum(UNSURE[0] < probability < UNSURE[1] for probability in given)
-    if not given:
+    probabilities = [piece.probability for piece in pieces if piece.label and piece.probability is not None]
+    unsure = sum(UNSURE[0] < probability < UNSURE[1] for probability in probabilities)
+    if not probabilities:
         return ""
     between = f"probability between {UNSURE[0]:g} and {UNSURE[1]:g}"
-    return f"The judge was unsure of {unsure} of the {counted(len(given), 'verdict')} behind {key} ({between})."
+    return f"The judge was unsure of {unsure} of the {counted(len(probabilities), 'verdict')} behind {key} ({between})."
 
 
 _ENTAILMENT = (Label.ENTAILED, Label.NEUTRAL, Label.NOT_ENTAILED, Label.CONTRADICTED)
@@ -210,17 +210,17 @@ def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
     claims = [piece for piece in evidence if piece.field == "response" and piece.label in _ENTAILMENT]
     by_reference = [piece for piece in claims if piece.against.startswith("references[")]
     right = {(piece.span, piece.text) for piece in by_reference if piece.label is Label.ENTAILED}
-    found: dict[object, tuple[str, Evidence]] = {}
+    problems: dict[object, tuple[str, Evidence]] = {}
     for piece in claims:
         claim = piece.span, piece.text
         contradicted = Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
-        given = piece.against in ("contexts", "citations")
-        if contradicted and (given or (piece in by_reference and claim not in right)):
-            if found.get(claim, ("unsupported",))[0] == "unsupported":
-                found[claim] = "contradicted", piece
-        elif given and piece.label is not Label.ENTAILED:
-            found.setdefault(claim, ("unsupported", piece))
-    return list(found.values())
+        by_retrieval = piece.against in ("contexts", "citations")
+        if contradicted and (by_retrieval or (piece in by_reference and claim not in right)):
+            if problems.get(claim, ("unsupported",))[0] == "unsupported":
+                problems[claim] = "contradicted", piece
+        elif by_retrieval and piece.label is not Label.ENTAILED:
+            problems.setdefault(claim, ("unsupported", piece))
+    return list(problems.values())
 
 
 def unsupported_claim_words(kind: str, piece: Evidence, record: SampleRecord) -> str:
@@ -237,7 +237,7 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
     if not failed:
         return []
     better: dict[str, Better] = {gate.metric: "higher" for gate in failed}
-    better |= {key: one.better for key, one in run.estimates.items()}
+    better |= {key: estimate.better for key, estimate in run.estimates.items()}
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed}
     for record in samples:
         for gate, records in worst_of.items():

@@ -81,7 +81,7 @@ def save_text(path: Path, forms: Mapping[str, Callable[[], str]]) -> Path:
 
 def check_place(path: Path, inputs: Iterable[str | Path] = ()) -> None:
     """Raise UsageError if `path` cannot be written, or is one of the `inputs`, which are still to be read."""
-    if any(path.resolve() == Path(given).resolve() for given in inputs):
+    if any(path.resolve() == Path(name).resolve() for name in inputs):
         raise UsageError(f"{path} is read by this command; choose another file to write")
     folder = next(parent for parent in path.resolve().parents if parent.exists())
     if path.is_dir() or not os.access(folder, os.W_OK) or not folder.is_dir():
@@ -115,9 +115,9 @@ def _claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    schema, found = claims_schema(), claims(samples)
+    schema, claim_rows = claims_schema(), claims(samples)
     with pyarrow.parquet.ParquetWriter(path, schema) as file:
-        while block := list(islice(found, AT_ONCE)):
+        while block := list(islice(claim_rows, AT_ONCE)):
             file.write_table(pyarrow.Table.from_pylist(block, schema))
 
 
@@ -144,8 +144,8 @@ def claims(samples: Samples) -> Iterator[dict[str, Any]]:
                 "label": piece.label.value if piece.label else None,
                 "value": piece.value,
                 "probability": piece.probability,
-                "supported_by": [one.chunk for one in piece.chunks if one.label is Label.ENTAILED],
-                "contradicted_by": [one.chunk for one in piece.chunks if one.label is Label.CONTRADICTED],
+                "supported_by": [chunk.chunk for chunk in piece.chunks if chunk.label is Label.ENTAILED],
+                "contradicted_by": [chunk.chunk for chunk in piece.chunks if chunk.label is Label.CONTRADICTED],
                 "rationale": piece.rationale,
                 "judgment": piece.judgment or None,
             }
@@ -153,11 +153,11 @@ def claims(samples: Samples) -> Iterator[dict[str, Any]]:
 
 def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
     """Each piece once, with the keys of the metrics whose evidence it is."""
-    found: dict[Evidence, list[str]] = {}
+    judgments: dict[Evidence, list[str]] = {}
     for key, score in {**record.scores, **record.counted}.items():
         for piece in dict.fromkeys(piece for need in score.evidence for piece in record.evidence.get(need, ())):
-            found.setdefault(piece, []).append(key)
-    return found
+            judgments.setdefault(piece, []).append(key)
+    return judgments
 
 
 def save(
@@ -219,13 +219,13 @@ def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    found = list(rows(run, samples))
+    records = list(rows(run, samples))
     for column in _metadata(run):
-        kinds = {type(row[column]) for row in found} - {type(None)}
+        kinds = {type(row[column]) for row in records} - {type(None)}
         if not any(kinds <= kind for kind in ({bool}, {str}, {int, float})):  # a column of Parquet has one type
-            for row in found:
+            for row in records:
                 row[column] = None if row[column] is None else json.dumps(row[column], ensure_ascii=False)
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(found), path)
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path)
 
 
 def _markdown(run: RunRecord, samples: Samples, path: Path, sections: Sequence[Section] = ()) -> None:

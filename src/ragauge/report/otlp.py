@@ -154,8 +154,8 @@ def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any
     score, better = record.score(key), run.estimates[key].better
     response_id = record.sample.metadata.get("response_id")
     # the conventions have `_OTHER` for a failure without a code
-    error = next((one.reason for one in record.failures if one.reason in (score.failed or "")), "_OTHER")
-    known = {
+    error = next((failure.reason for failure in record.failures if failure.reason in (score.failed or "")), "_OTHER")
+    attributes = {
         "gen_ai.evaluation.score.value": score.value,
         "gen_ai.evaluation.score.label": "undefined" if score.undefined else None,
         "error.type": error if score.failed else None,
@@ -164,7 +164,7 @@ def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any
     return {
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.explanation": explain(score, better, record.sample),
-        **{name: value for name, value in known.items() if value is not None},
+        **{name: value for name, value in attributes.items() if value is not None},
         "ragauge.run.id": run.id,
         "ragauge.sample.id": record.sample.id,
     }

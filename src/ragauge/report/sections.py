@@ -101,14 +101,14 @@ def slice_section(run: RunRecord, column: str) -> Section:
     """The slices of a run by one column, the worst first."""
     slices, headline = run.slices[column], headline_metrics(run)
     key = chooser(run)
-    known = [one for one in dict.fromkeys([key, *headline]) if one and all(one in part.estimates for part in slices)]
-    keys = known[:SLICE_METRICS]
+    first = [name for name in dict.fromkeys([key, *headline]) if name]
+    keys = [name for name in first if all(name in part.estimates for part in slices)][:SLICE_METRICS]
     rows: list[tuple[Cell, ...]] = []
     for part in slices:
-        found = {metric: part.estimates[metric] for metric in keys}
+        estimates = {metric: part.estimates[metric] for metric in keys}
         cells = [
-            with_interval(one.value, one.low, one.high) + (" ▼" if metric in part.worse else "")
-            for metric, one in found.items()
+            with_interval(estimate.value, estimate.low, estimate.high) + (" ▼" if metric in part.worse else "")
+            for metric, estimate in estimates.items()
         ]
         also = ", ".join(metric for metric in part.worse if metric not in keys)
         rows.append((part.value, part.samples, *cells, also))

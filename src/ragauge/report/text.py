@@ -86,9 +86,9 @@ def run_view(
     run: RunRecord, sections: Sequence[Section] = (), shown: Collection[str] | None = None
 ) -> list[RenderableType]:
     """The headline, the estimates of the metrics `shown` (None: all), the sections, the footnotes and the caution."""
-    estimates = {key: one for key, one in run.estimates.items() if shown is None or key in shown}
-    some = msgspec.structs.replace(run, estimates=estimates)
-    table = estimates_table({"value": some})
+    estimates = {key: estimate for key, estimate in run.estimates.items() if shown is None or key in shown}
+    shown_run = msgspec.structs.replace(run, estimates=estimates)
+    table = estimates_table({"value": shown_run})
     added = [part for section in sections for part in _section_view(section)]
     more = [name for name in (*run.estimates, *run.left_out) if name not in estimates] if shown is not None else []
     others = f"Not shown: {counted(len(more), 'other metric')} (-m all), {len(run.left_out)} of them not measured."
@@ -160,12 +160,12 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
     captions = {key: words for run in runs.values() for key, words in run.captions.items()}
     rows = []
     for key in dict.fromkeys(key for run in runs.values() for key in run.estimates):
-        found = [run.estimates.get(key) for run in runs.values()]
-        one = next(filter(None, found))
-        cells = [f"{key} {arrow(one.better)}"]
-        for estimate in found:
+        estimates = [run.estimates.get(key) for run in runs.values()]
+        any_run = next(filter(None, estimates))
+        cells = [f"{key} {arrow(any_run.better)}"]
+        for estimate in estimates:
             cells += [number(estimate.value), interval(estimate), str(estimate.n)] if estimate else ["", "", ""]
-        cells += [str(one.undefined or ""), str(one.failed or "")] if len(runs) == 1 else []
+        cells += [str(any_run.undefined or ""), str(any_run.failed or "")] if len(runs) == 1 else []
         rows.append([*cells, captions.get(key, "")])
     left = ("metric", "95 % interval", "what it counts")
     table = rich_table(columns, rows, left, whole=[name for name in columns if name not in ("n", "what it counts")])
@@ -269,9 +269,9 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
 
 
 def _estimate_cells(run: RunRecord, key: str) -> list[str]:
-    one = run.estimates[key]
-    counts = map(str, (one.n, one.undefined, one.failed))
-    return [key, arrow(one.better), number(one.value), interval(one), *counts, run.captions.get(key, "")]
+    estimate = run.estimates[key]
+    counts = map(str, (estimate.n, estimate.undefined, estimate.failed))
+    return [key, arrow(estimate.better), number(estimate.value), interval(estimate), *counts, run.captions.get(key, "")]
 
 
 def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
@@ -315,4 +315,4 @@ def _markdown_cell(text: str) -> str:
 
 def plain(line: str) -> str:
     """A line that Markdown shows literally."""
-    return _ACTIVE.sub(lambda found: _HARMLESS.get(found[0], "\\" + found[0]), flat(line))
+    return _ACTIVE.sub(lambda match: _HARMLESS.get(match[0], "\\" + match[0]), flat(line))

@@ -113,7 +113,7 @@ def flat(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Text as one line of the same length, without commands to a terminal or CI runner."""
-    return _COMMAND.sub(lambda found: _LOOKALIKES[found[0]], flat(text))
+    return _COMMAND.sub(lambda match: _LOOKALIKES[match[0]], flat(text))
 
 
 def shortened(text: str, length: int = 160) -> str:
@@ -208,8 +208,8 @@ def headline(run: RunRecord) -> str:
         return measured
     people = f", {run.labelled} of them from people" if run.labelled else ""
     stored = "all" if run.reused and not run.asked else str(run.reused)
-    known = f" ({stored} from the store{people})" if run.reused else ""
-    return f"{measured}, {counted(run.asked + run.reused, 'judgment')}{known}, {run.seconds:.1f} s"
+    reused = f" ({stored} from the store{people})" if run.reused else ""
+    return f"{measured}, {counted(run.asked + run.reused, 'judgment')}{reused}, {run.seconds:.1f} s"
 
 
 def claims_line(run: RunRecord) -> str:
@@ -242,7 +242,7 @@ _CLAIM_SETS = ("ent", "cit", "rag")
 def caution(run: RunRecord) -> str:
     """How far the judges of the package can be trusted, in a sentence for each; empty if none was asked."""
     judges = list(run.judges.values()) if run.asked or run.reused else []
-    found = []
+    sentences = []
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
     if embedded:
         card = msgspec.json.decode(CARD.read_bytes())
@@ -250,19 +250,20 @@ def caution(run: RunRecord) -> str:
         # of one kind, such as layers.correct, says nothing of claims
         settings = card["judge"]["settings"]
         measured = {(name, value) for name, value in settings if name != "splitter" and "." not in name}
-        given = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
-        found.append(_measured(card["sets"]) if all(measured <= own for own in given) else _UNMEASURED)
+        settings_of = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
+        sentences.append(_measured(card["sets"]) if all(measured <= own for own in settings_of) else _UNMEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
-        found.append(_LEXICAL)
-    return " ".join(found)
+        sentences.append(_LEXICAL)
+    return " ".join(sentences)
 
 
 def _measured(sets: Sequence[Mapping[str, Any]]) -> str:
     """How often the judge agrees with people on claims, by balanced accuracy: the mean over the sets and its range."""
-    claims = [one for one in sets if one["name"].partition("_")[0] in _CLAIM_SETS and one.get("balanced_accuracy")]
+    measured = [claim_set for claim_set in sets if claim_set.get("balanced_accuracy")]
+    claims = [claim_set for claim_set in measured if claim_set["name"].partition("_")[0] in _CLAIM_SETS]
     if not claims:
         return _UNMEASURED
-    agreed = [100 * one["balanced_accuracy"]["value"] for one in claims]
+    agreed = [100 * claim_set["balanced_accuracy"]["value"] for claim_set in claims]
     return (
         f"The embedded judge agreed with people on {fmean(agreed):.0f} of 100 claims, where guessing gives 50 "
         f"({counted(len(agreed), 'public set')}: {min(agreed):.0f} to {max(agreed):.0f}), so compare versions with it, "

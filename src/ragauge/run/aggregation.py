@@ -56,14 +56,14 @@ class Accumulator:
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
-        found, measure = self.interval(), self.measure
+        interval, measure = self.interval(), self.measure
         left_over = self.left_over if isinstance(measure, DatasetMetric) and measure.by_group else 0
         counts = self.summary.n - left_over, self.undefined + left_over, self.failed
-        ends = found.value, found.low, found.high
+        ends = interval.value, interval.low, interval.high
         over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
         pieces = (self.counted, self.pieces) if self.pieces else None
         return Estimate(
-            *ends, *counts, found.method, better=measure.better, over=over, scale=measure.scale, counts=pieces
+            *ends, *counts, interval.method, better=measure.better, over=over, scale=measure.scale, counts=pieces
         )
 
     @property
@@ -117,20 +117,20 @@ class Accumulators:
         """Add the scores of other samples, which come after these, by some or all of the metrics."""
         self.columns.update(other.columns)
         self.empty += other.empty
-        for key, one in other.by_key.items():
-            self.by_key[key].extend(one)
+        for key, accumulator in other.by_key.items():
+            self.by_key[key].extend(accumulator)
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
-        return {key: one.estimate() for key, one in self.by_key.items()}
+        return {key: accumulator.estimate() for key, accumulator in self.by_key.items()}
 
     def fields(self) -> dict[str, Any]:
         """The fields of a run's record that follow from the scores, but for the estimates."""
-        by_group = {key for key, one in self.by_key.items() if getattr(one.measure, "by_group", False)}
+        by_group = {key for key, accumulator in self.by_key.items() if getattr(accumulator.measure, "by_group", False)}
         few = {key: "too few trials in its group" for key in by_group if self.by_key[key].left_over}
         return {
-            "failures": {key: one.first_failure for key, one in self.by_key.items() if one.failed},
-            "undefined": few | {key: one.first_undefined for key, one in self.by_key.items() if one.undefined},
+            "failures": {key: scores.first_failure for key, scores in self.by_key.items() if scores.failed},
+            "undefined": few | {key: scores.first_undefined for key, scores in self.by_key.items() if scores.undefined},
             "empty": self.empty,
             "columns": tuple(self.columns),
         }
@@ -138,12 +138,12 @@ class Accumulators:
 
 def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
     """The metrics of a run that the registry knows."""
-    known = []
+    registered = []
     for spec in record.metrics:
         with suppress(UsageError):
             select_metrics(spec)
-            known.append(spec)
-    return select_metrics(known) if known else ()
+            registered.append(spec)
+    return select_metrics(registered) if registered else ()
 
 
 def recovered_run(store: Store, record: RunRecord) -> RunRecord:

@@ -161,18 +161,18 @@ class Dispatcher:
         try:
             routed = [group for request in requests for group in self.router.by_judge(request)]
             keys = _keys_of(routed)
-            known = self.known(keys)
+            stored = self.known(keys)
             if self.labels:
-                self._store.keep([self.labels[question] for question in known if question in self.labels])
-            granted = self._store.lock([key for question, key in keys.items() if key and question not in known])
+                self._store.keep([self.labels[question] for question in stored if question in self.labels])
+            granted = self._store.lock([key for question, key in keys.items() if key and question not in stored])
         except Exception as error:
             self._fail(chain.from_iterable(requests), error)
             return
-        self.reused += len(known)
-        self.labelled += sum(judgment.judge.name == PEOPLE for judgment in known.values())
-        self._settle(known)
+        self.reused += len(stored)
+        self.labelled += sum(judgment.judge.name == PEOPLE for judgment in stored.values())
+        self._settle(stored)
         for judge, group in routed:
-            wanted = {question: keys[question] for question in group if question not in known}
+            wanted = {question: keys[question] for question in group if question not in stored}
             if judge is None:
                 for question in wanted:
                     failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
@@ -202,10 +202,10 @@ class Dispatcher:
             while keys:
                 await asyncio.sleep(pause)
                 pause, waited = min(2 * pause, 1.0), waited + pause
-                known = self._stored(keys)
-                self.reused += len(known)
-                self._settle(known)
-                keys = {question: key for question, key in keys.items() if question not in known}
+                stored = self._stored(keys)
+                self.reused += len(stored)
+                self._settle(stored)
+                keys = {question: key for question, key in keys.items() if question not in stored}
                 granted = self._store.lock(keys.values()) if waited < MAX_WAIT_SECONDS else keys.values()
                 keys = self._pass_on(judge, keys, granted)
         except Exception as error:
@@ -282,11 +282,11 @@ class Dispatcher:
         """The answers of a member of a composite judge, from the store where it has them."""
         judge = adapted(judge)
         keys = {question: judgment_key(question, judge.identity) for question in questions}
-        known = self._stored(keys)
-        self.reused += len(known)
-        fresh = {question: key for question, key in keys.items() if question not in known}
-        known.update(await self._ask(judge, fresh) if fresh else {})
-        return [known[question].answer for question in questions]
+        stored = self._stored(keys)
+        self.reused += len(stored)
+        fresh = {question: key for question, key in keys.items() if question not in stored}
+        stored.update(await self._ask(judge, fresh) if fresh else {})
+        return [stored[question].answer for question in questions]
 
     def _settle(self, judgments: KnownJudgments) -> None:
         for question, judgment in judgments.items():

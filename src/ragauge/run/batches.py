@@ -99,11 +99,11 @@ class BatchScorer:
         reasons of missing values; `evidence`, the judged pieces with the columns of `.claims.parquet`.
         """
         arrow = pyarrow_for("scoring batches")
-        metrics = [one for one in select_metrics(self._metrics) if not isinstance(one, DatasetMetric)]
+        metrics = [metric for metric in select_metrics(self._metrics) if not isinstance(metric, DatasetMetric)]
         return arrow.schema(
             [
                 ("id", arrow.string()),
-                *((key, arrow.float64()) for one in metrics for key in one.values),
+                *((key, arrow.float64()) for metric in metrics for key in metric.values),
                 ("counts", arrow.map_(arrow.string(), arrow.list_(arrow.float64()))),
                 ("remarks", arrow.string()),
                 ("evidence", arrow.list_(arrow.struct(list(claims_schema().remove(0))))),
@@ -128,8 +128,8 @@ class BatchScorer:
         records, stopped, _ = self.score(list(read(rows, map=self._map))) if rows.num_rows else ([], "", None)
         if stopped:
             raise RunFailed(stopped)
-        found = self.arrow(records)
-        return arrow.Table.from_batches([found]) if isinstance(batch, arrow.Table) else found
+        table = self.arrow(records)
+        return arrow.Table.from_batches([table]) if isinstance(batch, arrow.Table) else table
 
     async def score_async(
         self, samples: Iterable[Sample], budget: Budget | None = None
@@ -138,8 +138,8 @@ class BatchScorer:
         store = MemoryStore() if self.store is None else self.store
         dispatcher = Dispatcher(self.router, store, budget or Budget(), self._labels)
         scoring = SampleScoring(self.settings, dispatcher)
-        async with dispatcher.opened(), aclosing(scoring.records(samples)) as found:
-            records = [record async for record in found]
+        async with dispatcher.opened(), aclosing(scoring.records(samples)) as scored:
+            records = [record async for record in scored]
         return records, scoring.stopped, dispatcher
 
     score = blocking(score_async, "score", shared=True)
@@ -151,11 +151,11 @@ class BatchScorer:
 
 def _row(record: SampleRecord) -> dict[str, Any]:
     scores = {**record.scores, **record.counted}
-    missing = {key: reason for key, one in scores.items() if (reason := one.undefined or one.failed)}
+    missing = {key: reason for key, score in scores.items() if (reason := score.undefined or score.failed)}
     return {
         "id": record.sample.id,
-        **{key: one.value for key, one in record.scores.items()},
-        "counts": [(key, one.counts) for key, one in scores.items() if one.counts],
+        **{key: score.value for key, score in record.scores.items()},
+        "counts": [(key, score.counts) for key, score in scores.items() if score.counts],
         "remarks": "; ".join(by_reason(missing)),
         "evidence": list(claims([record])),
     }

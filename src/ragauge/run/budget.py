@@ -71,8 +71,8 @@ class Budget:
     @property
     def _overrun(self) -> float:
         """Actual over expected cost so far, of calls or samples, whichever is larger; at least 1."""
-        expected = [some for some in (self._expected, self._running + self._done) if some]
-        return max([1.0, *(self.spent.cost / some for some in expected)])
+        expected = [amount for amount in (self._expected, self._running + self._done) if amount]
+        return max([1.0, *(self.spent.cost / amount for amount in expected)])
 
     def _covers(self, expected: float) -> bool:
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit

@@ -86,12 +86,12 @@ class RayEngine:
 ray = RayEngine
 
 
-def engine_of(given: str | RayEngine) -> RayEngine:
+def engine_of(engine: str | RayEngine) -> RayEngine:
     """What was given as `engine=`. Raises BadParameter for anything but "ray", "ray:HOST:PORT" and `rg.ray(...)`."""
-    name, _, address = str(given).partition(":")
-    if name != "ray" and not isinstance(given, RayEngine):
-        raise BadParameter(f"engine {given!r} is not known; give 'ray', 'ray:HOST:PORT' or rg.ray(...)")
-    return given if isinstance(given, RayEngine) else RayEngine(address)
+    name, _, address = str(engine).partition(":")
+    if name != "ray" and not isinstance(engine, RayEngine):
+        raise BadParameter(f"engine {engine!r} is not known; give 'ray', 'ray:HOST:PORT' or rg.ray(...)")
+    return engine if isinstance(engine, RayEngine) else RayEngine(address)
 
 
 async def evaluate_on_ray(
@@ -146,13 +146,13 @@ class Session:
             _check_reachable(self._address)
         if is_connected:
             return self.ray
-        given: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": self._address}
+        options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": self._address}
         if not self._address:
             _set_up_locally()
             cpus = (self.engine.workers or processors()) + 1  # one to read
-            given |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
+            options |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
         try:
-            self.ray.init(**given)
+            self.ray.init(**options)
         except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
             raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {_reason(error)}") from error
         self.ours = True
@@ -177,8 +177,8 @@ class Session:
         if ending == ".csv":
             options |= _csv_options(system, paths[0])
         with data.DataContext.current(context):
-            found = read(paths, **options)
-        batches: Any = found.iter_batches(batch_size=BATCH, batch_format="pyarrow")
+            dataset = read(paths, **options)
+        batches: Any = dataset.iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
         if read is data.read_text:
             rows = json_lines_rows((row["text"] for row in rows), paths[0])
@@ -229,7 +229,7 @@ def _is_spread(data: Any) -> bool:
 
 
 def _ending_of(path: str) -> str:
-    return next((one for one in ENDINGS if path.endswith((one, f"{one}.gz"))), "")
+    return next((ending for ending in ENDINGS if path.endswith((ending, f"{ending}.gz"))), "")
 
 
 def _filesystem(place: str) -> tuple[Any, str]:
@@ -255,11 +255,11 @@ def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
         from pyarrow.fs import FileSelector, FileType
 
         system, path = _filesystem(base + options)
-        found = system.get_file_info(path)
-        is_folder = found.type == FileType.Directory
-        listed = system.get_file_info(FileSelector(path, recursive=True)) if is_folder else [found]
+        info = system.get_file_info(path)
+        is_folder = info.type == FileType.Directory
+        listed = system.get_file_info(FileSelector(path, recursive=True)) if is_folder else [info]
     pattern = path + name[len(base) :] if "*" in name else "*"
-    paths = [one.path for one in listed if one.type == FileType.File and fnmatch(one.path, pattern)]
+    paths = [entry.path for entry in listed if entry.type == FileType.File and fnmatch(entry.path, pattern)]
     paths = sorted(path for path in paths if _ending_of(path))
     endings = {_ending_of(path) for path in paths}
     if not paths:
@@ -321,7 +321,7 @@ class Worker:
     async def score(self, first: int, encoded: Sequence[bytes]) -> Part | RagaugeError:
         """Score a batch, whose first sample is at this position of the run, and keep the scores; or why not."""
         try:
-            return await self._score(first, [msgspec.json.decode(one, type=Sample) for one in encoded])
+            return await self._score(first, [msgspec.json.decode(sample, type=Sample) for sample in encoded])
         except RagaugeError as error:
             return _picklable(error)
 
@@ -340,12 +340,12 @@ class Worker:
         scorer.store.keep_samples(self._run, first, records)
         if self._folder and records:
             self._write(f"part-{first:012}.parquet", records)
-        found = Accumulators(scorer.settings.metrics)
+        accumulators = Accumulators(scorer.settings.metrics)
         for record in records:
-            found.add(record)
+            accumulators.add(record)
         counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled
         left_out = dict(scorer.settings.left_out)
-        return Part(len(records), stopped, found, left_out, *counts, budget.spent, budget.exceeded)
+        return Part(len(records), stopped, accumulators, left_out, *counts, budget.spent, budget.exceeded)
 
     def _write(self, name: str, records: Sequence[SampleRecord]) -> None:
         """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
@@ -380,7 +380,7 @@ class Purse:
     def take(self, holder: str, spent: float, wanted: float, least: float) -> float | None:
         """Lend dollars, between `least` and `wanted`; 0 if some may be given back, None if not. spent: so far."""
         now = time.monotonic()
-        for name in [name for name, (*_, at, _waits) in self._lent.items() if now - at > LEASE_SECONDS]:
+        for name in [name for name, (*_, lent_at, _waits) in self._lent.items() if now - lent_at > LEASE_SECONDS]:
             self.settle(name, self._lent[name][1])
         granted = min(wanted, self._left) if self._left >= least else 0.0
         self._left -= granted
@@ -424,7 +424,8 @@ class LeasedBudget(Budget):
 
 def _picklable(error: RagaugeError) -> RagaugeError:
     """An error of the same kind that can be sent to another process."""
-    kind = next(one for one in (UsageError, StoreError, RunFailed, RagaugeError) if isinstance(error, one))
+    kinds = (UsageError, StoreError, RunFailed, RagaugeError)
+    kind = next(kind for kind in kinds if isinstance(error, kind))
     return kind(str(error))
 
 
@@ -516,8 +517,8 @@ class _RayEvaluation(Evaluation):
             self._free.put_nowait(worker)
 
     def _add(self, encoded: Sequence[bytes], part: Part) -> None:
-        for one in encoded[: part.samples]:
-            self._digest.update(one)
+        for record in encoded[: part.samples]:
+            self._digest.update(record)
         settings = self._settings
         settings.left_out.update(part.left_out)
         settings.metrics = tuple(metric for metric in settings.metrics if metric.key not in part.left_out)

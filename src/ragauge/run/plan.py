@@ -154,10 +154,10 @@ class PlanCounter:
         while questions := rounds.questions:
             for need, question in rounds.pending():
                 asked[need].add(question)
-            known = self._dispatcher.known(self._dispatcher.keys(questions))
-            for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, known)):
+            stored = self._dispatcher.known(self._dispatcher.keys(questions))
+            for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, stored)):
                 calls += judge.expect(group) if judge else ()
-            rounds.advance({q: known.get(q) or Judgment(q, q.guess(decompose), GUESS, "") for q in questions})
+            rounds.advance({q: stored.get(q) or Judgment(q, q.guess(decompose), GUESS, "") for q in questions})
         self.plan.samples += 1
         for metric in self._metrics:
             self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
@@ -165,15 +165,15 @@ class PlanCounter:
             self.plan.cost.add(call)
         return sum(call.cost or 0.0 for call in calls)
 
-    def _fresh(self, questions: Sequence[Question], known: Mapping[Question, Judgment]) -> list[Question]:
+    def _fresh(self, questions: Sequence[Question], stored: Mapping[Question, Judgment]) -> list[Question]:
         """Count questions; returns those that no earlier sample asks and no judgment answers."""
         fresh = []
         for question in questions:
             if (key := judgment_key(question, GUESS)) in self._seen:
                 continue
             self._seen.add(key)
-            (self.plan.known if question in known else self.plan.questions)[question.kind] += 1
-            if question not in known:
+            (self.plan.known if question in stored else self.plan.questions)[question.kind] += 1
+            if question not in stored:
                 self.plan.estimated |= question.comes_first
                 fresh.append(question)
         return fresh

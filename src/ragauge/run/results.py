@@ -67,8 +67,8 @@ SHOWN_SCORES = 3
 class WorstSamples(list[SampleScores]):
     """The worst samples of a run, which are shown with their response and the claim that decides."""
 
-    def __init__(self, found: Sequence[SampleScores], text: str) -> None:
-        super().__init__(found)
+    def __init__(self, samples: Sequence[SampleScores], text: str) -> None:
+        super().__init__(samples)
         self._text = text
 
     def __repr__(self) -> str:
@@ -91,10 +91,10 @@ class Scores(Sequence[SampleScores]):
     def __getitem__(self, position: int | slice) -> SampleScores | list[SampleScores]:
         if isinstance(position, slice):
             return [self[i] for i in range(*position.indices(len(self)))]
-        at = position + len(self) if position < 0 else position
-        if not 0 <= at < len(self):
+        index = position + len(self) if position < 0 else position
+        if not 0 <= index < len(self):
             raise IndexError(f"position {position} in a run of {len(self)} samples")
-        return SampleScores(self._store.sample(self._run.id, at), self._run.estimates)
+        return SampleScores(self._store.sample(self._run.id, index), self._run.estimates)
 
     def __iter__(self) -> Iterator[SampleScores]:
         samples = self._store.samples(self._run.id, 0, self._run.samples)
@@ -176,16 +176,16 @@ class Run:
         Raises:
             UnknownName: samples have no score of this metric.
         """
-        over = [key for key, one in self.estimates.items() if one.over == "samples"]
+        over = [key for key, estimate in self.estimates.items() if estimate.over == "samples"]
         key = metric or chooser(self.record)
         if key is None:
             return WorstSamples([], "no sample has a score")
         if key not in over:
             raise UnknownName("metric of this run", key, over)
         better = self.estimates[key].better
-        found = worst(self.records(), key, better, count)
-        text = plain_text(worst_view(found, key, better, self.record.about.get(key, "")), 100)
-        return WorstSamples([SampleScores(record, self.estimates) for record in found], text)
+        records = worst(self.records(), key, better, count)
+        text = plain_text(worst_view(records, key, better, self.record.about.get(key, "")), 100)
+        return WorstSamples([SampleScores(record, self.estimates) for record in records], text)
 
     def by(self, column: str) -> tuple[Slice, ...]:
         """The estimates for each value of a metadata column, the worst slice first.
@@ -208,7 +208,7 @@ class Run:
         """
         if column not in self.record.slices:
             metrics = recovered_record(self.record) if self._metrics is None else self._metrics
-            found = slices_of(self.records(), metrics, column, headline_metrics(self.record))
+            slices = slices_of(self.records(), metrics, column, headline_metrics(self.record))
             key = chooser(self.record)
             sign = -1 if key and self.estimates[key].better == "lower" else 1
 
@@ -216,7 +216,7 @@ class Run:
                 value = part.estimates[key].value if key in part.estimates else None
                 return value is None, sign * (value or 0)
 
-            self.record.slices[column] = tuple(sorted(found, key=rank))
+            self.record.slices[column] = tuple(sorted(slices, key=rank))
         return self.record.slices[column]
 
     def sections(self) -> tuple[Section, ...]:

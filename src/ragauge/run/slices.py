@@ -63,9 +63,9 @@ def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[G
     columns: set[str] = set()
     for sample in samples:
         columns.update(sample.metadata)
-        for column, found in values.items():
-            found.add(slice_value(sample, column))
-            _check_number(column, found)
+        for column, value_counts in values.items():
+            value_counts.add(slice_value(sample, column))
+            _check_number(column, value_counts)
     for column in values:
         _check_column(column, columns)
     for column, value in wanted:
@@ -92,7 +92,7 @@ def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: 
     for name, part in parts.items():
         if name != value:
             others.extend(part.by_key[key])
-    one, rest = here.interval(confidence), others.interval(confidence)
-    if one.low is None or one.high is None or rest.low is None or rest.high is None:
+    interval, rest = here.interval(confidence), others.interval(confidence)
+    if interval.low is None or interval.high is None or rest.low is None or rest.high is None:
         return False
-    return one.high < rest.low if here.measure.better == "higher" else one.low > rest.high
+    return interval.high < rest.low if here.measure.better == "higher" else interval.low > rest.high

@@ -66,17 +66,17 @@ def python_object(argument: str) -> Any:
     folder = str(Path(module).parent.absolute() if is_file else Path.cwd())
     sys.path.insert(0, folder)
     try:
-        found = _module_of(Path(module)) if is_file else import_module(module)
+        loaded = _module_of(Path(module)) if is_file else import_module(module)
     except (ImportError, FileNotFoundError) as error:
         raise BadParameter(f"python:{argument}: {error}; {_place(module)}") from error
     except Exception as error:  # importing runs the code of the module
         raise BadParameter(f"python:{argument}: importing it raised {type(error).__name__}: {error}; fix it") from error
     finally:
         sys.path.remove(folder)
-    if not hasattr(found, name):
-        names = [key for key in vars(found) if not key.startswith("_")]
+    if not hasattr(loaded, name):
+        names = [key for key in vars(loaded) if not key.startswith("_")]
         raise BadParameter(f"python:{argument}: {UnknownName(f'name in {module}', name, names)}")
-    return getattr(found, name)
+    return getattr(loaded, name)
 
 
 def _place(module: str) -> str:
@@ -92,12 +92,12 @@ def _module_of(path: Path) -> ModuleType:
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} is no Python module")
-    found = sys.modules[name] = module_from_spec(spec)
+    module = sys.modules[name] = module_from_spec(spec)
     try:
-        spec.loader.exec_module(found)
+        spec.loader.exec_module(module)
     finally:
         del sys.modules[name]
-    return found
+    return module
 
 
 def _from(module: str, name: str) -> Callable[[str], Judge]:
@@ -131,12 +131,12 @@ def judge_of_file(file: JudgeFile) -> Judge:
     return Decided(made, file.thresholds) if file.thresholds else made
 
 
-def judge_file(given: str | JudgeSpec) -> JudgeFile:
+def judge_file(file: str | JudgeSpec) -> JudgeFile:
     """The judge file that a spec names, or one of that judge alone.
 
     Raises BadData for a file that is none, that would run code, or that names a host which is not allowed.
     """
-    spec, allowed = (given, ()) if isinstance(given, str) else (given.spec, given.allow_hosts)
+    spec, allowed = (file, ()) if isinstance(file, str) else (file.spec, file.allow_hosts)
     if not spec.endswith(".json"):
         return JudgeFile(judge=spec)
     try:
@@ -273,20 +273,20 @@ def load_judge(spec: OneJudge, allow_hosts: Collection[str] = ()) -> Judge:
     )
 
 
-def _maker(given: JudgeSpec) -> Callable[[], Any]:
+def _maker(judge_spec: JudgeSpec) -> Callable[[], Any]:
     """What makes the judge of a spec. Raises UnknownName for a name that no judge has."""
-    spec = given.spec
+    spec = judge_spec.spec
     name, _, argument = spec.partition(":")
-    if not given.imports and (name == "python" or spec.startswith("hf/")):
+    if not judge_spec.imports and (name == "python" or spec.startswith("hf/")):
         return partial(UnloadedJudge, spec)
     if name in MAKERS:
         return partial(MAKERS[name], argument)
     if "(" in spec and spec.partition("(")[0] in COMPOSITES:
         judges, options = arguments_of(spec)
-        members = [msgspec.structs.replace(given, spec=member) for member in judges]
+        members = [msgspec.structs.replace(judge_spec, spec=member) for member in judges]
         return partial(COMPOSITES[spec.partition("(")[0]], members, options)
     if spec.endswith(".json"):
-        return partial(judge_of_file, judge_file(given))
+        return partial(judge_of_file, judge_file(judge_spec))
     if "/" in spec.partition("?")[0]:
         return partial(LOCAL.get(spec.partition("/")[0], _model), spec)
     points = installed(ENTRY_POINTS)
@@ -304,7 +304,7 @@ def _maker(given: JudgeSpec) -> Callable[[], Any]:
 def unloaded(judge: JudgeLike) -> JudgeLike:
     """The judges to plan with, for which no code is imported and no model looked up on the hub."""
     if isinstance(judge, Mapping):
-        return {key: _unloaded(one) for key, one in judge.items()}
+        return {key: _unloaded(member) for key, member in judge.items()}
     return judge if isinstance(judge, JudgeRouter) else _unloaded(judge)
 
 
@@ -324,7 +324,7 @@ def load_judges(judge: JudgeLike, allow_hosts: Collection[str] = ()) -> JudgeRou
         return judge
     if not isinstance(judge, Mapping):
         return JudgeRouter({"*": load_judge(judge, allow_hosts)})
-    made = {key: load_judge(one, allow_hosts) for key, one in judge.items()}
+    made = {key: load_judge(spec, allow_hosts) for key, spec in judge.items()}
     languages = [key for key in made if re.fullmatch("[a-z]{2,3}", key)]
     if not languages:
         return JudgeRouter(made)
@@ -432,8 +432,8 @@ def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str
 def arguments_of(spec: str) -> tuple[list[str], dict[str, str]]:
     """The judges and options in a spec such as `cascade(a,b,threshold=0.9)`. Raises BadParameter if it has no end."""
     name, _, inside = spec.partition("(")
-    depths = accumulate(((one == "(") - (one == ")") for one in inside), initial=1)
-    if next((at for at, depth in enumerate(depths) if depth == 0), None) != len(inside):
+    depths = accumulate(((char == "(") - (char == ")") for char in inside), initial=1)
+    if next((position for position, depth in enumerate(depths) if depth == 0), None) != len(inside):
         raise BadParameter(f"cannot read {spec!r}; write {name}(JUDGE,JUDGE), and close each bracket")
     pieces = [(piece, re.fullmatch(r"\s*(\w+)\s*=(.*)", piece, re.DOTALL)) for piece in split_specs(inside[:-1])]
     judges = [piece for piece, option in pieces if option is None]
@@ -448,25 +448,25 @@ def _panel(judges: list[JudgeSpec], options: dict[str, str]) -> Panel:
 
 def _repeat(arguments: list[JudgeSpec], options: dict[str, str]) -> Repeat:
     if options or len(arguments) != 2 or not arguments[1].spec.isdecimal():
-        given = ", ".join([*(argument.spec for argument in arguments), *options])
-        raise BadParameter(f"repeat({given}): write repeat(JUDGE,N), as in repeat(JUDGE,3)")
+        written = ", ".join([*(argument.spec for argument in arguments), *options])
+        raise BadParameter(f"repeat({written}): write repeat(JUDGE,N), as in repeat(JUDGE,3)")
     return repeat(arguments[0], int(arguments[1].spec))
 
 
 def _cascade(judges: list[JudgeSpec], options: dict[str, str]) -> Cascade:
-    known = ("threshold", *VERDICTS, "risk")
-    given: dict[str, float] = {}
+    names = ("threshold", *VERDICTS, "risk")
+    levels: dict[str, float] = {}
     for name, text in options.items():
-        if name not in known:
-            raise UnknownName("option of cascade()", name, known)
+        if name not in names:
+            raise UnknownName("option of cascade()", name, names)
         try:
-            given[name] = float(text)
+            levels[name] = float(text)
         except ValueError:
             raise BadParameter(f"cascade(): {name}={text!r} must be a number, such as {name}=0.95") from None
-    for_all, risk = given.pop("threshold", None), given.pop("risk", None)
-    if given and for_all is not None:
-        given = {**dict.fromkeys(VERDICTS, for_all), **given}
-    return cascade(*judges, threshold=given or for_all, risk=risk)
+    for_all, risk = levels.pop("threshold", None), levels.pop("risk", None)
+    if levels and for_all is not None:
+        levels = {**dict.fromkeys(VERDICTS, for_all), **levels}
+    return cascade(*judges, threshold=levels or for_all, risk=risk)
 
 
 COMPOSITES: dict[str, Callable[[list[JudgeSpec], dict[str, str]], Judge]] = {

@@ -40,9 +40,9 @@ def average_ranks(values: Array) -> Array:
     return ranks
 
 
-def spearman(one: Sequence[float] | Array, other: Sequence[float] | Array) -> float | None:
+def spearman(first: Sequence[float] | Array, second: Sequence[float] | Array) -> float | None:
     """Spearman's rank correlation with averaged ranks for ties; None where either side has fewer than two values."""
-    ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (one, other)]
+    ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (first, second)]
     if any(not len(values) or values.min() == values.max() for values in ranks):
         return None
     a, b = (values - values.mean() for values in ranks)

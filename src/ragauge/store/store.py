@@ -364,8 +364,8 @@ class Store:
             matches = [run.id for run in _runs(db) if wanted and run.name == wanted][:1]
             matches = matches or [id for id in ids if wanted and id.startswith(wanted)]
         if len(matches) > 1:
-            some = ", ".join(matches[:5])
-            raise UsageError(f"{wanted!r} is the beginning of {len(matches)} runs ({some}); give more of the id")
+            listed = ", ".join(matches[:5])
+            raise UsageError(f"{wanted!r} is the beginning of {len(matches)} runs ({listed}); give more of the id")
         if not matches:
             names = {run.name for run in _runs(db) if run.name}
             naming = "" if names else "(no run here has a name: `ragauge run DATA --name NAME` gives one)"

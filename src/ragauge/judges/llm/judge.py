@@ -63,7 +63,7 @@ class PackingPolicy(msgspec.Struct, frozen=True):
         calls, limit = self.packs(questions), self.limits.limit
         alone = [pack.questions[0] for pack in calls if len(pack.questions) == 1]  # as are those that are too long
         outweighs = self.style.support_outweighs
-        splits = {question: found for question in alone if (found := split(question, limit(question), outweighs))}
+        splits = {question: halved for question in alone if (halved := split(question, limit(question), outweighs))}
         if splits:
             parts = [splits[question].parts if question in splits else (question,) for question in questions]
             calls = self.packs(chain.from_iterable(parts))

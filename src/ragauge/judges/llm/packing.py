@@ -96,7 +96,7 @@ def packs(
     first = [group for group in groups.values() if group[0].comes_first]
     others = (shuffled(group, shuffle) for group in groups.values() if not group[0].comes_first)
     ranked = sorted(others, key=_rank)
-    calls = chain.from_iterable(_calls(some, limits) for some in (*first, chain.from_iterable(ranked)))
+    calls = chain.from_iterable(_calls(questions, limits) for questions in (*first, chain.from_iterable(ranked)))
     return [Pack(tuple(call), shuffle) for call in calls]
 
 
