@@ -92,7 +92,7 @@ __getattr__, __dir__, __all__ = public_names(
     },
     themes="analysis errors judges metrics questions readers report scores statistics types",
     moved={
-        "analysis": "Comparison Parity Ranking trust_eval_block",
+        "analysis": "Comparison Ranking trust_eval_block",
         "errors": "BadData BadParameter BadRow MissingExtra MissingField RunFailed StoreError "
         "UnanswerableNeed UnknownName UsageError",
         "judges": "Judge",

@@ -64,7 +64,6 @@ COMMANDS = {
     "compare": ["compare", f"one{EVIL}", f"two{EVIL}", "--show", "9"],
     "plan": ["plan", "evil.jsonl", "-j", "lexical"],
     "parity": ["parity", "evil.jsonl", "--against", "ragas", "-j", "lexical", "--show", "9"],
-    "label": ["label", "-m", "faithfulness", "--by", EVIL],
     "column": ["run", "evil.jsonl", "--map", f"query={EVIL}"],
 }
 
@@ -185,6 +184,5 @@ def test_commands_print_through_one_place() -> None:
     assert {name: line[:20] for name, line in wrote if name != "main.py"} == {
         "reference.py": "click.echo(text, nl=",
         "run.py": "click.echo(json.dump",
-        "runs.py": 'click.echo("> ", nl=',
     }
     assert len([name for name, _ in wrote if name != "main.py"]) == 3

@@ -9,17 +9,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.parity import RowName, match_rows, read_sheet
+import ragauge as rg
+from ragauge.analysis.parity import match_rows, read_sheet
 from ragauge.errors import BadData
+from ragauge.scores import SampleRecord
 
-SAMPLES = [RowName(f"q{n}", f"Question {n}?", f"Answer {n}.") for n in range(4)]
+
+def record(n: int, texts: bool = True) -> SampleRecord:
+    """A sample with texts, or with an id alone."""
+    sample = rg.Sample(id=f"q{n}", query=f"Question {n}?", response=f"Answer {n}.") if texts else rg.Sample(id=f"q{n}")
+    return SampleRecord(sample, {})
 
 
-def matched(rows: Sequence[dict[str, Any]], samples: Sequence[RowName] = SAMPLES) -> tuple[str, list[tuple[int, int]]]:
-    """How the rows were matched, and the pairs."""
-    matching, pairs = match_rows(read_sheet(list(rows), {}), samples)
-    assert (matching.pairs, matching.rows, matching.samples) == (len(pairs), len(rows), len(samples))
-    return matching.by, pairs
+SAMPLES = [record(n) for n in range(4)]
+
+
+def matched(rows: Sequence[dict[str, Any]], samples: Sequence[SampleRecord] = SAMPLES) -> list[int | None]:
+    """The row of each sample."""
+    return match_rows(read_sheet(list(rows), {}), samples)
 
 
 def row(n: int, **more: Any) -> dict[str, Any]:
@@ -28,43 +35,36 @@ def row(n: int, **more: Any) -> dict[str, Any]:
 
 
 def test_by_id() -> None:
-    """Ids are used, in any order, if one side has them all and the texts agree."""
-    rows = [{"id": "q2", "faithfulness": 1}, {"id": "q0", "faithfulness": 0}]
-    assert matched([{**row(2), "id": "q2"}, {**row(0), "id": "q0"}]) == ("id", [(0, 2), (1, 0)])
-    assert matched([*rows, {"id": "q1"}, {"id": "q3"}]) == ("id", [(0, 2), (1, 0), (2, 1), (3, 3)])
+    """Rows without texts are matched by id, in any order."""
+    assert matched([{"id": "q2", "faithfulness": 1}, {"id": "q0", "faithfulness": 0}]) == [1, None, 0, None]
 
 
 def test_ids_with_different_texts() -> None:
-    """Numeric ids on both sides are not used if their texts differ."""
-    numbered = [RowName(str(n), one.query, one.response) for n, one in enumerate(SAMPLES, start=1)]
-    rows = [{**row(n), "id": n} for n in range(1, 4)]
-    assert matched(rows, numbered) == ("query and response", [(0, 1), (1, 2), (2, 3)])
+    """Where both sides have texts, ids do not matter."""
+    assert matched([row(n, id=n) for n in range(1, 4)]) == [None, 0, 1, 2]
 
 
-def test_ids_from_0_and_from_1() -> None:
-    """Without texts, ids must be equal on both sides; otherwise only the order remains, for equal numbers of rows."""
-    numbered = [RowName(str(n), None, None) for n in range(1, 5)]
-    assert matched([{"id": n} for n in range(4)], numbered) == ("position", [(n, n) for n in range(4)])
-    with pytest.raises(BadData, match="3 rows and 4 samples, without matching ids or texts"):
-        matched([{"id": n} for n in range(3)], numbered)
+def test_ids_of_other_samples() -> None:
+    """Without texts, ids of nobody are an error."""
+    with pytest.raises(BadData, match=r"no row has the id \(3 rows, 4 samples\) of a sample"):
+        matched([{"id": n} for n in range(3)], [record(n, texts=False) for n in range(4)])
 
 
 def test_by_position() -> None:
     """Rows without ids and texts are matched in order if there are as many as samples."""
-    assert matched([{"faithfulness": 1}] * 4) == ("position", [(n, n) for n in range(4)])
+    assert matched([{"faithfulness": 1}] * 4) == [0, 1, 2, 3]
+    with pytest.raises(BadData, match="give the rows that were measured"):
+        matched([{"faithfulness": 1}] * 3)
 
 
 def test_texts_may_differ_in_space_and_case() -> None:
     """Line breaks and capitals do not prevent a match."""
-    assert matched([{"question": " question\n3?", "answer": "ANSWER 3."}]) == ("query and response", [(0, 3)])
+    assert matched([{"question": " question\n3?", "answer": "ANSWER 3."}]) == [None, None, None, 0]
 
 
 def test_repeated_texts_are_matched_in_order() -> None:
-    """The second row of a text matches its second sample; a third is left over, and named."""
-    samples = [SAMPLES[0], SAMPLES[1], SAMPLES[0]]
-    matching, pairs = match_rows(read_sheet([row(0), row(0), row(0)], {}), samples)
-    assert pairs == [(0, 0), (1, 2)]
-    assert (matching.rows, matching.alone) == (3, ("3",))
+    """The second row of a text matches its second sample; a third is left over."""
+    assert matched([row(0), row(0), row(0)], [SAMPLES[0], SAMPLES[1], SAMPLES[0]]) == [0, None, 1]
 
 
 def test_scores_of_other_responses() -> None:
@@ -78,6 +78,5 @@ def test_scores_of_other_responses() -> None:
 @given(st.permutations(range(4)), st.integers(1, 4))
 def test_the_order_does_not_matter(order: list[int], count: int) -> None:
     """In any order, and with rows missing, each row matches the sample with its texts."""
-    by, pairs = matched([row(n) for n in order[:count]])
-    assert by in ("position", "query and response")
-    assert [j for _, j in pairs] == order[:count]
+    rows = matched([row(n) for n in order[:count]])
+    assert rows == [order.index(n) if n in order[:count] else None for n in range(4)]

@@ -20,12 +20,11 @@ def test_a_table_of_ragas(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("question,answer,contexts,faithfulness\nWho?,Ada.,['x'],0.5\nWhen?,1910,['y'],\n", encoding="utf-8")
     sheet = read_sheet(str(path), {})
-    assert [(line.id, line.query, line.response) for line in sheet.lines] == [
-        ("1", "Who?", "Ada."),
-        ("2", "When?", "1910"),
+    assert [(line.id, line.query, line.response) for line in sheet.rows] == [
+        (None, "Who?", "Ada."),
+        (None, "When?", "1910"),
     ]
-    assert [number_in(line.cells["faithfulness"]) for line in sheet.lines] == [0.5, None]
-    assert sheet.numbered
+    assert [number_in(line.cells["faithfulness"]) for line in sheet.rows] == [0.5, None]
     assert sheet.numbers("faithfulness") == [0.5]
     assert sheet.numbers("contexts") == []
 
@@ -41,7 +40,7 @@ def test_scores_in_objects() -> None:
         "metrics_data": [{"name": "Contextual Recall", "score": 0.75, "success": True}],
         "contexts": [{"text": "A chunk.", "type": "page", "score": 0.9}],
     }
-    (line,) = read_sheet([row], {}).lines
+    (line,) = read_sheet([row], {}).rows
     numbers = {name: number_in(cell) for name, cell in line.cells.items()}
     assert numbers == {
         "Faithfulness": 1.0,
@@ -56,7 +55,7 @@ def test_scores_in_objects() -> None:
 def test_columns_can_be_named() -> None:
     """A map names the columns of id and texts; "" keeps a known name from being used."""
     row = {"key": 7, "q": "Who?", "output": "Ada.", "faithfulness": 1}
-    (line,) = read_sheet([row], {"id": "key", "query": "q", "response": ""}).lines
+    (line,) = read_sheet([row], {"id": "key", "query": "q", "response": ""}).rows
     assert (line.id, line.query, line.response) == ("7", "Who?", None)
     with pytest.raises(UnknownName, match="unknown column 'z'"):
         read_sheet([row], {"id": "z"})

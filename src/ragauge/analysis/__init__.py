@@ -8,7 +8,6 @@ from ragauge.lazy import public_names
 
 if TYPE_CHECKING:
     from ragauge.analysis.compare import Comparison as Comparison
-    from ragauge.analysis.parity import Parity as Parity
     from ragauge.analysis.rank import Ranking as Ranking
     from ragauge.analysis.trust_eval import trust_eval_block as trust_eval_block
 
@@ -16,7 +15,6 @@ __getattr__, __dir__, __all__ = public_names(
     __name__,
     {
         "analysis.compare": "Comparison",
-        "analysis.parity": "Parity",
         "analysis.rank": "Ranking",
         "analysis.trust_eval": "trust_eval_block",
     },

@@ -16,7 +16,7 @@ import click
 
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.labels import Labelling, summary_lines
-from ragauge.analysis.parity import NAMING, PARITY_WRITERS, SYSTEMS, choose, measuring, parity, read_sheet
+from ragauge.analysis.parity import NAMING, SYSTEMS, choose, measuring, parity, read_sheet
 from ragauge.analysis.preference import BY_CLAIMS, Contest, Preference, plan_preferences
 from ragauge.analysis.rank import RANKING_WRITERS, contests_of, rank, ranking_view
 from ragauge.cli import options as opts
@@ -219,8 +219,8 @@ def rank_command(runs: Texts, store: Store, group: str | None, output: Paths, pr
 )
 @opts.judges_option()
 @opts.work_options
-@opts.show_option("Rows shown for each cause.", 3)
-@opts.output_option("Write the comparison", PARITY_WRITERS)
+@opts.show_option("Show the N samples that differ most, of each metric.", 3)
+@opts.output_option("Write the comparison", COMPARISON_WRITERS)
 def parity_command(
     scores: str,
     against: str,
@@ -232,19 +232,19 @@ def parity_command(
     output: Paths,
     **options: Any,
 ) -> None:
-    """Compare another system's SCORES with ours on the same rows, and find out why they differ.
+    """Compare another system's SCORES (A) with ours (B) on the same samples.
 
     SCORES is its file of scores, in any format that `ragauge run` reads: a row per sample under the system's own column
     names. The samples are read from it as well, and measured, unless --data or --run names them.
     """
-    opts.check_outputs(output, PARITY_WRITERS, [scores, data])
+    opts.check_outputs(output, COMPARISON_WRITERS, [scores, data])
     if data and run_name:
         raise BadParameter("give --data or --run, not both: a run has its samples")
     store, map = options["store"], options["map"]
     if run_name and store is None:
         raise BadParameter("--run names a run in the store; leave out --no-store")
     sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
-    if not (data or run_name or any(line.query or line.response for line in sheet.lines)):
+    if not (data or run_name or any(row.query or row.response for row in sheet.rows)):
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
     named, wanted = _columns(columns), split_specs(metrics or "")
     kept = choose(sheet, against, named, wanted)
@@ -254,7 +254,8 @@ def parity_command(
         with judging(store, options["limit"]) as progress:
             run = evaluate(data or scores, measuring(kept), progress=progress, **options)
     checked = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
-    say(*str(checked).splitlines(), *(f"wrote {checked.save(path)}" for path in output))
+    show_parts(*comparison_view(checked, screen().width), *changes_view(checked))
+    say(*(f"wrote {checked.save(path)}" for path in output))
     exit_by_outcome(run, (), store)
 
 
