@@ -106,5 +106,6 @@ __getattr__, __dir__, __all__ = public_names(
         "scores": "ChunkEvidence Estimate Evidence Score",
         "types": "Chunk ChunkVerdict Decomposition Failure Grade Identity Statement ToolCall Turn Verdict",
     },
+    gone={"Parity": "rg.parity returns a ragauge.analysis.Comparison"},
 )
 __all__.append("__version__")
