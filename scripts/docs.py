@@ -291,7 +291,6 @@ def commands_page() -> str:
         ["judges", "measure"],
         ["judges", "check"],
         ["judges", "tune"],
-        ["judges", "export"],
         ["judges", "prompts"],
     ]
     names += [["dataworkz", name] for name in ("evaluate", "evaluate_question")]

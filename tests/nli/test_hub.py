@@ -48,7 +48,7 @@ def test_files_of_a_folder(tmp_path: Path) -> None:
 
 def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HHEM reads with another model's tokenizer: another one there, under the same name, makes another judge."""
-    monkeypatch.setattr("ragauge.judges.nli.models.open_tokenizer", lambda path: path)
+    monkeypatch.setattr("ragauge.judges.nli.models.load_tokenizer", lambda place: (None, ""))
     folder, foundation = tmp_path / "hhem", tmp_path / "flan"
     folder.mkdir()
     foundation.mkdir()

@@ -3,16 +3,17 @@ from __future__ import annotations
 import pytest
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.nli.models import HF, ONNX, NliOptions, parse_nli_spec
+from ragauge.judges.nli.models import NliOptions, parse_nli_spec
+from ragauge.run.specs import load_judge
 
 
 def test_options_are_read() -> None:
     """A spec is taken apart into the model and its options; a folder may be written with slashes."""
-    asked = parse_nli_spec("hf/org/model?revision=v1&device=cuda:1&dtype=float16&labels=entailed:not_entailed", HF)
+    asked = parse_nli_spec("hf/org/model?revision=v1&device=cuda:1&dtype=float16&labels=entailed:not_entailed")
 
     assert (asked.spec, asked.model) == ("hf/org/model", "org/model")
     assert asked.options == NliOptions("v1", "cuda:1", "float16", labels="entailed:not_entailed")
-    assert parse_nli_spec("onnx/./a/b?threads=1", ONNX).model == "./a/b"
+    assert parse_nli_spec("hf/./a/b?window=64").model == "./a/b"
 
 
 @pytest.mark.parametrize(
@@ -29,10 +30,12 @@ def test_options_are_read() -> None:
 def test_values_that_cannot_be(spec: str, message: str) -> None:
     """A value out of range is refused, with what it must be."""
     with pytest.raises(BadParameter, match=message):
-        parse_nli_spec(spec, HF)
+        parse_nli_spec(spec)
 
 
-def test_options_of_another_kind_of_judge_are_unknown() -> None:
-    """What an exported model is was settled by its export: the family is no option of it."""
-    with pytest.raises(UnknownName, match="unknown option 'family'"):
-        parse_nli_spec("onnx/m?family=true", ONNX)
+def test_exported_models_are_gone() -> None:
+    """An unknown option is named, and a model that was exported for ONNX Runtime says what to use instead."""
+    with pytest.raises(UnknownName, match="unknown option 'threads'"):
+        parse_nli_spec("hf/m?threads=2")
+    with pytest.raises(BadParameter, match="use the model itself, hf/MODEL"):
+        load_judge("onnx/models/minilm")

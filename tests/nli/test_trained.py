@@ -8,10 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from tests.nli.weather import example
 from tests.nli.weather_questions import (
-    DISPUTED,
     TOGETHER,
     check_dispute,
     check_joint_support,
@@ -20,12 +18,10 @@ from tests.nli.weather_questions import (
 )
 
 import ragauge as rg
-from ragauge.cli.main import main
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.models import hf_judge
 from ragauge.questions import Entail
-from ragauge.run.specs import load_judge
 from ragauge.testing import check_judge
 from ragauge.types import Failure, Label, Verdict
 
@@ -75,42 +71,6 @@ def test_the_contract_is_kept(name: str, model: Model) -> None:
     """A judge of each family passes the contract that anybody's judge can run."""
     check_judge(lambda: _judge(model, name))
     assert _judge(model, name).answers == {"entail:support" if name in TWO_WAY else "entail"}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_exported_models_say_the_same(name: str, model: Model, tmp_path: Path) -> None:
-    """The exported model gives each question the same label, and the same probability to a ten thousandth."""
-    questions = [*_questions(100), TOGETHER, DISPUTED]
-    folder = tmp_path / name
-
-    done = CliRunner().invoke(main, ["judges", "export", _spec(model, name), str(folder)])
-
-    assert done.exit_code == 0, done.output
-    assert f"use: onnx/{folder}" in done.output
-    assert sorted(path.name for path in folder.iterdir()) == ["model.onnx", "ragauge.json", "tokenizer.json"]
-    one, other = verdicts(_judge(model, name), *questions), verdicts(load_judge(f"onnx/{folder}"), *questions)
-    assert [verdict.label for verdict in one] == [verdict.label for verdict in other]
-    chances = [(a.probability, b.probability) for a, b in zip(one, other, strict=True)]
-    assert max(abs((a or 0) - (b or 0)) for a, b in chances) <= 2e-4
-
-
-@pytest.mark.parametrize("name", ["cross-encoder", "hhem", "true-nli"])
-def test_eight_bits_say_nearly_the_same(name: str, model: Model, tmp_path: Path) -> None:
-    """A quantised model is smaller, keeps the contract, and gives nearly all labels as before."""
-    from ragauge.judges.nli.export import export
-
-    whole = export(f"hf/{model(name)}", tmp_path / "whole")
-    small = export(f"hf/{model(name)}", tmp_path / "small", int8=True)
-    questions = _questions(200)
-
-    pairs = zip(
-        verdicts(load_judge(f"onnx/{whole.folder}"), *questions),
-        verdicts(load_judge(f"onnx/{small.folder}"), *questions),
-        strict=True,
-    )
-    assert sum(one.label == other.label for one, other in pairs) >= 190
-    assert small.megabytes < whole.megabytes
-    check_judge(lambda: load_judge(f"onnx/{small.folder}"))
 
 
 @pytest.mark.parametrize("name", TWO_WAY)
@@ -177,14 +137,3 @@ def test_the_loop_lives_while_the_model_works(model: Model) -> None:
         return count
 
     assert asyncio.run(beats()) > 3
-
-
-def test_folders_that_are_not_empty_are_left_alone(model: Model, tmp_path: Path) -> None:
-    """Nothing is written where something is."""
-    (tmp_path / "mine").write_text("mine", encoding="utf-8")
-
-    done = CliRunner().invoke(main, ["judges", "export", f"hf/{model('cross-encoder')}", str(tmp_path)])
-
-    assert done.exit_code == 2
-    assert "is not empty" in done.output
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]

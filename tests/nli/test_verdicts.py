@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.nli.judge import ClassProbabilities, ModelCard, disagreement, verdict_of_windows
+from ragauge.judges.nli.judge import ClassProbabilities, ModelCard, verdict_of_windows
 from ragauge.judges.nli.models import TWO_WAY
 from ragauge.types import ChunkVerdict, Label
 
@@ -67,12 +67,3 @@ def test_a_window_that_asserts_nothing_changes_no_label_that_does(windows: list[
     """One more window for neither leaves support and contradiction as they are."""
     label = verdict_of_windows(THREE, windows).label
     assert verdict_of_windows(THREE, [*windows, NEITHER]).label == label
-
-
-def test_windows_that_disagree_are_reported() -> None:
-    """The probability of either side can be read where one window supports and another contradicts, and only there."""
-    assert disagreement(THREE, [SURE, UNSURE, UNRELATED]) == (
-        "of 3 windows of the premise, one supports it with 0.97 and one contradicts it with 0.60"
-    )
-    assert disagreement(THREE, [SURE, NEITHER]) is None
-    assert disagreement(TWO, [(0.9, 0.1), (0.1, 0.9)]) is None

@@ -19,9 +19,6 @@ _FAR = " ".join(f"{word} today here north later ." for word in ("here", "north",
 #: Support and contradiction windows apart, in one chunk.
 DISPUTED_WITHIN = Entail((f"rain here . {_FAR} {_FAR} {_FAR} north dry .",), "wet .")
 
-#: As TOGETHER, with more between the two than a window holds.
-FAR_APART = Entail((f"rain monday . {_FAR}", f"{_FAR} wind friday ."), "wet monday and gusty friday .")
-
 #: The support at the very end of a premise of many windows.
 AT_THE_END = Entail((f"{_FAR} {_FAR} rain .",), "wet .")
 
@@ -33,28 +30,23 @@ def verdicts(judge: rg.judges.Judge, *questions: Entail) -> list[Verdict]:
 
 
 def check_joint_support(judge: rg.judges.Judge) -> None:
-    """Together the chunks support the claim, alone neither does; be they side by side or windows apart."""
-    for question in (TOGETHER, FAR_APART):
-        (verdict,) = verdicts(judge, question)
-        assert verdict.label == Label.ENTAILED, question
-        assert [chunk.label for chunk in verdict.chunks] == [neither(judge)] * 2, question
+    """Together the chunks support the claim, alone neither does."""
+    (verdict,) = verdicts(judge, TOGETHER)
+    assert verdict.label == Label.ENTAILED
+    assert [chunk.label for chunk in verdict.chunks] == [neither(judge)] * 2
 
 
 def check_dispute(judge: rg.judges.Judge) -> None:
     """One chunk supports and the other does not, or contradicts where the judge can tell; and so the whole.
 
-    The most certain verdict within a chunk is its label; a contradiction in it is reported by a three-way judge.
+    The most certain verdict within a chunk is its label.
     """
     (verdict,) = verdicts(judge, DISPUTED)
     against = Label.CONTRADICTED if "entail" in judge.answers else Label.NOT_ENTAILED
     assert [chunk.label for chunk in verdict.chunks] == [Label.ENTAILED, against]
     assert verdict.label == against
     (within,) = verdicts(judge, DISPUTED_WITHIN)
-    if against is Label.NOT_ENTAILED:
-        assert (within.label, within.rationale) == (Label.ENTAILED, None)
-    else:
-        assert within.label in (Label.ENTAILED, against)
-        assert "one supports it with" in str(within.rationale)
+    assert within.label in ((Label.ENTAILED,) if against is Label.NOT_ENTAILED else (Label.ENTAILED, against))
 
 
 def check_the_end_is_read(judge: rg.judges.Judge) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from ragauge.cli.main import say
-from ragauge.cli.options import allow_host_option, data_options, store_option
+from ragauge.cli.options import allow_host_option, data_options, gone, store_option
 from ragauge.cli.run import progress_bar
-from ragauge.errors import BadParameter, UsageError
+from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeSpec
 from ragauge.report.wording import counted, dollars, usage_words
 from ragauge.run.batch.collect import Imported, import_results, lost
@@ -109,14 +109,8 @@ def status_command(folder: Path) -> None:
             say(_finished(opened))
 
 
-@command.command("submit", hidden=True, context_settings={"ignore_unknown_options": True})
-@click.argument("arguments", nargs=-1, expose_value=False)
-def submit_command() -> None:
-    """Say what to do instead of `submit` and `fetch`, which are gone."""
-    raise UsageError("ragauge sends no batches; send the files as `ragauge docs batch` shows, and import the results")
-
-
-command.add_command(submit_command, "fetch")
+for _name in ("submit", "fetch"):
+    gone(command, _name, "nothing is sent; send the files as `ragauge docs batch` shows, and import the results")
 
 
 def _export_round(folder: Folder) -> None:

@@ -183,19 +183,6 @@ def tune_command(
     say(f"wrote {output}; use: {' '.join([f'-j {output}', *(f'--allow-host {host}' for host in hosts)])}")
 
 
-@command.command("export")
-@click.argument("judge", metavar="hf/MODEL")
-@click.argument("folder", type=opts.OUT_FOLDER)
-@click.option("--int8", is_flag=True, help="Weights in eight bits: a quarter of the size, and faster on a processor.")
-def export_command(judge: str, folder: Path, int8: bool) -> None:
-    """Write a model that torch runs into FOLDER, where the judge onnx/FOLDER runs it without torch."""
-    from ragauge.judges.nli.export import export
-
-    done = export(judge, folder, int8=int8)
-    say(f"{done.megabytes:.1f} MB; on trial pairs within {done.difference:.4f} of torch")
-    say(f"use: onnx/{folder}")
-
-
 @command.command("prompts")
 @click.argument("judge", metavar="[PROVIDER/MODEL|FILE.json]", default="openai/gpt-4o-mini", callback=_judge)
 @opts.allow_host_option
@@ -225,6 +212,9 @@ def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
             raise BadParameter(f"{path} exists; give a folder without sections")
         path.write_text(f"{text}\n", encoding="utf-8")
         say(f"wrote {path}")
+
+
+opts.gone(command, "export", "models are no longer exported; use the model itself: -j entail=hf/MODEL")
 
 
 class _CachedJudge:

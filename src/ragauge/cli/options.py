@@ -370,3 +370,11 @@ def judge_option(specs: Sequence[str]) -> str | dict[str, str]:
         raise BadParameter(f"{given_twice}; name a kind for each, as in --judge entail={bare[1]}")
     default = bare[0] if bare else "embedded"
     return {**named, "*": default} if named else default
+
+
+def gone(group: click.Group, name: str, instead: str) -> None:
+    """Let a command that there was say what to do instead."""
+
+    @group.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+    def refuse() -> None:
+        raise UsageError(instead)

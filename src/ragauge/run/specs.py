@@ -104,6 +104,10 @@ def _from(module: str, name: str) -> Callable[[str], Judge]:
     return lambda spec: getattr(import_module(f"ragauge.judges.{module}"), name)(spec)
 
 
+def _no_onnx(spec: str) -> Judge:
+    raise BadParameter(f"{spec}: exported models are gone; use the model itself, hf/MODEL")
+
+
 class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A judge as a file, such as `ragauge judges tune` writes it.
 
@@ -212,7 +216,7 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 }
 
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
-LOCAL = {"hf": _from("nli.models", "hf_judge"), "onnx": _from("nli.models", "onnx_judge")}
+LOCAL = {"hf": _from("nli.models", "hf_judge"), "onnx": _no_onnx}
 
 #: The entry points of other packages, NAME = "module:factory"; the factory is given what follows "NAME:" in a spec.
 ENTRY_POINTS = "ragauge.judges"
@@ -222,7 +226,6 @@ DESCRIPTIONS = {
     "lexical": "the same by words alone: the lightest judge, and the baseline of `judges measure`",
     "PROVIDER/MODEL": "any LLM, with options behind it: openai/gpt-4o-mini, ollama/qwen3:8b?concurrency=2",
     "hf/MODEL": "an NLI model of the hub or of a folder, run here by torch; answers entail alone",
-    "onnx/FOLDER": "the same without torch, from what `ragauge judges export` wrote",
     "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",
     "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next; or risk=R",
     "repeat(JUDGE,N)": "an LLM judge asked N times in other orders votes, and its flip rate is reported",

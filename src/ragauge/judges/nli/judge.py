@@ -1,20 +1,11 @@
-"""The NLI judge: an entailment model that runs here, which scores each pair once, pairs of similar length together.
-
-Windows of a long premise overlap. Two sentences that support a claim only together may be too far apart for any window:
-so one more text gathers, from the whole premise, the sentences that share most words with the hypothesis.
-"""
+"""The NLI judge: an entailment model that runs here, which scores each pair once, pairs of similar length together."""
 
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
-from math import log
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -22,10 +13,9 @@ import msgspec
 from ragauge.host import LazyModule
 from ragauge.judges.base import JudgeBase
 from ragauge.judges.embedded.statements import is_fragment
-from ragauge.kinds.windows import group_units
+from ragauge.kinds.windows import windows
 from ragauge.questions import Entail, Question, topic
-from ragauge.text.sentences import sentences
-from ragauge.types import Answer, ChunkVerdict, Failure, Identity, Label, Span, Verdict
+from ragauge.types import Answer, ChunkVerdict, Failure, Identity, Label, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,8 +32,8 @@ class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
     """Describes a model.
 
     source: its name, or that of its folder. revision: the commit on the hub, or a hash of its files. window: the tokens
-    of one input. end: the text of the token that ends a sequence. type_ids: whether it has token types. quantised:
-    8-bit weights. tokenizer: NAME@REVISION of the model whose tokenizer it uses, if not its own.
+    of one input. end: the text of the token that ends a sequence. type_ids: whether it has token types. tokenizer:
+    NAME@REVISION of the model whose tokenizer it uses, if not its own.
     """
 
     source: str
@@ -54,7 +44,6 @@ class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
     pad: int = 0
     end: str = ""
     type_ids: bool = False
-    quantised: bool = False
     tokenizer: str = ""
 
     @property
@@ -67,7 +56,7 @@ class ModelCard(msgspec.Struct, frozen=True, omit_defaults=True):
 TextPair = tuple[str, str]
 
 #: Increased with every change that can change an answer.
-FORM = "2"
+FORM = "3"
 
 #: The input of models that take one text; classifiers take a pair.
 #: hhem: `modeling_hhem_v2.py` of vectara/hallucination_evaluation_model. true: the card of
@@ -135,70 +124,18 @@ class PairTokenizer:
         return [start for start, _ in self._tokenizer.encode(text, add_special_tokens=False).offsets]
 
 
-#: The share of a window that the previous one also contains.
-OVERLAP = 0.25
+def premise_windows(premise: str, starts: Sequence[int], room: int) -> list[str]:
+    """A premise in windows of at most `room` tokens, between sentences, each with a quarter of the one before.
 
-_WORD = re.compile(r"\w+")
-
-
-class _Layout(NamedTuple):
-    """A text by its tokens. starts: where each token begins. units: sentences, long ones in parts."""
-
-    text: str
-    starts: Sequence[int]
-    units: Sequence[Span]
-
-    def tokens(self, start: int, stop: int) -> int:
-        """How many tokens begin between two characters."""
-        return bisect_left(self.starts, stop) - bisect_left(self.starts, start)
-
-
-class PremiseWindows:
-    """Splits premises into windows. starts_of: where in a text each token begins."""
-
-    def __init__(self, starts_of: Callable[[str], Sequence[int]]) -> None:
-        self._starts_of = starts_of
-        self._layout = lru_cache(maxsize=64)(self._make_layout)
-
-    def of(self, premise: str, hypothesis: str, room: int) -> list[str]:
-        """Texts of at most `room` tokens that together hold all of the premise but white space."""
-        spans = self.spans(premise, room)
-        gathered = _gathered(self._layout(premise, room), hypothesis, room)
-        texts = [premise[slice(*span)] for span in spans]
-        if gathered and not any(start <= gathered[0][0] and gathered[-1][1] <= stop for start, stop in spans):
-            texts.append("\n".join(premise[slice(*unit)] for unit in gathered))
-        return texts
-
-    def spans(self, premise: str, room: int) -> list[Span]:
-        """The windows as spans of characters, without the gathered text."""
-        layout = self._layout(premise, room)
-        return group_units(layout.units, layout.tokens, room, room * OVERLAP)
-
-    def _make_layout(self, text: str, room: int) -> _Layout:
-        starts, units = self._starts_of(text), []
-        longest = max(1, int(room * OVERLAP))
-        for start, stop in sentences(text):
-            while (cut := bisect_left(starts, start) + longest) < bisect_left(starts, stop) and starts[cut] > start:
-                units.append((start, starts[cut]))
-                start = starts[cut]
-            units.append((start, stop))
-        return _Layout(text, starts, units)
-
-
-def _gathered(layout: _Layout, hypothesis: str, room: int) -> list[Span]:
-    """The units that share most words with the hypothesis, weighted by idf, as many as fit, in their order."""
-    words = set(_WORD.findall(hypothesis.lower()))
-    shared = {unit: words.intersection(_WORD.findall(layout.text[slice(*unit)].lower())) for unit in layout.units}
-    counts = Counter(word for found in shared.values() for word in found)
-    idf = {word: log(1 + len(shared) / count) for word, count in counts.items()}
-    ranked = sorted((unit for unit in shared if shared[unit]), key=lambda unit: -sum(idf[w] for w in shared[unit]))
-    found: list[Span] = []
-    for unit in ranked:
-        size = layout.tokens(*unit) + 1
-        if size <= room:
-            found.append(unit)
-            room -= size
-    return sorted(found)
+    starts: where in the premise each of its tokens begins.
+    """
+    size = max(1, len(premise) * room // len(starts))
+    while True:
+        spans = windows(premise, size, size // 4)
+        counts = [bisect_left(starts, stop) - bisect_left(starts, start) for start, stop in spans]
+        if size == 1 or max(counts) <= room:
+            return [premise[start:stop] for start, stop in spans]
+        size = max(1, size * 4 // 5)
 
 
 #: The probability of each class.
@@ -213,10 +150,9 @@ _CACHE_SIZE = 1 << 16  # pairs
 
 
 class PairModel(Protocol):
-    """A model that runs here: `workers` batches concurrently, of `batch_tokens` with padding; 0: pair by pair."""
+    """A model that runs here, in batches of `batch_tokens` with padding."""
 
     card: ModelCard
-    workers: int
     batch_tokens: int
     tokenizer: PairTokenizer
 
@@ -225,72 +161,52 @@ class PairModel(Protocol):
 
 
 class PairScorer:
-    """Scores pairs with a model, in threads of its own; scores are cached."""
+    """Scores pairs with a model; scores are cached."""
 
     def __init__(self, model: PairModel) -> None:
         self._model = model
-        self._windows = PremiseWindows(model.tokenizer.starts)
         self._cache: dict[TextPair, ClassProbabilities] = {}
 
     def scores(self, pairs: Sequence[TextPair], stopped: Callable[[], bool]) -> dict[TextPair, Scores]:
-        """The scores of each pair. stopped: whether the caller was cancelled."""
-        texts, tokens = self._tokenize(list(dict.fromkeys(pairs)))
-        faults = self._run({text: own for text, own in tokens.items() if text not in self._cache}, stopped)
-        found: dict[TextPair, Scores] = {}
-        for pair, parts in texts.items():
-            if isinstance(parts, str):
-                found[pair] = parts
-            else:
-                fault = next((faults[text] for text in parts if text in faults), None)
-                found[pair] = fault or [self._cache[text] for text in parts]
+        """The scores of each pair. stopped: whether the caller was cancelled. Raises what the model raises."""
+        pairs = list(dict.fromkeys(pairs))
+        lengths = [len(tokens.ids) for tokens in self._model.tokenizer.encode(pairs)]
+        parts = {
+            pair: [pair] if length <= self._model.card.window else self._cut(pair)
+            for pair, length in zip(pairs, lengths, strict=True)
+        }
+        self._score([part for own in parts.values() if not isinstance(own, str) for part in own], stopped)
+        scores: dict[TextPair, Scores] = {
+            pair: own if isinstance(own, str) else [self._cache[part] for part in own] for pair, own in parts.items()
+        }
         while len(self._cache) > _CACHE_SIZE:
             del self._cache[next(iter(self._cache))]
-        return found
-
-    def _tokenize(
-        self, pairs: Sequence[TextPair]
-    ) -> tuple[dict[TextPair, Sequence[TextPair] | str], dict[TextPair, Tokens]]:
-        """The texts as which each pair is scored, or why it cannot be; and the tokens of all texts."""
-        tokens = dict(zip(pairs, self._model.tokenizer.encode(pairs), strict=True))
-        texts: dict[TextPair, Sequence[TextPair] | str] = {pair: [pair] for pair in pairs}
-        long = [pair for pair in pairs if len(tokens[pair].ids) > self._model.card.window]
-        for pair in long:
-            del tokens[pair]
-            texts[pair] = self._cut(pair)
-        parts = [part for pair in long for part in texts[pair] if isinstance(part, tuple)]
-        tokens.update(zip(parts, self._model.tokenizer.encode(parts), strict=True))
-        return texts, tokens
+        return scores
 
     def _cut(self, pair: TextPair) -> list[TextPair] | str:
+        """A pair that is too long, in parts that are not; or why it cannot be cut."""
         premise, hypothesis = pair
-        limit = self._model.card.window
-        [without] = self._model.tokenizer.encode([("", hypothesis)])
+        limit, tokenizer = self._model.card.window, self._model.tokenizer
+        [without] = tokenizer.encode([("", hypothesis)])
         room = limit - len(without.ids) - _SLACK
         if room >= limit // 4:
-            return [(text, hypothesis) for text in self._windows.of(premise, hypothesis, room)]
+            return [(text, hypothesis) for text in premise_windows(premise, tokenizer.starts(premise), room)]
         return (
             f"the hypothesis takes {len(without.ids)} of the {limit} tokens that {self._model.card.source} reads "
             "at once, and leaves no room for a premise; split it first, or use a model with a longer window"
         )
 
-    def _run(self, tokens: dict[TextPair, Tokens], stopped: Callable[[], bool]) -> dict[TextPair, str]:
-        """Score texts and cache the results; the texts of batches that failed, and why."""
-        faults: dict[TextPair, str] = {}
-        with ThreadPoolExecutor(self._model.workers) as pool:
-            work = [
-                (batch, pool.submit(self._batch, [tokens[text] for text in batch], stopped))
-                for batch in _batches(tokens, self._model.batch_tokens)
-            ]
-            for batch, future in work:
-                if (fault := future.exception()) is not None:
-                    faults.update(dict.fromkeys(batch, f"{type(fault).__name__}: {fault}"))
-                else:
-                    self._cache.update(zip(batch, future.result(), strict=True))
-        return faults
+    def _score(self, texts: Sequence[TextPair], stopped: Callable[[], bool]) -> None:
+        """Score texts that are not in the cache, and cache their probabilities."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._cache]
+        tokens = dict(zip(new, self._model.tokenizer.encode(new), strict=True))
+        for batch in _batches(tokens, self._model.batch_tokens):
+            if stopped():
+                raise InterruptedError("the caller was cancelled")
+            rows = self._probabilities([tokens[text] for text in batch])
+            self._cache.update(zip(batch, rows, strict=True))
 
-    def _batch(self, batch: Sequence[Tokens], stopped: Callable[[], bool]) -> list[ClassProbabilities]:
-        if stopped():
-            raise InterruptedError("the caller was cancelled")
+    def _probabilities(self, batch: Sequence[Tokens]) -> list[ClassProbabilities]:
         longest = max(len(tokens.ids) for tokens in batch)
         ids = np.full((len(batch), longest), self._model.card.pad, dtype=np.int64)
         mask, type_ids = np.zeros_like(ids), np.zeros_like(ids)
@@ -325,52 +241,23 @@ def _softmax(logits: NDArray[Any]) -> list[ClassProbabilities]:
 _WEIGHTS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1}
 
 
-class _WindowVerdict(NamedTuple):
-    """The most probable class of one window, its probability, and that of entailment."""
-
-    label: Label
-    probability: float
-    support: float
-
-
-def _window_verdicts(card: ModelCard, windows: Sequence[ClassProbabilities]) -> list[_WindowVerdict]:
-    """The verdict of each window; of classes that are equally probable it is the one that asserts less."""
-    found = []
-    for probabilities in windows:
-        by_label = dict(zip(card.labels, probabilities, strict=True))
-        label = max(by_label, key=lambda one: (by_label[one], -_WEIGHTS.get(one, 0)))
-        found.append(_WindowVerdict(label, by_label[label], by_label[Label.ENTAILED]))
-    return found
-
-
-def verdict_of_windows(card: ModelCard, windows: Sequence[ClassProbabilities]) -> ChunkVerdict:
+def verdict_of_windows(card: ModelCard, scores: Sequence[ClassProbabilities]) -> ChunkVerdict:
     """The most probable support or contradiction of any window; neither where no window has one.
 
-    So an unrelated window that the model finds weakly contradicting does not outweigh one that clearly supports.
+    So an unrelated window that the model finds weakly contradicting does not outweigh one that clearly supports. Of
+    classes that are equally probable a window has the one that asserts less.
     """
-
-    def weight(one: _WindowVerdict) -> tuple[bool, float, bool]:
-        asserts = one.label in _WEIGHTS
-        return asserts, one.probability if asserts else one.support, one.label is Label.ENTAILED
-
-    if not windows:
-        return ChunkVerdict(Label.NEUTRAL if card.three_way else Label.NOT_ENTAILED, 0.0)
-    deciding = max(_window_verdicts(card, windows), key=weight)
-    return ChunkVerdict(deciding.label, deciding.support)
-
-
-def disagreement(card: ModelCard, windows: Sequence[ClassProbabilities]) -> str | None:
-    """A sentence on windows of which some support the hypothesis and others contradict it; None where none do."""
-    verdicts = _window_verdicts(card, windows)
-    highest = {
-        label: max((one.probability for one in verdicts if one.label is label), default=0.0) for label in _WEIGHTS
-    }
-    if not all(highest.values()):
-        return None
-    return (
-        f"of {len(windows)} windows of the premise, one supports it with {highest[Label.ENTAILED]:.2f} and one "
-        f"contradicts it with {highest[Label.CONTRADICTED]:.2f}"
-    )
+    deciding = ChunkVerdict(Label.NEUTRAL if card.three_way else Label.NOT_ENTAILED, 0.0)
+    weight = (False, -1.0, False)
+    for probabilities in scores:
+        by_label = dict(zip(card.labels, probabilities, strict=True))
+        label = max(by_label, key=lambda label: (by_label[label], -_WEIGHTS.get(label, 0)))
+        support = by_label[Label.ENTAILED]
+        asserts = label in _WEIGHTS
+        own_weight = (asserts, by_label[label] if asserts else support, label is Label.ENTAILED)
+        if own_weight > weight:
+            deciding, weight = ChunkVerdict(label, support), own_weight
+    return deciding
 
 
 class NliJudge(JudgeBase):
@@ -426,9 +313,8 @@ class NliJudge(JudgeBase):
         found = [all_scores.get(pair, ()) for pair in _pairs(question)]
         if fault := next((one for one in found if isinstance(one, str)), None):
             return Failure("judge_error", fault)
-        windows = [one for one in found if not isinstance(one, str)]
-        whole, *chunks = (verdict_of_windows(self.card, one) for one in windows)
-        return Verdict(whole.label, whole.probability, tuple(chunks), rationale=disagreement(self.card, windows[0]))
+        whole, *chunks = (verdict_of_windows(self.card, scores) for scores in found if not isinstance(scores, str))
+        return Verdict(whole.label, whole.probability, tuple(chunks))
 
 
 def _pairs(question: Entail) -> list[TextPair]:

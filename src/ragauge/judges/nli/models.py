@@ -1,4 +1,4 @@
-"""Models by torch and by ONNX Runtime, from the hub or a folder."""
+"""Models by torch, from the hub or a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.host import disable_telemetry
 from ragauge.judges.nli.judge import Family, ModelCard, NliJudge, PairTokenizer
-from ragauge.judges.onnx import open_session, processors
 from ragauge.judges.options import OptionParser
 from ragauge.types import Label
 
@@ -37,7 +36,6 @@ class NliOptions(msgspec.Struct, frozen=True):
     labels: str | None = None
     family: Literal["classifier", "hhem", "true", "minicheck"] | None = None
     window: Annotated[int, msgspec.Meta(ge=32)] | None = None
-    threads: _Count | None = None
 
 
 #: What each option must be, with an example; for messages.
@@ -49,13 +47,8 @@ _EXPECTED = {
     "labels": "the classes in their order, such as labels=contradicted:entailed:neutral",
     "family": "classifier, hhem, true or minicheck, such as family=true",
     "window": "a count of tokens, 32 or more, such as window=512",
-    "threads": "a count of threads, such as threads=2",
 }
 _PARSER = OptionParser(NliOptions, _EXPECTED)
-
-#: The options of each kind of judge. Those of a model are fixed when it is exported.
-HF = frozenset(_EXPECTED) - {"threads"}
-ONNX = frozenset({"batch_tokens", "threads"})
 
 
 class NliSpec(NamedTuple):
@@ -66,13 +59,13 @@ class NliSpec(NamedTuple):
     options: NliOptions
 
 
-def parse_nli_spec(spec: str, known: frozenset[str]) -> NliSpec:
-    """Read a spec such as `hf/MODEL?revision=main`. Raises UnknownName for an option not `known`, and BadParameter."""
+def parse_nli_spec(spec: str) -> NliSpec:
+    """Read a spec such as `hf/MODEL?revision=main`. Raises UnknownName for an unknown option, and BadParameter."""
     name, options = _PARSER.split(spec)
-    kind, _, model = name.partition("/")
+    _, _, model = name.partition("/")
     if not model:
-        raise BadParameter(f"judge {spec!r}: write {kind}/MODEL, such as hf/cross-encoder/nli-deberta-v3-base")
-    return NliSpec(name, model, _PARSER.parse(options, known))
+        raise BadParameter(f"judge {spec!r}: write hf/MODEL, such as hf/cross-encoder/nli-deberta-v3-base")
+    return NliSpec(name, model, _PARSER.parse(options))
 
 
 TWO_WAY = (Label.NOT_ENTAILED, Label.ENTAILED)
@@ -107,24 +100,6 @@ def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[
     if given and named and len(named) != len(labels):
         raise BadParameter(f"{spec}: labels={given} names {len(labels)} classes, and the model has {len(named)}")
     return labels
-
-
-CARD = "ragauge.json"
-
-
-def read_card(folder: Path) -> ModelCard:
-    """The card in the folder of an exported model. Raises BadData where there is none that can be read."""
-    try:
-        return msgspec.json.decode((folder / CARD).read_bytes(), type=ModelCard)
-    except (OSError, msgspec.DecodeError) as error:
-        raise BadData(
-            f"onnx/{folder}: {error}; the folder must hold what this wrote: ragauge judges export hf/MODEL {folder}"
-        ) from error
-
-
-def write_card(card: ModelCard, folder: Path) -> None:
-    """Write the card next to an exported model."""
-    (folder / CARD).write_bytes(msgspec.json.format(msgspec.json.encode(card)) + b"\n")
 
 
 #: The tokens of one input where a model's positions are relative and have no maximum, or the family splits documents:
@@ -339,8 +314,6 @@ def first_token_logits(zero: int, one: int) -> LogitsFunction:
 class TorchModel:
     """A `PairModel` of transformers. class_logits: runs the network."""
 
-    workers = 1
-
     def __init__(self, source: ModelSource, network: Any, class_logits: LogitsFunction) -> None:
         self.network, self.class_logits, self.card = network, class_logits, source.card
         self.tokenizer = PairTokenizer(source.tokenizer, source.card)
@@ -364,7 +337,7 @@ def hf_judge(spec: str) -> NliJudge:
     Raises MissingExtra without torch and transformers, BadData where there is no such model, BadParameter where its
     input format or the meaning of its classes is not clear, UnknownName for an unknown option.
     """
-    parsed = parse_nli_spec(spec, HF)
+    parsed = parse_nli_spec(spec)
     if not all(map(find_spec, ("torch", "transformers"))):
         raise MissingExtra(f"{parsed.spec} by torch", "hf")
     source = ModelSource(parsed.model, parsed.options, parsed.spec)
@@ -381,7 +354,7 @@ class ModelSource:
         self.options, self.device = options, options.device or _device()
         config, settings = place.settings("config.json"), place.settings("tokenizer_config.json")
         family = family_of(config, place.name, options.family, spec)
-        reader = foundation_of(place) if family == "hhem" and not (place.folder / TOKENIZER).is_file() else place
+        reader = foundation_of(place) if family == "hhem" and not (place.folder / "tokenizer.json").is_file() else place
         self.tokenizer, end = load_tokenizer(reader)
         self.card = ModelCard(
             source=place.name,
@@ -395,13 +368,12 @@ class ModelSource:
             tokenizer="" if reader is place else f"{reader.name}@{reader.revision}",
         )
 
-    def load(self, dtype: str, attention: str | None = None) -> TorchModel:
-        """The model, downloaded where it is not cached. attention: the implementation. Raises BadData."""
+    def load(self, dtype: str) -> TorchModel:
+        """The model, downloaded where it is not cached. Raises BadData."""
         import torch
 
-        options = {"dtype": getattr(torch, dtype), **({"attn_implementation": attention} if attention else {})}
         try:
-            network, class_logits = self._network(options)
+            network, class_logits = self._network({"dtype": getattr(torch, dtype)})
             return TorchModel(self, network.to(torch.device(self.device)).eval(), class_logits)
         except (OSError, RuntimeError, ValueError, KeyError) as error:
             raise BadData(f"hf/{self.place.origin}: {error}") from error
@@ -423,16 +395,6 @@ def first_token(tokenizer: Any, text: str) -> int:
     return int(tokenizer.encode(text, add_special_tokens=False).ids[0])
 
 
-def open_tokenizer(path: Path) -> Any:
-    """The tokenizer in a `tokenizer.json`. Raises BadData where it cannot be read."""
-    from tokenizers import Tokenizer
-
-    try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise BadData(f"{path}: {error}; it must be a tokenizer.json of the tokenizers library") from error
-
-
 def _device() -> str:
     import torch
 
@@ -450,61 +412,12 @@ def _dtype(family: Family, device: str) -> str:
 
 def load_tokenizer(place: ModelLocation) -> tuple[Any, str]:
     """The tokenizer of a model, and the text of the token that ends a sequence. Raises BadData."""
-    path = place.folder / TOKENIZER
-    if path.is_file():
-        settings = place.settings("tokenizer_config.json")
-        end = settings.get("eos_token") or settings.get("sep_token") or "</s>"
-        return open_tokenizer(path), str(end["content"] if isinstance(end, dict) else end)
     from transformers import AutoTokenizer
 
-    try:  # in an older format
+    try:
         tokenizer = AutoTokenizer.from_pretrained(place.folder, trust_remote_code=False)
         return tokenizer.backend_tokenizer, str(tokenizer.eos_token or tokenizer.sep_token or "</s>")
     except Exception as error:
         raise BadData(
             f"hf/{place.origin}: its tokenizer cannot be read ({error}); it needs a tokenizer.json"
         ) from error
-
-
-MODEL = "model.onnx"
-TOKENIZER = "tokenizer.json"
-
-_ONNX_BATCH_TOKENS = 2048
-
-
-def onnx_judge(spec: str) -> NliJudge:
-    """The judge of a spec such as `onnx/models/minilm?threads=2`.
-
-    Raises MissingExtra without its libraries, BadData for a folder without an exported model, UnknownName.
-    """
-    parsed = parse_nli_spec(spec, ONNX)
-    if not all(map(find_spec, ("onnxruntime", "tokenizers"))):
-        raise MissingExtra(parsed.spec, "onnx")
-    folder = Path(parsed.model).expanduser()
-    card = read_card(folder)
-    for name in (MODEL, TOKENIZER):
-        if not (folder / name).is_file():
-            raise BadData(f"{parsed.spec}: the folder has no {name}; export the model again")
-    pinned = (("files", content_hash(folder)), ("source", card.source))
-    return NliJudge(f"onnx/{folder.resolve().name}", card, lambda: OnnxModel(folder, card, parsed.options), pinned)
-
-
-class OnnxModel:
-    """A `PairModel` of ONNX Runtime. Quantised models run pair by pair: their scales depend on the whole batch."""
-
-    def __init__(self, folder: Path, card: ModelCard, options: NliOptions) -> None:
-        self.card = card
-        self.tokenizer = PairTokenizer(open_tokenizer(folder / TOKENIZER), card)
-        self.workers = options.threads or processors()
-        self.batch_tokens = 0 if card.quantised else options.batch_tokens or _ONNX_BATCH_TOKENS
-        try:
-            self._session = open_session(folder / MODEL)
-        except Exception as error:  # the runtime raises nothing more specific
-            raise BadData(f"{folder / MODEL}: {error}; export the model again") from error
-        self._inputs = [each.name for each in self._session.get_inputs()]
-
-    def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
-        """A row for each input, a number for each class."""
-        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": type_ids}
-        logits: NDArray[Any] = self._session.run(None, {name: inputs[name] for name in self._inputs})[0]
-        return logits
