@@ -47,7 +47,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
             info.task.actions""",
         "tools": "tools tool_definitions available_tools",
         "read_only_tools": "read_only_tools",
-        "group": "group group_id cluster cluster_id testIdx task_id",
+        "group": """group group_id cluster cluster_id testIdx task_id conversation_id session_id thread_id dialogue_id
+            dialog_id""",
         "metadata": "metadata",
         "retrieved_context_ids": "retrieved_context_ids",
         "reference_context_ids": "reference_context_ids",
