@@ -184,6 +184,28 @@ max_cost_option = click.option(
     help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
 )
 
+
+def _cost_limit(context: click.Context, _: click.Parameter, value: str | None) -> float | None:
+    number, _, rest = (value or "").partition("/")
+    context.params["per_day"] = rest == "day"
+    if value is None:
+        return None
+    limit = nan
+    with suppress(ValueError):
+        limit = float(number)
+    if not (isfinite(limit) and limit > 0) or rest not in ("", "day"):
+        raise BadParameter(f"--max-cost {value}: give dollars above 0, such as 2.5 or 20/day")
+    return limit
+
+
+#: --max-cost of an endless command, which receives `max_cost` and `per_day`.
+daily_cost_option = click.option(
+    "--max-cost",
+    metavar="DOLLARS[/day]",
+    callback=_cost_limit,
+    help="Stop before the calls to models cost more, with 4; with /day what costs more is not scored that day (UTC).",
+)
+
 raw_csv_option = click.option(
     "--raw-csv", is_flag=True, help="Leave texts in .csv as they are, even what a spreadsheet takes for a formula."
 )
@@ -342,7 +364,7 @@ store_options = combined(
 )
 
 #: The options of `ragauge score`; see `evaluation_arguments` for all but the store.
-stream_options = combined(judging_options, _LABELS, store_options, max_cost_option)
+stream_options = combined(judging_options, _LABELS, store_options, daily_cost_option)
 
 #: How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`.
 work_options = combined(_MAP, _LIMIT, skip_option, store_options, max_cost_option)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -18,22 +16,18 @@ import click
 from ragauge.cli import options as opts
 from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
-from ragauge.errors import BadParameter, RunFailed, UsageError
+from ragauge.errors import RunFailed, UsageError
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
-from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
 from ragauge.run.slices import check_slices
-from ragauge.run.stream import Stream, folder_lines, standard_input_lines
-from ragauge.run.sync import blocking
-from ragauge.run.tail import FolderTail
 from ragauge.scores import Gate
-from ragauge.store import Place, Store
+from ragauge.store import Place
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -247,56 +241,6 @@ def plan_command(data: str, store: Place | None, **options: Any) -> None:
     with progress_bar("planning", asked["limit"]) as progress:
         planned = plan(data, store=store, progress=progress, **asked)
     say(*str(planned).splitlines())
-
-
-@click.command("score")
-@click.argument("data", default="", metavar="[-]")
-@click.option(
-    "--watch",
-    type=opts.FOLDER,
-    metavar="FOLDER",
-    help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
-)
-@opts.stream_options
-def score_command(data: str, watch: Path | None, store: Place | None, **options: Any) -> None:
-    """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
-
-    One line of JSON is written for each, in order: its number, and its scores with evidence as in the .jsonl of `run`,
-    or under "error" why there are none. No run is kept, but judgments are.
-    """
-    if bool(watch) == bool(data):
-        raise BadParameter("give - for standard input, or --watch FOLDER")
-    if data not in ("", "-"):
-        raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    kept = None if store is None else Store.open(store)
-    stream = Stream(RunRequest(store=kept, **opts.evaluation_arguments(**options)))
-    tail = FolderTail(watch, kept) if watch else None
-    counts: Counter[bool] = Counter()
-    with exit_on_interrupt(store):
-        blocking(_write_scores, "score")(stream, tail, counts)
-    say(f"{counted(counts.total(), 'line')}, {counts[False]} without scores", err=True)
-    if stream.stopped:
-        exit_stopped(stream.stopped, store)
-    if counts[False] and not counts[True]:
-        raise RunFailed("no line could be scored; the errors are in the output")
-
-
-async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter[bool]) -> None:
-    """Write a line for each row at once. counts: how many have scores, and how many have not."""
-    rows = folder_lines(tail) if tail else standard_input_lines()
-    try:
-        async with aclosing(stream.scored(rows)) as results:
-            async for result in results:
-                line = result.row.line
-                place = {"file": result.row.where, "line_id": line.id} if line else {}
-                document = {**place, "line": result.row.number, **result.document()}
-                click.echo(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
-                counts[result.error is None] += 1
-                if tail and line and not result.ended:
-                    tail.delivered(line)
-    finally:
-        if tail:
-            tail.close()
 
 
 #: What the demo measures: few enough to read.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
-from datetime import date
+from datetime import UTC, date, datetime
 
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeBase
@@ -54,8 +54,10 @@ class Budget:
     Money is reserved before a call is made and before a sample starts, so that concurrent ones cannot exceed the limit
     together. If calls have cost more than expected, the expectation of the next ones is scaled accordingly.
     reason: why a run that needs more must end. spent: usage so far. exceeded: whether a call was refused, as then all
-    are.
+    are. ends_work: whether nothing more is to be done then.
     """
+
+    ends_work = True
 
     def __init__(self, limit: float | None = None) -> None:
         self.limit = limit
@@ -138,6 +140,43 @@ class Budget:
         self.spent.add(call)
         self._expected += reserved if call.cost else 0.0
         self.release(reserved)
+
+
+class DailyBudget(Budget):
+    """A limit in dollars for each day in UTC. What it refuses is left out; the next day it goes on."""
+
+    ends_work = False
+
+    def __init__(self, limit: float) -> None:
+        super().__init__(limit)
+        self.reason = f"the limit of ${limit:g} a day was reached"
+        self._daily, self._before = limit, 0.0
+        self.day = _today()
+
+    @property
+    def spent_today(self) -> float:
+        """The dollars spent on `day`."""
+        return self.spent.cost - self._before
+
+    def restore(self, day: str, dollars: float) -> None:
+        """Count what was spent on a day before this budget was made."""
+        if day == self.day:
+            self._before -= dollars
+            self.limit = self._before + self._daily
+
+    async def reserve(self, dollars: float) -> bool:
+        """See `Budget.reserve`; on a new day the limit is a new one."""
+        await self._borrow(dollars)
+        return await super().reserve(dollars)
+
+    async def _borrow(self, expected: float) -> None:
+        if self.day != (today := _today()):
+            self.day, self._before, self.exceeded = today, self.spent.cost, False
+            self.limit = self._before + self._daily
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 def _minus(whole: float, part: float) -> float:

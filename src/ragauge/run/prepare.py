@@ -19,7 +19,7 @@ from ragauge.readers.columns import rank
 from ragauge.readers.conversations import Per
 from ragauge.report.wording import by_reason
 from ragauge.run.asking import Dispatcher
-from ragauge.run.budget import Budget, check_priced
+from ragauge.run.budget import Budget, DailyBudget, check_priced
 from ragauge.run.specs import load_judges
 from ragauge.store import Place, Store, read_labels
 from ragauge.store.store import MemoryStore
@@ -132,7 +132,7 @@ LabelsLike = str | Path | Iterable[Judgment] | None
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What is to be measured, as the caller gave it; `evaluate` documents the fields."""
+    """What is to be measured, as the caller gave it; `evaluate` documents the fields. per_day: of `max_cost`."""
 
     data: Any = ()
     metrics: MetricsLike = None
@@ -146,6 +146,7 @@ class RunRequest:
     max_cost: float | None = None
     per: Per | None = None
     corpus: str | None = None
+    per_day: bool = False
 
     @property
     def columns(self) -> dict[str, str]:
@@ -158,7 +159,8 @@ class RunRequest:
 
     def dispatcher(self, router: JudgeRouter, store: Store) -> Dispatcher:
         """What answers questions from people's labels, the store and the judges, within `max_cost`."""
-        return Dispatcher(router, store, Budget(self.max_cost), labels_by_question(self.labels))
+        budget = DailyBudget(self.max_cost) if self.per_day and self.max_cost is not None else Budget(self.max_cost)
+        return Dispatcher(router, store, budget, labels_by_question(self.labels))
 
 
 class Prepared(NamedTuple):

@@ -5,7 +5,16 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from functools import partial
 from itertools import count
@@ -57,7 +66,9 @@ class StreamRow(NamedTuple):
 class StreamScores(NamedTuple):
     """The scores of a row by the metrics of `settings`, or the error for which it has none.
 
-    ended: the row was not scored since the stream ended, and is to be sent again.
+    sample: what was read; without scores and error where it was not chosen. trace: the id of its trace, or its own, or
+    that of its line. ended: the row was not scored since the stream ended, and is to be sent again. unpaid: it was not,
+    since the money of the day was spent.
     """
 
     row: StreamRow
@@ -65,6 +76,9 @@ class StreamScores(NamedTuple):
     settings: RunSettings | None = None
     error: UsageError | None = None
     ended: bool = False
+    unpaid: bool = False
+    sample: Sample | None = None
+    trace: str = ""
 
     def document(self) -> dict[str, Any]:
         """The document of the sample, with the metrics asked for by name that it lacks the fields for; or the error."""
@@ -82,10 +96,15 @@ class _NoStore(MemoryStore):
 
 
 class Stream:
-    """Scores rows as a request says, as long as they come. stopped: why no further row can be scored; else ""."""
+    """Scores rows as a request says, as long as they come.
 
-    def __init__(self, request: RunRequest) -> None:
-        self.stopped = ""
+    chosen: whether to score the row with this id; None: all. stopped: why no further row can be scored; else "".
+    in_flight: how many rows are being scored. budget: counts the cost.
+    """
+
+    def __init__(self, request: RunRequest, chosen: Callable[[str], bool] | None = None) -> None:
+        self.stopped, self.in_flight = "", 0
+        self._chosen = chosen
         self._metrics = None if request.metrics is None else select_metrics(request.metrics)
         self._map = request.columns
         ColumnMapping("", self._map, [])  # raises UnknownName for a field that there is not
@@ -93,6 +112,7 @@ class Stream:
         check_priced(self._router.unique, request.max_cost)
         store = _NoStore() if request.store is None else opened_store(request.store)
         self._dispatcher = request.dispatcher(self._router, store)
+        self.budget = self._dispatcher.budget
 
     async def scored(self, rows: AsyncIterator[StreamRow]) -> AsyncGenerator[StreamScores, None]:
         """The scores of each row, in order, each as soon as those before it are there.
@@ -106,7 +126,7 @@ class Stream:
         async with self._dispatcher.opened():
             try:
                 while running or coming:
-                    has_room = len(running) < width
+                    self.in_flight, has_room = len(running), len(running) < width
                     awaited: list[asyncio.Future[Any]] = [coming] if coming and has_room else []
                     awaited += [running[0][1]] if running else []
                     try:
@@ -134,20 +154,27 @@ class Stream:
 
     async def _score(self, row: StreamRow) -> StreamScores:
         try:
-            sample, settings = self._read(row)
+            given, reading, sample = self._read(row)
+            trace = _trace_id(row, sample, "id" in reading.columns or isinstance(given, Sample))
+            if self._chosen and not self._chosen(trace):
+                return StreamScores(row, sample=sample, trace=trace)
+            settings = RunSettings(self._metrics, self._router, [sample], reading.columns, all_fields=False)
         except (BadData, MissingField, UnknownName) as error:
             return StreamScores(row, error=error)
         needs, budget = [need for metric in settings.metrics for need in metric.needs], self._dispatcher.budget
         cost = 0.0 if budget.limit is None else PlanCounter(settings, self._dispatcher).add_sample(sample)
         try:
             async with budget.sample(cost):
-                return StreamScores(row, await score_sample(sample, needs, settings, self._dispatcher), settings)
+                record = await score_sample(sample, needs, settings, self._dispatcher)
+                return StreamScores(row, record, settings, sample=sample, trace=trace)
         except Stopped as stopped:
+            if budget.exceeded and not budget.ends_work:
+                return _unscored(row, str(stopped))._replace(ended=False, unpaid=True, sample=sample, trace=trace)
             self.stopped = self.stopped or str(stopped)
             return _unscored(row, self.stopped)
 
-    def _read(self, row: StreamRow) -> tuple[Sample, RunSettings]:
-        """The sample in a row, and what can be measured on it. Raises BadData, MissingField or UnknownName."""
+    def _read(self, row: StreamRow) -> tuple[Any, SampleReader, Sample]:
+        """A row, how it was read, and its sample. Raises BadData, MissingField or UnknownName."""
         given = _parsed(row.given, row.number) if isinstance(row.given, bytes) else row.given
         reading = SampleReader(Source(row.where, partial(iter, [given])), self._map, False, None)
         try:
@@ -160,7 +187,14 @@ class Stream:
         (sample,) = found
         if not isinstance(given, Sample) and "id" not in reading.columns:
             sample = msgspec.structs.replace(sample, id=str(row.number))
-        return sample, RunSettings(self._metrics, self._router, found, reading.columns, all_fields=False)
+        return given, reading, sample
+
+
+def _trace_id(row: StreamRow, sample: Sample, has_id: bool) -> str:
+    """The id of the trace that a sample is, or its own if it has one, or that of its line."""
+    if (trace := sample.metadata.get("trace_id")) is not None:
+        return str(trace)
+    return row.line.id if row.line and not has_id else sample.id
 
 
 async def _hurry(tasks: Sequence[asyncio.Task[Any]]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import AsyncGenerator, Collection, Iterator
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -21,6 +21,8 @@ from ragauge.store import Store
 CHUNK = 2**20
 #: Seconds between two looks at a folder, and between two records of what was delivered.
 INTERVAL, RECORD_INTERVAL = 0.5, 0.2
+#: How much longer than it takes to keep a record the time to the next is at least.
+RECORD_SHARE = 20
 #: Seconds after its last line for which a removed file is kept open.
 PATIENCE = 60.0
 #: Bytes at the beginning and before the position of a file by which it is recognised.
@@ -127,7 +129,10 @@ def fits(handle: BinaryIO, position: Position) -> bool:
 
 
 class FolderTail:
-    """Follows the .jsonl and .ndjson files of a folder. store: keeps how far they were delivered; None: nothing is."""
+    """Follows the .jsonl and .ndjson files of a folder. store: keeps how far they were delivered; None: nothing is.
+
+    companion: states that are kept in the same transaction, by name.
+    """
 
     def __init__(self, folder: Path, store: Store | None = None) -> None:
         self._folder, self._store = folder, store
@@ -135,10 +140,11 @@ class FolderTail:
         self._left: list[_Followed] = []  # renamed or removed, and read until nothing more comes
         self._gone: list[Position] = []  # of files that were cut, whose copies go on from there
         self._seen: set[tuple[int, int]] = set()  # files that may be copies, looked at a second time
-        self._name = str(folder.resolve())
-        kept = store.stream_state(self._name) if store else None
+        self.name = str(folder.resolve())
+        kept = store.stream_state(self.name) if store else None
         self._known = msgspec.json.decode(kept, type=list[FileState]) if kept else []
-        self._recorded = 0.0
+        self._recorded = self._took = 0.0
+        self.companion: Callable[[], Mapping[str, str]] = dict
 
     async def lines(self) -> AsyncGenerator[Line, None]:
         """The lines of the files, and without end those that are added. Raises BadData where the folder is gone."""
@@ -155,16 +161,18 @@ class FolderTail:
     def delivered(self, line: Line) -> None:
         """A line was delivered: after a restart it does not come again."""
         line.file.delivered = line.position
-        if time.monotonic() - self._recorded > RECORD_INTERVAL:
+        if time.monotonic() - self._recorded > max(RECORD_INTERVAL, RECORD_SHARE * self._took):
             self.record()
 
     def record(self) -> None:
         """Keep in the store what was delivered."""
-        self._recorded = time.monotonic()
+        start = self._recorded = time.monotonic()
         if self._store is None:
             return
         states = [file.state() for file in [*self._left, *self._followed.values()]]
-        self._store.keep_stream_state(self._name, msgspec.json.encode(states).decode())
+        state = msgspec.json.encode(states).decode()
+        self._store.keep_stream_states({self.name: state, **self.companion()})
+        self._took = time.monotonic() - start
 
     def close(self) -> None:
         """Keep what was delivered, and close the files."""

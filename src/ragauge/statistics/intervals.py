@@ -107,6 +107,23 @@ class Summary:
         self._moments = self._moments + other._moments
         self._insert(rows, times, keys, sums, other.terms)
 
+    def state(self) -> list[Any]:
+        """All it holds, as plain numbers and lists of them, for `restored`."""
+        tables = [table.tolist() for table in (*self.tables(), self._moments)]
+        return [self.scale, self.n, self.clustered, self._width, self._rounded, self.joined, self.terms, *tables]
+
+    @classmethod
+    def restored(cls, state: Sequence[Any]) -> Summary:
+        """A summary from its `state`."""
+        scale, *plain, rows, times, keys, sums, moments = state
+        summary = cls(scale and (scale[0], scale[1]))
+        summary.n, summary.clustered, width, summary._rounded, summary.joined, summary.terms = plain
+        summary._width = width
+        summary._rows, summary._times = np.array(rows).reshape(-1, width), np.array(times).reshape(-1, 1)
+        summary._keys = np.array(keys, np.uint64).reshape(-1, 1)
+        summary._sums, summary._moments = np.array(sums).reshape(-1, width + 1), np.array(moments)
+        return summary
+
     def tables(self) -> tuple[Array, Array, NDArray[np.uint64], Array]:
         """The distinct rows, their multiplicity, the keys of clusters, and their sums with their number of samples."""
         if self._new or self._new_keys:

@@ -7,7 +7,7 @@ import shutil
 import struct
 import tempfile
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import wraps
 from hashlib import blake2b
@@ -307,10 +307,10 @@ class Store:
         return None if row is None else str(row[0])
 
     @_in_database("write", "keep the state of a stream")
-    def keep_stream_state(self, db: Connection, name: str, state: str) -> None:
-        """Keep the state of a stream in place of an earlier one."""
+    def keep_stream_states(self, db: Connection, states: Mapping[str, str]) -> None:
+        """Keep the states of streams, by name, in place of earlier ones; all of them or, where this raises, none."""
         sql = "INSERT INTO streams (name, state) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET state = excluded.state"
-        db.execute(sql, (name, state))
+        db.executemany(sql, list(states.items()))
 
     @_in_database("write", "begin the run")
     def begin(self, db: Connection, run: RunRecord) -> None:

@@ -1,0 +1,352 @@
+"""`ragauge score` and `alarms`: lines as they come, one by one or in windows with alarms."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import click
+import msgspec
+
+from ragauge.cli import options as opts
+from ragauge.cli.main import say
+from ragauge.cli.options import Texts
+from ragauge.cli.run import exit_on_interrupt, exit_stopped
+from ragauge.errors import BadParameter, RunFailed, UnknownName
+from ragauge.metrics.registry import select_metrics
+from ragauge.report.files import check_place
+from ragauge.report.wording import counted
+from ragauge.run.budget import DailyBudget
+from ragauge.run.live import Alarm, Answers, Watch, WatchState, alarm_rules, iso_time, seconds
+from ragauge.run.prepare import RunRequest
+from ragauge.run.results import Run
+from ragauge.run.stream import Stream, StreamRow, folder_lines, standard_input_lines
+from ragauge.run.sync import blocking
+from ragauge.run.tail import FolderTail
+from ragauge.store import Place, Store
+
+#: Seconds between two looks at the clock, after which without a trace a stream is idle, and for a command or webhook.
+TICK, IDLE, PATIENCE = 0.5, 2.0, 30.0
+#: Seconds after which somebody who could not be told of an alarm is told again.
+RETRY = 60.0
+
+
+def _share(_: click.Context, __: click.Parameter, value: str) -> float:
+    try:
+        share = float(value.removesuffix("%")) / (100 if value.endswith("%") else 1)
+    except ValueError:
+        share = 0.0
+    if not 0 < share <= 1:
+        raise BadParameter(f"--sample {value}: give a share such as 5% or 0.05")
+    return share
+
+
+#: How traces are put together; see `Watch`.
+_window_options = opts.combined(
+    click.option("--window", metavar="TIME", help="Write an estimate for each window of time, such as 1h, not lines."),
+    click.option("--grace", metavar="TIME", help="How late traces may come. [default: a tenth of the window]"),
+    click.option("--time", "time_column", metavar="COLUMN", default="", help="When a trace began."),
+    click.option("--by", metavar="COLUMN", default="", help="Estimates and alarms for each value too, such as model."),
+    click.option(
+        "--sample",
+        default="100%",
+        metavar="SHARE",
+        callback=_share,
+        help="Score this share, by a hash of the trace id.",
+    ),
+    click.option("--alarm", multiple=True, metavar="METRIC<NUMBER", help="Raise an alarm for such a mean; repeatable."),
+    click.option("--against", metavar="RUN", help="Raise an alarm too where a metric of --alarm is worse than there."),
+    click.option("--on-alarm", metavar="COMMAND|URL", help="Run this, or post to it, with the alarm as JSON."),
+    click.option("--fail-on-alarm", is_flag=True, help="End with 3 at the first alarm."),
+    click.option("-o", "--output", type=opts.OUT_FILE, help="Append windows and alarms to this file (.jsonl)."),
+)
+
+
+@click.command("score")
+@click.argument("data", default="", metavar="[-]")
+@click.option(
+    "--watch",
+    type=opts.FOLDER,
+    metavar="FOLDER",
+    help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
+)
+@opts.stream_options
+@_window_options
+def score_command(data: str, watch: Path | None, store: Place | None, **options: Any) -> None:
+    """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
+
+    One line of JSON is written for each, in order: its number, and its scores with evidence as in the .jsonl of `run`,
+    or under "error" why there are none. With --window one is written for each window of time, and each alarm. No run is
+    kept, but judgments are.
+    """
+    if bool(watch) == bool(data):
+        raise BadParameter("give - for standard input, or --watch FOLDER")
+    if data not in ("", "-"):
+        raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
+    windows = {name: options.pop(name) for name in _WINDOW_ARGUMENTS}
+    kept = None if store is None else Store.open(store)
+    request = RunRequest(store=kept, **opts.evaluation_arguments(**options))
+    tail = FolderTail(watch, kept) if watch else None
+    if windows["window"]:
+        session = _Session(request, tail, kept, **windows)
+        with exit_on_interrupt(store):
+            blocking(session.run, "score")()
+        stream = session.stream
+        if session.failed:
+            raise SystemExit(3)
+    else:
+        needless = [name for name, value in windows.items() if value and value != 1.0]
+        if needless:
+            raise BadParameter(f"--{needless[0].replace('_', '-')} needs --window TIME, such as --window 1h")
+        counts: Counter[bool] = Counter()
+        stream = Stream(request)
+        with exit_on_interrupt(store):
+            blocking(_write_scores, "score")(stream, tail, counts)
+        say(f"{counted(counts.total(), 'line')}, {counts[False]} without scores", err=True)
+        if counts[False] and not counts[True] and not stream.stopped:
+            raise RunFailed("no line could be scored; the errors are in the output")
+    if stream.stopped:
+        exit_stopped(stream.stopped, store)
+
+
+_WINDOW_ARGUMENTS = (
+    "window", "grace", "time_column", "by", "sample", "alarm", "against", "on_alarm", "fail_on_alarm", "output",
+)  # fmt: skip
+
+
+def _rows(tail: FolderTail | None) -> AsyncIterator[StreamRow]:
+    return folder_lines(tail) if tail else standard_input_lines()
+
+
+async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter[bool]) -> None:
+    """Write a line for each row at once. counts: how many have scores, and how many have not."""
+    try:
+        async with aclosing(stream.scored(_rows(tail))) as results:
+            async for result in results:
+                line = result.row.line
+                place = {"file": result.row.where, "line_id": line.id} if line else {}
+                document = {**place, "line": result.row.number, **result.document()}
+                click.echo(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
+                counts[result.error is None] += 1
+                if tail and line and not result.ended:
+                    tail.delivered(line)
+    finally:
+        if tail:
+            tail.close()
+
+
+class _Session:
+    """Scores traces into windows until they end. failed: whether it ended by an alarm."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        tail: FolderTail | None,
+        store: Store | None,
+        *,
+        window: str,
+        grace: str | None,
+        time_column: str,
+        by: str,
+        sample: float,
+        alarm: Texts,
+        against: str | None,
+        on_alarm: str | None,
+        fail_on_alarm: bool,
+        output: Path | None,
+    ) -> None:
+        if request.metrics is None:
+            raise BadParameter("name the metrics of the windows, such as -m faithfulness")
+        if against and not (store and alarm):
+            raise BadParameter(f"--against {against}: name its metrics with --alarm, and the run's store with --store")
+        if output:
+            check_place(output)
+            output.parent.mkdir(parents=True, exist_ok=True)
+        length = seconds(window)
+        metrics = select_metrics(request.metrics)
+        run = Run(store, store.run(against)) if against and store else None
+        rules = alarm_rules(alarm, metrics, run)
+        self.watch = Watch(metrics, length, seconds(grace) if grace else length / 10, sample, by, rules, time_column)
+        self.stream = Stream(request, self.watch.chosen)
+        self.failed = False
+        self._tail, self._store, self._output = tail, store, output
+        self._on_alarm, self._fail_on_alarm = on_alarm, fail_on_alarm
+        self._answers: dict[str, Answers] = {}
+        self._last_trace, self._next_look = time.monotonic(), 0.0
+        if tail:
+            if store and (kept := store.stream_state(_state_name(tail.name))):
+                self._resume(self.watch.restore(kept))
+            tail.companion = self._states
+
+    async def run(self) -> None:
+        """Score what comes, until it ends or an alarm does it."""
+        results = self.stream.scored(_rows(self._tail))
+        coming = asyncio.ensure_future(anext(results, None))
+        try:
+            while not self.failed:
+                await asyncio.wait([coming], timeout=TICK)
+                if not coming.done():
+                    self._look()
+                    continue
+                if (result := coming.result()) is None:
+                    break
+                coming = asyncio.ensure_future(anext(results, None))
+                if not result.ended:
+                    self._last_trace = time.monotonic()
+                    self.watch.add(result, time.time())
+                    if self._tail and result.row.line:
+                        self._tail.delivered(result.row.line)
+                    self._flush()
+            if not (self._tail or self.failed):
+                self.watch.finish()
+                self._flush()
+        finally:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+            await results.aclose()
+            if self._tail:
+                self._tail.close()
+
+    def _look(self) -> None:
+        """Complete what time alone completes, and hear what people said about alarms."""
+        if not self.stream.in_flight and time.monotonic() - self._last_trace > IDLE:
+            self.watch.advance(time.time())
+        self._flush()
+
+    def _flush(self) -> None:
+        """Write lines so that each is written once, whenever the process is killed, and tell of alarms."""
+        if lines := self.watch.unwritten:
+            if self._tail:
+                self._tail.record()
+            _append(self._output, lines)
+            self.watch.unwritten = []
+            self._tell()
+            if self._tail:
+                self._tail.record()
+        elif any(alarm.raised for alarm in self.watch.alarms.values()) and time.monotonic() > self._next_look:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tell of raised alarms, unless they are silent or acknowledged."""
+        if self._store and self._tail:
+            self._answers = _answers(self._store, self._tail.name)
+        self.watch.answer(self._answers)
+        self._next_look = time.monotonic() + TICK
+        for alarm in self.watch.to_notify(self._answers, time.time()):
+            say(f"alarm: {_described(alarm)}", err=True)
+            alarm.notified = not self._on_alarm or _told(self._on_alarm, alarm)
+            if not alarm.notified:
+                self._next_look = time.monotonic() + RETRY
+            self.failed = self.failed or self._fail_on_alarm
+
+    def _states(self) -> Mapping[str, str]:
+        assert self._tail
+        budget = self.stream.budget
+        spent = (budget.day, budget.spent_today) if isinstance(budget, DailyBudget) else ("", 0.0)
+        return {_state_name(self._tail.name): self.watch.state(*spent)}
+
+    def _resume(self, state: WatchState) -> None:
+        """Write what a killed process may not have written, and count what it has spent today."""
+        if isinstance(self.stream.budget, DailyBudget):
+            self.stream.budget.restore(state.day, state.spent)
+        _append(self._output, _missing(self._output, state.unwritten))
+
+
+def _append(output: Path | None, lines: Sequence[str]) -> None:
+    """Append whole lines to the output. Raises OSError, as where the disk is full."""
+    if output is None:
+        for line in lines:
+            click.echo(line)
+    elif lines:
+        with output.open("ab") as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def _missing(output: Path | None, lines: Sequence[str]) -> list[str]:
+    """Those of the lines that the output does not end with; the beginning of one, if it does, is cut off."""
+    if output is None or not lines or not output.exists():
+        return list(lines)
+    with output.open("r+b") as file:
+        end = file.seek(0, 2)
+        file.seek(max(0, end - sum(len(line.encode()) + 1 for line in lines)))
+        *whole, last = file.read().split(b"\n")
+        if last and any(line.encode().startswith(last) for line in lines):
+            file.truncate(end - len(last))
+    return [line for line in lines if line.encode() not in whole]
+
+
+def _told(where: str, alarm: Alarm) -> bool:
+    """Run a command with an alarm as its input, or post it to a URL; whether that went well."""
+    body = msgspec.json.encode({"alarm": alarm.name, "raised": iso_time(alarm.raised), "evidence": alarm.evidence})
+    try:
+        if where.startswith(("http://", "https://")):
+            with urlopen(Request(where, body, {"Content-Type": "application/json"}), timeout=PATIENCE):
+                return True
+        subprocess.run(where, shell=True, input=body, timeout=PATIENCE, check=True)
+    except (OSError, URLError, ValueError, subprocess.SubprocessError) as error:
+        say(f"--on-alarm {where}: {error}; it is tried again", err=True)
+        return False
+    return True
+
+
+def _described(alarm: Alarm) -> str:
+    if not alarm.raised:
+        return f"{alarm.name}: quiet, evidence {alarm.evidence:.3g} of {alarm.needed:.3g}"
+    return f"{alarm.name}: raised at {iso_time(alarm.raised)}, evidence {alarm.evidence:.3g} of {alarm.needed:.3g}"
+
+
+def _state_name(folder: str) -> str:
+    return f"{folder}#windows"
+
+
+def _answers(store: Store, folder: str) -> dict[str, Answers]:
+    kept = store.stream_state(f"{folder}#answers")
+    return msgspec.json.decode(kept, type=dict[str, Answers]) if kept else {}
+
+
+@click.command("alarms")
+@click.argument("folder", type=opts.FOLDER)
+@click.option("--acknowledge", multiple=True, metavar="ALARM", help="Start a raised alarm anew; repeatable.")
+@click.option(
+    "--silence",
+    multiple=True,
+    metavar="ALARM=TIME",
+    help="Tell nobody of an alarm for a time, such as 2h, though it is still raised; repeatable.",
+)
+@opts.open_store_option("The store of the watch.", to_read=False)
+def alarms_command(folder: Path, acknowledge: Texts, silence: Texts, store: Store) -> None:
+    """Show the alarms of a folder that `ragauge score --watch` watches; acknowledge them, or silence them."""
+    name = str(folder.resolve())
+    kept = store.stream_state(_state_name(name))
+    if kept is None:
+        raise BadParameter(f"{folder} was not watched with this store; see `ragauge score --watch FOLDER --window 1h`")
+    alarms = {alarm.name: alarm for alarm in msgspec.json.decode(kept, type=WatchState).alarms}
+    answers = _answers(store, name)
+    silences = [written.rpartition("=") for written in silence]
+    for wanted in (*acknowledge, *(wanted for wanted, _, _ in silences)):
+        if wanted not in alarms:
+            raise UnknownName("alarm", wanted, alarms)
+    for wanted in acknowledge:
+        if not alarms[wanted].raised:
+            raise BadParameter(f"{wanted} is not raised; acknowledge those that are")
+        answers.setdefault(wanted, Answers()).acknowledged = alarms[wanted].raised
+    for wanted, _, duration in silences:
+        answers.setdefault(wanted, Answers()).silent_until = time.time() + seconds(duration)
+    if acknowledge or silences:
+        store.keep_stream_states({f"{name}#answers": msgspec.json.encode(answers).decode()})
+    for alarm in alarms.values():
+        said = answers.get(alarm.name, Answers())
+        states = ["acknowledged"] if alarm.raised and said.acknowledged == alarm.raised else []
+        states += [f"silent until {iso_time(said.silent_until)}"] if said.silent_until > time.time() else []
+        say("; ".join([_described(alarm), *states]))
+    if not alarms:
+        say("no alarm has seen a score yet")

@@ -1,0 +1,449 @@
+"""Live use: estimates for windows of time, and alarms that are valid however often they are looked at."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from hashlib import blake2b
+from math import isfinite
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.run.aggregation import Accumulators
+from ragauge.run.results import Run
+from ragauge.run.slices import MAX_SLICES
+from ragauge.run.stream import StreamScores
+from ragauge.scores import Estimate, Gate, SampleRecord, Scale, check_gate, gate_on, slice_value
+from ragauge.statistics.intervals import Summary
+from ragauge.statistics.sequential import Bets, ConfidenceSequence
+from ragauge.types import Sample
+
+#: The chance that a watch raises any false alarm, over all its alarms and looks.
+ALPHA = 0.05
+#: Traces whose ids are remembered, so that one that is delivered again counts once.
+RECENT = 20_000
+#: The slice of all traces, and that of the values beyond MAX_SLICES.
+ALL, OTHER = "", "(other)"
+#: The seconds in units of time.
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+#: Columns that hold when a trace began, under the names of OpenTelemetry, OpenInference, MLflow and others.
+_TIMES = (
+    "start_time startTime startTimeUnixNano start_time_unix_nano request_time timestamp timestamp_ms time created_at"
+).split()
+
+
+def seconds(duration: str) -> float:
+    """The seconds in a duration such as "30s", "15m", "1h" or "7d". Raises BadParameter."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", duration.strip())
+    if not match or not float(match[1]):
+        raise BadParameter(f"{duration!r} is no length of time; write it as 30s, 15m, 1h or 7d")
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def is_sampled(share: float, trace: str) -> bool:
+    """Whether a trace is in a sample of this share: by a hash of its id, so that everybody's sample is the same."""
+    return int.from_bytes(_hash(trace), "big") < share * 2**64
+
+
+def _hash(trace: str) -> bytes:
+    return blake2b(trace.encode(errors="surrogatepass"), digest_size=8).digest()
+
+
+class AlarmRule(NamedTuple):
+    """What an alarm is raised for: a mean beyond a bound.
+
+    name: as it was written. alpha: the chance that it is ever raised though the mean was never beyond.
+    """
+
+    name: str
+    gate: Gate
+    scale: Scale
+    alpha: float
+    sliced: bool
+
+
+def alarm_rules(written: Sequence[str], metrics: Collection[Measure], against: Run | None) -> list[AlarmRule]:
+    """The rules of --alarm and --against, which share ALPHA.
+
+    "faithfulness<0.8" compares with a number. Each metric is also compared with its value in the run `against`: with
+    the end of its interval there, of which the confidence is chosen so that both together err as often as one rule.
+    Raises UnknownName, BadParameter.
+    """
+    measure_of = {key: metric for metric in metrics for key in metric.values}
+    better = {key: metric.better for key, metric in measure_of.items()}
+    written = list(dict.fromkeys(written))
+    parts = [re.fullmatch(r"\s*(.+?)\s*(?:([<>])\s*([-+.\de]+)\s*)?", text) for text in written]
+    number = sum(bool(part and part[2]) + bool(against) for part in parts)
+    rules = []
+    for text, part in zip(written, parts, strict=True):
+        key = part[1] if part else text
+        if key not in measure_of:
+            raise UnknownName("metric of --alarm", key, measure_of)
+        measure = measure_of[key]
+        if isinstance(measure, DatasetMetric):
+            raise BadParameter(f"--alarm {text}: {key} has no score of its own for each trace; choose one that has")
+        if not (part and part[2]) and not against:
+            raise BadParameter(f"--alarm {text}: write {key}<NUMBER or {key}>NUMBER, or name a run with --against")
+        if part and part[2]:
+            gate = gate_on(key, float(part[3]), "below" if part[2] == "<" else "above", better)
+            other = f"write {key}{'<' if part[2] == '>' else '>'}{part[3]}"
+            check_gate(gate, measure.better, measure.scale, f"--alarm {text}", other)
+            rules.append(AlarmRule(f"{key}{part[2]}{gate.bound:g}", gate, measure.scale, ALPHA / number, True))
+        if against:
+            rules.append(_against(key, measure, against, ALPHA / number))
+    return rules
+
+
+def _against(key: str, measure: Measure, run: Run, alpha: float) -> AlarmRule:
+    accumulators = Accumulators([measure])
+    for record in run.records():
+        accumulators.add(record)
+    ends = accumulators.by_key[key].interval(1 - alpha)  # of two sides, of which one is used: alpha / 2
+    bound = ends.low if measure.better == "higher" else ends.high
+    if bound is None:
+        raise UsageError(f"run {run.id} has no value of {key} to compare with; measure it there first")
+    gate = gate_on(key, bound, None, {key: measure.better})
+    sign = "<" if gate.fails == "below" else ">"
+    return AlarmRule(f"{key}{sign}{run.record.name or run.id}", gate, measure.scale, alpha / 2, False)
+
+
+class Alarm(msgspec.Struct):
+    """The state of one rule on one slice, as the store keeps it.
+
+    name: of the rule, and the slice. capital: see `Bets.state`. raised: when, or 0. notified: whether that was told.
+    """
+
+    name: str
+    needed: float
+    capital: list[float] = []
+    evidence: float = 1.0
+    raised: float = 0.0
+    notified: bool = False
+
+
+class Answers(msgspec.Struct):
+    """What people said about an alarm: which they acknowledged, by when it was raised, and until when it is silent."""
+
+    acknowledged: float = 0.0
+    silent_until: float = 0.0
+
+
+class Window(msgspec.Struct):
+    """The counts of an open window, and the summaries of each slice and metric as the store keeps them."""
+
+    start: float
+    counts: dict[str, int] = {}
+    sizes: dict[str, int] = {}
+    summaries: dict[str, dict[str, list[Any]]] = {}
+
+
+class WatchState(msgspec.Struct):
+    """All that a watch has to know to go on where it was killed.
+
+    clock: the latest time seen. closed: the end of the last window that is complete. lost: numbers of traces that are
+    in no window, since the last. unwritten: lines that may not be in the output yet. day, spent: the dollars spent on a
+    day. recent: hashes of ids, oldest first.
+    """
+
+    options: list[Any]
+    clock: float = 0.0
+    closed: float = 0.0
+    windows: list[Window] = []
+    slices: list[str] = []
+    alarms: list[Alarm] = []
+    so_far: dict[str, list[list[float]]] = {}
+    lost: dict[str, int] = {}
+    unwritten: list[str] = []
+    day: str = ""
+    spent: float = 0.0
+    recent: list[str] = []
+
+
+class _Open:
+    """A window that still takes traces."""
+
+    def __init__(self, metrics: Collection[Measure]) -> None:
+        self.counts: Counter[str] = Counter()
+        self.sizes: Counter[str] = Counter()
+        self.slices: dict[str, Accumulators] = {}
+        self._metrics = metrics
+
+    def add(self, record: SampleRecord, slices: Sequence[str]) -> None:
+        for value in slices:
+            self.sizes[value] += 1
+            self.slices.setdefault(value, Accumulators(self._metrics)).add(record)
+
+    def state(self, start: float) -> Window:
+        summaries = {
+            value: {
+                key: [one.summary.state(), one.undefined, one.failed, one.counted, one.pieces]
+                for key, one in part.by_key.items()
+            }
+            for value, part in self.slices.items()
+        }
+        return Window(start, dict(self.counts), dict(self.sizes), summaries)
+
+    def restore(self, window: Window) -> None:
+        self.counts, self.sizes = Counter(window.counts), Counter(window.sizes)
+        for value, kept in window.summaries.items():
+            part = self.slices.setdefault(value, Accumulators(self._metrics))
+            for key, (summary, undefined, failed, counted, pieces) in kept.items():
+                one = part.by_key[key]
+                one.summary, one.undefined, one.failed = Summary.restored(summary), undefined, failed
+                one.counted, one.pieces = counted, pieces
+
+
+class Watch:
+    """Collects scores into windows, and looks after every score whether an alarm is to be raised.
+
+    Lines for the output, one a window that is complete and one an alarm, are appended to `unwritten`.
+
+    Args:
+        metrics: what is measured.
+        window, grace: in seconds; a window is complete when a trace, or on an idle stream the clock, is this much later
+            than its end. Traces that come later still are late: they are counted, and no more.
+        share: of the traces that is scored.
+        by: the column of the slices, or "".
+        rules: of the alarms.
+        time_column: holds when a trace began; "" for the usual ones, and its arrival where it has none.
+    """
+
+    def __init__(
+        self,
+        metrics: Collection[Measure],
+        window: float,
+        grace: float,
+        share: float = 1.0,
+        by: str = "",
+        rules: Sequence[AlarmRule] = (),
+        time_column: str = "",
+    ) -> None:
+        self.unwritten: list[str] = []
+        self.alarms: dict[str, Alarm] = {}
+        self.chosen = partial(is_sampled, share)
+        self._metrics, self._window, self._grace, self._by, self._rules = metrics, window, grace, by, rules
+        self._times = [time_column] if time_column else _TIMES
+        self._options = [window, grace, share, by, [metric.spec for metric in metrics]]
+        self._open: dict[float, _Open] = {}
+        self._bets: dict[str, Bets] = {}
+        scales = {rule.gate.metric: rule.scale for rule in rules}
+        self._so_far = {key: ConfidenceSequence(scale) for key, scale in scales.items()}
+        self._slices: list[str] = []
+        self._clock = self._closed = 0.0
+        self._lost: Counter[str] = Counter()
+        self._recent: dict[str, None] = {}
+
+    def add(self, scores: StreamScores, now: float) -> None:
+        """Count a trace at the time `now`, in seconds since 1970, and complete the windows that it shows to be over."""
+        if scores.sample is None:
+            self._lost["unreadable"] += 1
+            return
+        began = self._time(scores.sample, now)
+        is_ahead = began > now + self._grace
+        moment = now if is_ahead else began
+        start = moment // self._window * self._window
+        if start + self._window <= self._closed:
+            self._lost["late"] += 1
+            return
+        hashed = _hash(scores.trace).hex()
+        if hashed in self._recent:
+            self._lost["repeated"] += 1
+            return
+        self._recent[hashed] = None
+        if len(self._recent) > RECENT:
+            del self._recent[next(iter(self._recent))]
+        window = self._open.setdefault(start, _Open(self._metrics))
+        window.counts.update(traces=1, ahead=int(is_ahead), over_budget=int(scores.unpaid))
+        if scores.record:
+            window.counts["scored"] += 1
+            slices = [ALL, self._slice(scores.sample)] if self._by else [ALL]
+            window.add(scores.record, slices)
+            for value in slices:
+                self._bet(scores.record, value, moment)
+            for key, sequence in self._so_far.items():
+                score = scores.record.scores.get(key)
+                if score and score.value is not None:
+                    sequence.add([score.value])
+        self.advance(moment)
+
+    def advance(self, moment: float) -> None:
+        """Complete the windows that are over at a time."""
+        self._clock = max(self._clock, moment)
+        over = (self._clock - self._grace) // self._window * self._window
+        if over <= (self._closed or min(self._open, default=over)):
+            return
+        for start in sorted(start for start in self._open if start < over):
+            self._complete_empty(start)
+            self._complete(start, start + self._window, self._open.pop(start))
+        self._complete_empty(over)
+
+    def finish(self) -> None:
+        """Complete all windows, at the end of a stream."""
+        self.advance(max(self._open, default=self._clock) + self._window + self._grace)
+
+    def _complete_empty(self, end: float) -> None:
+        """Say that there were no traces from the last complete window to a time, if that is so."""
+        if self._closed and end > self._closed:
+            self._complete(self._closed, end, _Open(self._metrics))
+        self._closed = max(self._closed, end)
+
+    def _complete(self, start: float, end: float, window: _Open) -> None:
+        self._closed = end
+        estimates = {value: _estimates(part) for value, part in window.slices.items()}
+        names = ("traces", "scored", "over_budget", "ahead")
+        document = {
+            "window": {"start": iso_time(start), "end": iso_time(end)},
+            **{name: window.counts[name] for name in names},
+            **{name: self._lost.pop(name, 0) for name in ("late", "repeated", "unreadable")},
+            **({} if window.counts["traces"] else {"note": "no traces: nothing is known of this time, no alarm"}),
+            "estimates": estimates.pop(ALL, {}),
+        }
+        if self._by:
+            parts = {value: {"traces": window.sizes[value], "estimates": part} for value, part in estimates.items()}
+            document["slices"] = {self._by: parts}
+        states = {alarm.name: _shown(alarm) for alarm in self.alarms.values()}
+        so_far = {key: sequence.interval() for key, sequence in self._so_far.items()}
+        ends = {key: {"value": one.value, "low": one.low, "high": one.high} for key, one in so_far.items()}
+        self._say({**document, "so_far": ends, "alarms": states} if self._rules else document)
+
+    def _say(self, document: Mapping[str, Any]) -> None:
+        self.unwritten.append(msgspec.json.encode(document).decode())
+
+    def _slice(self, sample: Sample) -> str:
+        is_model = self._by in ("model", "system") and self._by not in sample.metadata
+        value = (sample.system or "(none)") if is_model else slice_value(sample, self._by)
+        if value not in self._slices:
+            if len(self._slices) == MAX_SLICES:
+                return OTHER
+            self._slices.append(value)
+        return value
+
+    def _bet(self, record: SampleRecord, value: str, moment: float) -> None:
+        """Add the scores of a trace to the evidence of the alarms on a slice, and raise those that have enough."""
+        for rule in self._rules:
+            score = record.scores.get(rule.gate.metric)
+            if score is None or score.value is None or (value != ALL and not rule.sliced):
+                continue
+            name = rule.name if value == ALL else f"{rule.name}@{self._by}={value}"
+            alarm = self.alarms.setdefault(name, Alarm(name, 1 / (rule.alpha * self._part(rule, value))))
+            if alarm.raised:
+                continue
+            low, width = rule.scale[0], rule.scale[1] - rule.scale[0]
+            if name not in self._bets:
+                self._bets[name] = Bets([(rule.gate.bound - low) / width], rule.gate.fails)
+                if alarm.capital:
+                    self._bets[name].restore(alarm.capital)
+            self._bets[name].add(min(max((score.value - low) / width, 0.0), 1.0))
+            alarm.evidence = float(self._bets[name].capital[0])
+            if alarm.evidence >= alarm.needed:
+                alarm.raised, alarm.notified = moment, False
+                self._say({"alarm": name, **_shown(alarm), "scores": self._bets[name].n})
+
+    def _part(self, rule: AlarmRule, value: str) -> float:
+        """The part of a rule's alpha that a slice has: those of all slices sum to 1, however many there will be."""
+        if not (self._by and rule.sliced):
+            return 1.0
+        place = 1 if value == ALL else 2 + (self._slices.index(value) if value in self._slices else MAX_SLICES)
+        return 1 / (place * (place + 1))
+
+    def answer(self, answers: Mapping[str, Answers]) -> None:
+        """Start alarms anew that people have acknowledged."""
+        for name, said in answers.items():
+            alarm = self.alarms.get(name)
+            if alarm and alarm.raised and said.acknowledged == alarm.raised:
+                self.alarms[name] = Alarm(name, alarm.needed)
+                self._bets.pop(name, None)
+
+    def to_notify(self, answers: Mapping[str, Answers], now: float) -> Iterator[Alarm]:
+        """The raised alarms that nobody was told of yet and that are not silent."""
+        for alarm in self.alarms.values():
+            if alarm.raised and not alarm.notified and answers.get(alarm.name, Answers()).silent_until <= now:
+                yield alarm
+
+    def _time(self, sample: Sample, now: float) -> float:
+        values = (sample.metadata.get(name) for name in self._times)
+        times = (parsed_time(value) for value in values if value is not None)
+        return next((moment for moment in times if moment is not None), now)
+
+    def state(self, day: str = "", spent: float = 0.0) -> str:
+        """All of this as JSON, for `restore`. day, spent: the dollars spent on a day."""
+        for name, bets in self._bets.items():
+            self.alarms[name].capital = bets.state()
+        windows = [window.state(start) for start, window in self._open.items()]
+        state = WatchState(
+            self._options,
+            self._clock,
+            self._closed,
+            windows,
+            self._slices,
+            list(self.alarms.values()),
+            {key: sequence.state() for key, sequence in self._so_far.items()},
+            dict(self._lost),
+            self.unwritten,
+            day,
+            spent,
+            list(self._recent),
+        )
+        return msgspec.json.encode(state).decode()
+
+    def restore(self, text: str) -> WatchState:
+        """Go on from a state. Raises BadParameter where it is of a watch with other options."""
+        state = msgspec.json.decode(text, type=WatchState)
+        if msgspec.to_builtins(self._options) != state.options:
+            names = ("--window", "--grace", "--sample", "--by", "-m")
+            was = ", ".join(f"{name} {value}" for name, value in zip(names, state.options, strict=True))
+            raise BadParameter(f"this folder is watched with {was}; give the same, or keep this watch in another store")
+        self._clock, self._closed, self._slices = state.clock, state.closed, state.slices
+        for key in self._so_far.keys() & state.so_far.keys():
+            self._so_far[key].restore(state.so_far[key])
+        self._lost = Counter(state.lost)
+        self._recent = dict.fromkeys(state.recent)
+        self.alarms = {alarm.name: alarm for alarm in state.alarms}
+        for window in state.windows:
+            self._open[window.start] = _Open(self._metrics)
+            self._open[window.start].restore(window)
+        return state
+
+
+def parsed_time(value: Any) -> float | None:
+    """Seconds since 1970 of a number of seconds, milli-, micro- or nanoseconds, or of an ISO time (UTC if it names no
+    zone); None for anything else."""
+    text = str(value).strip()
+    try:
+        number = float(text)
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    if not isfinite(number) or number < 0:
+        return None
+    while number > 1e11:
+        number /= 1000
+    return number
+
+
+def _estimates(accumulators: Accumulators) -> dict[str, Any]:
+    return {key: _plain(estimate) for key, estimate in accumulators.estimates().items()}
+
+
+def _plain(estimate: Estimate) -> dict[str, Any]:
+    names = ("value", "low", "high", "n", "undefined", "failed")
+    return {name: getattr(estimate, name) for name in names}
+
+
+def _shown(alarm: Alarm) -> dict[str, Any]:
+    raised = {"raised": iso_time(alarm.raised)} if alarm.raised else {}
+    return {"evidence": round(alarm.evidence, 4), "needed": round(alarm.needed, 4), **raised}
+
+
+def iso_time(moment: float) -> str:
+    """A time as "2026-01-31T09:00:00Z"."""
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
