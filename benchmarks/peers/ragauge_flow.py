@@ -16,8 +16,9 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
 
 import aiohttp
 import msgspec
@@ -34,6 +35,7 @@ from ragauge.run.results import Run
 LATENCY = 0.05
 
 Exchanges = dict[bytes, Reply]
+Post = Callable[[str, bytes, Mapping[str, str] | None], Awaitable[Reply]]
 
 
 class Recorder(HttpTransport):
@@ -43,21 +45,24 @@ class Recorder(HttpTransport):
         super().__init__(*parse_llm_spec(f"openai/{MODEL}", base_url=given.url, concurrency=given.width))
         self.exchanges: Exchanges = {}
 
-    @property
-    def session(self) -> Any:
-        """Itself, in place of the session."""
+    async def __aenter__(self) -> Self:
+        """Open the session, and put `exchanged` before it."""
+        await super().__aenter__()
+        assert self._session
+        post = self._session.exchange
+        self._session.exchange = partial(self.exchanged, post)  # type: ignore[method-assign]
         return self
 
-    async def exchange(self, method: str, path: str, data: Any = None, *args: Any, **options: Any) -> Reply:
+    async def exchanged(self, post: Post, path: str, data: bytes, headers: Mapping[str, str] | None = None) -> Reply:
         """Keep the body of the request with the reply."""
-        reply = self.exchanges[data] = await super().session.exchange(method, path, data, *args, **options)
+        reply = self.exchanges[data] = await post(path, data, headers)
         return reply
 
 
 class Replayer(Recorder):
     """Gives back what was recorded, after the latency of the server."""
 
-    async def exchange(self, method: str, path: str, data: Any = None, *args: Any, **options: Any) -> Reply:
+    async def exchanged(self, post: Post, path: str, data: bytes, headers: Mapping[str, str] | None = None) -> Reply:
         """The recorded reply."""
         await asyncio.sleep(LATENCY)
         return self.exchanges[data]
