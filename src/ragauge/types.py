@@ -81,6 +81,13 @@ class Turn(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     calls: tuple[ToolCall, ...] = ()
 
 
+class Criterion(msgspec.Struct, frozen=True, gc=False):
+    """What a response should do, or not do: a text, and the points that meeting it is worth, below 0 for a fault."""
+
+    text: str
+    points: float = 1.0
+
+
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One row of a data set: a query, what was retrieved for it, the response, and what is correct.
 
@@ -96,6 +103,8 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         source: the text that was summarised.
         reference_contexts: the chunks that should have been retrieved.
         answers: gold claims of a long answer, each a tuple of equivalent wordings (Trust-Eval, ALCE).
+        answer_weights: how much each gold claim counts, 1 for a vital one; None where all count the same.
+        criteria: what this response is graded by.
         answerable: whether the documents contain an answer at all.
         system: the name of the system that produced the response.
         group: samples of one group (a document, a user) are not independent; see docs/statistics.md.
@@ -123,6 +132,8 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     tool_calls: tuple[ToolCall, ...] | None = None
     reference_tool_calls: tuple[ToolCall, ...] | None = None
     tools: tuple[dict[str, Any], ...] | None = None
+    answer_weights: tuple[float, ...] | None = None
+    criteria: tuple[Criterion, ...] | None = None
 
     @property
     def calls(self) -> dict[str, ToolCall]:
@@ -136,7 +147,10 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 #: The fields with content, which a need may read.
-FIELDS = ("query", "response", "contexts", "references", "source", "reference_contexts", "answers", "answerable")
+FIELDS = (
+    *("query", "response", "contexts", "references", "source", "reference_contexts"),
+    *("answers", "answerable", "criteria"),
+)
 
 
 Span = tuple[int, int]

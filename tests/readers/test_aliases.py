@@ -239,11 +239,12 @@ def test_every_name_in_the_table_serves_its_field(field: str, name: str) -> None
     row: dict[str, Any] = {"response": "a", "contexts": ["c"], "reference_contexts": ["d"], "references": ["r"]}
     values = {
         "answers": [["x"]],
+        "answer_weights": [1.0],
         "answerable": True,
         "metadata": {"k": 1},
         "turns": [{"role": "user", "text": "x"}] * 2,
     }
-    by_name = {"annotations": [{"long_answer": "x"}]}
+    by_name = {"annotations": [{"long_answer": "x"}], "rubrics": [{"criterion": "x", "points": 1}]}
     row = {column: value for column, value in row.items() if column != field}
     row[name] = by_name.get(name, values.get(field, ["x"] if field.endswith("ids") else "x"))
     assert read([row]).columns[field] == name

@@ -18,9 +18,11 @@ from ragauge.datasets import Built, Generated, QuestionSet, build, generate, que
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.corpus import WORDS, Corpus
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
+from ragauge.datasets.nuggets import NuggetForm, nuggets
 from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
+from ragauge.metrics.nuggets import nuggets as proposed
 from ragauge.report.wording import counted, usage_words
 from ragauge.store import Place
 
@@ -33,6 +35,7 @@ def dataset_command() -> None:
     ragauge dataset mini       a small corpus with questions, to try it on
     ragauge dataset build      from your own questions and corpus
     ragauge dataset questions  questions from your documents
+    ragauge dataset nuggets    what the answers to your questions should say
     """
 
 
@@ -128,6 +131,33 @@ def _question_lines(made: QuestionSet) -> Iterator[str]:
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
     few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: the corpus gives no more"
     yield f"{counted(len(made.samples), 'question')}{few}: {kinds}"
+
+
+@dataset_command.command("nuggets")
+@click.argument("questions")
+@opts.samples_option
+@opts.judges_option("A model that takes texts apart and grades; as for `ragauge run`. [default: embedded]")
+@click.option(
+    "--form", type=click.Choice(get_args(NuggetForm)), default="ragauge", help="Whose format. [default: ragauge]"
+)
+@opts.work_options
+def nuggets_command(questions: str, output: Path, form: NuggetForm, **options: Any) -> None:
+    """Propose for each of QUESTIONS the nuggets that its answer should hold, vital ones or good to have, from its
+    references and contexts.
+
+    `ragauge view` shows them as a run, where people grade them anew; the same command then goes by their grades.
+    Questions that have nuggets or criteria keep them: nothing is asked to write them in another form.
+    """
+    check_samples_output(output, [questions])
+    with exit_on_interrupt(options["store"]), progress_bar("judging", options["limit"]) as progress:
+        made = nuggets(questions, progress=progress, **options)
+    made.save(output, form)
+    counts = [len(found) for _, found in made.questions]
+    vital = sum(nugget.vital for _, found in made.questions for nugget in found)
+    say(f"{counted(len(counts), 'question')}, {counted(sum(counts), 'nugget')}, {vital} vital")
+    if made.run and (missing := made.run.record.failures.get(proposed.name)):
+        say(f"without nuggets: {counts.count(0)}, the first failure because {missing}")
+    say(f"wrote {output}" + (f"; grade them anew with: ragauge view {made.run.id}" if made.run else ""))
 
 
 @dataset_command.command("mini")

@@ -124,7 +124,7 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
     """The grade of the sample's texts on `rubric`; of each chunk separately where the rubric reads "chunk"."""
 
     def flow(sample: Sample) -> QuestionFlow[Grades]:
-        texts = {field: _text(sample, field) for field in rubric.fields if field != "chunk"}
+        texts = {field: graded_text(sample, field) for field in rubric.fields if field != "chunk"}
         if "chunk" in rubric.fields:
             pieces = chunk_pieces(sample.contexts or (), rubric.name)
         else:
@@ -149,7 +149,7 @@ def compared_with(text: str, column: str, reads: tuple[str, ...]) -> Need[Prefer
     whole = Rubric("preference", (*reads, "response", "other"), -2, 2, f"{_WHICH_IS_BETTER}{text}", whole=True)
 
     def flow(sample: Sample) -> QuestionFlow[Preferences]:
-        shown = tuple((field, _text(sample, field)) for field in reads if present(sample, field))
+        shown = tuple((field, graded_text(sample, field)) for field in reads if present(sample, field))
         rubric = msgspec.structs.replace(whole, fields=(*dict(shown), "response", "other"))
         response, other = response_of(sample), str(sample.metadata[column])
         judgments: list[Judgment] = []
@@ -170,7 +170,7 @@ _WHICH_IS_BETTER = (
 )
 
 
-def _text(sample: Sample, field: str) -> str:
+def graded_text(sample: Sample, field: str) -> str:
     """A field as one text, chunks or alternatives separated by empty lines; "other" is a column of that name."""
     if field == "conversation":
         last = ((name, text) for name, text in (("User", sample.query), ("Assistant", sample.response)) if text)

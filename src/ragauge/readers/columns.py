@@ -10,7 +10,7 @@ from typing import Any
 
 from ragauge.errors import BadData, UnknownName
 from ragauge.readers.conversations import conversation, messages
-from ragauge.readers.values import Malformed, is_blank, list_items, native, parse_object
+from ragauge.readers.values import IMPORTANCE, Malformed, is_blank, list_items, native, parse_object
 from ragauge.types import FIELDS
 
 #: Field -> the columns that may hold it, best first. A name listed under two fields ("answer", "context") is taken for
@@ -18,19 +18,21 @@ from ragauge.types import FIELDS
 ALIASES: dict[str, tuple[str, ...]] = {
     field: tuple(names.split())
     for field, names in {
-        "id": "id sample_id query_id question_id example_id qid SNo.",
+        "id": "id sample_id query_id question_id example_id qid prompt_id SNo.",
         "query": """query question user_input input inputs questions user_query request prompt prompt.raw
             attributes.llm.input_messages attributes.input.value messages traj conversation conversations turns
             inputRecord.prompt conversationTurns.0.inputRecord.prompt.content.0.text""",
         "response": """response actual_output candidate_response prediction predicted_answer predicted_answers
-            generated_answer output outputs result completion answer summary output.message.content
+            generated_answer answer_text output outputs result completion answer summary output.message.content
             outputs.generations.0.0.text outputs.choices.0.message.content attributes.llm.output_messages
             attributes.output.value outputs.messages output.messages inputs.response modelResponses.0.response
             conversationTurns.0.output.text""",
         "contexts": """contexts retrieved_contexts retrieval_context retrieved_context context_list
             retrieved_documents retrieved_chunks source_documents source_nodes docs documents chunks passages
             passage context conversationTurns.0.output.retrievedPassages.retrievalResults""",
-        "answers": "answers qa_pairs claims expected_facts",
+        "answers": "answers qa_pairs claims expected_facts nuggets",
+        "answer_weights": "answer_weights",
+        "criteria": "criteria rubrics",
         "references": """references reference ground_truth ground_truths groundtruth gt_answer golden_response
             golden_answer gold_answer expected_output expected_response expected_answer reference_outputs
             ground_truth_answers correct_answers expectations expected expected_response/value target highlights
@@ -275,6 +277,8 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
         yield "source", "text"
         if not any(isinstance(text, str) and len(text.split()) >= 20 for text in sources):
             yield "source", "source"
+    if not any("points" in item for row in rows for item in _listed(row.get("rubrics")) if isinstance(item, Mapping)):
+        yield "criteria", "rubrics"  # of ragas, a description for each grade
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"
     columns_of = [set(map(folded, row)) for row in rows]
@@ -301,9 +305,14 @@ def _holds_claims(row: Mapping[str, Any]) -> bool:
     cells = {folded(column): value for column, value in row.items()}
     docs = _listed(cells.get("docs"))
     labelled = any(isinstance(doc, Mapping) and "answers_found" in doc for doc in docs)
-    nested = any(isinstance(native(item), list | tuple) for item in _listed(cells.get("answers")))
+    nested = any(_is_claim(native(item)) for item in _listed(cells.get("answers")))
     is_answered = cells.keys() >= {"question", "answers", "docs", "output"}  # of Trust-Eval
     return labelled or nested or "qapairs" in cells or is_answered
+
+
+def _is_claim(item: Any) -> bool:
+    """Whether an item of "answers" is a gold claim: its wordings, or an object that says how much it counts."""
+    return isinstance(item, list | tuple) or (isinstance(item, Mapping) and not IMPORTANCE.isdisjoint(item))
 
 
 def _holds_annotations(row: Mapping[str, Any]) -> bool:

@@ -153,6 +153,8 @@ def sample(
         source=value("source", values.text_or_none),
         reference_contexts=chunks_of["reference_contexts"],
         answers=value("answers", values.to_gold_claims),
+        answer_weights=value("answers", values.to_weights) or value("answer_weights", _numbers),
+        criteria=value("criteria", values.to_criteria),
         answerable=value("answerable", values.boolean),
         turns=value("turns", partial(_turns, effects=effects)),
         tool_calls=effects(value("tool_calls", to_calls)),
@@ -224,6 +226,12 @@ def _response(value: Any) -> str | None:
     """The text of a response. An empty response is present."""
     value = values.native(value)
     return value if value is None else values.text(value)
+
+
+def _numbers(value: Any) -> tuple[float, ...] | None:
+    """The numbers of a list, above 0."""
+    listed = values.list_items(values.native(value)) or ()
+    return values.to_weights([{"weight": number} for number in listed])
 
 
 def _turns(value: Any, effects: Callable[..., Any]) -> tuple[Turn, ...] | None:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 import msgspec
 
-from ragauge.types import Chunk
+from ragauge.types import Chunk, Criterion
 
 #: How deep objects and lists may be nested, since encoders and decoders recurse.
 MAX_DEPTH = 100
@@ -287,12 +287,72 @@ def to_references(value: Any, plural: bool) -> tuple[str, ...] | None:
 
 
 def to_gold_claims(value: Any) -> tuple[tuple[str, ...], ...] | None:
-    """The gold claims of a cell: each a list of wordings, one wording, or a question with its short answers (ASQA)."""
+    """The gold claims of a cell: each a list of wordings, one wording, a question with its short answers (ASQA), or an
+    object with its text or wordings, and with how much it counts; see `to_weights`."""
     value = native(value)
     if is_blank(value):
         return None
-    wordings = (_field(item, "short_answers") for item in _one_or_more(value))
+    wordings = [_wordings(native(item), position) for position, item in enumerate(_one_or_more(value), start=1)]
     return tuple(_texts(_one_or_more(item, written=False)) for item in wordings)
+
+
+#: The fields of a gold claim that say how much it counts, and the weights of nuggetizer's words.
+IMPORTANCE = frozenset({"weight", "vital", "importance"})
+_WEIGHTS = {"vital": 1.0, "okay": 0.5}
+
+
+def _wordings(item: Any, position: int) -> Any:
+    if not isinstance(item, Mapping) or "short_answers" in item:
+        return _field(item, "short_answers")
+    wordings = [native(item.get("text")), *_one_or_more(item.get("wordings") or [], written=False)]
+    given = list(dict.fromkeys(wording for wording in wordings if not is_blank(wording)))
+    if not given:
+        raise Malformed(f"item {position} has no text", 'write {"text": ..., "vital": true}')
+    return given
+
+
+def to_weights(value: Any) -> tuple[float, ...] | None:
+    """How much each gold claim of a cell counts: "weight", "vital" (1, else 0.5) or "importance" of an object.
+
+    None where no item says so; an item that does not counts 1.
+    """
+    listed = [] if is_blank(value := native(value)) else [native(item) for item in _one_or_more(value)]
+    if not any(isinstance(item, Mapping) and not IMPORTANCE.isdisjoint(item) for item in listed):
+        return None
+    return tuple(_weight(item, position) for position, item in enumerate(listed, start=1))
+
+
+def _weight(item: Any, position: int) -> float:
+    fields = item if isinstance(item, Mapping) else {}
+    weight = native(fields.get("weight"))
+    if weight is None:
+        word = fields.get("importance", "okay" if boolean(fields.get("vital")) is False else "vital")
+        weight = _WEIGHTS.get(word, word) if isinstance(word, str) else word
+    return _number(weight, position, "weight", "give a number above 0, or vital or okay", above=0)
+
+
+def _number(value: Any, position: int, what: str, fix: str, above: float = -math.inf) -> float:
+    if isinstance(value, bool) or not isinstance(value, float | int) or not above < value < math.inf:
+        raise Malformed(f"item {position} has the {what} {value!r}", fix)
+    return float(value)
+
+
+def to_criteria(value: Any) -> tuple[Criterion, ...] | None:
+    """The criteria of a cell: texts, or objects with "text" (or "criterion", as in HealthBench) and "points"."""
+    value = native(value)
+    listed = () if is_blank(value) else _one_or_more(value)
+    return tuple(_criterion(native(item), position) for position, item in enumerate(listed, start=1)) or None
+
+
+def _criterion(item: Any, position: int) -> Criterion:
+    if isinstance(item, Criterion):
+        return item
+    fields = item if isinstance(item, Mapping) else {"text": item}
+    words = text_or_none(fields.get("text", fields.get("criterion")))
+    if words is None:
+        raise Malformed(f"criterion {position} has no text", 'write {"text": ..., "points": ...}')
+    points = native(fields.get("points", 1))
+    return Criterion(words, _number(points, position, "points", "give a number, below 0 for a fault"))
 
 
 def _one_or_more(value: Any, written: bool = True) -> Sequence[Any]:

@@ -1,0 +1,142 @@
+"""Needs about what a question's answer should hold: nuggets with the share of each that is given, and criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import cast
+
+from ragauge.needs.base import Grades, NothingToCount, QuestionFlow, Statements, Support, gather, need
+from ragauge.needs.checks import graded_text
+from ragauge.needs.entailment import history, response_of, support
+from ragauge.needs.gold import gold_answers
+from ragauge.questions import Decompose, Entail, Rate, Relevant, Rubric
+from ragauge.scores import Evidence
+from ragauge.text.overlap import token_f1
+from ragauge.types import Label, Sample, Statement, Verdict
+
+
+@dataclass(frozen=True)
+class NuggetCredits:
+    """For each nugget the share of its claims that the response entails, and how much the nugget counts."""
+
+    credits: tuple[float, ...]
+    weights: tuple[float, ...]
+    evidence: tuple[Evidence, ...]
+
+
+@need(reads=["response", "answers"], asks=["decompose", "entail:support"])
+def nuggets_in_response(sample: Sample) -> QuestionFlow[NuggetCredits]:
+    """How much of each gold claim does the response give? By the best of its wordings."""
+    answers, said = gold_answers(sample), history(sample)
+    weights = sample.answer_weights or (1.0,) * len(answers)
+    if len(weights) != len(answers):
+        raise ValueError(f"{len(weights)} weights for {len(answers)} answers")
+    wordings = [(place, text) for place, texts in enumerate(answers) for text in texts]
+    judgments = yield [Decompose(text, sample.query, said) for _, text in wordings]
+    response = [("response", response_of(sample))]
+    flows = []
+    for (place, text), judgment in zip(wordings, judgments, strict=True):
+        claims = Statements.of("answers", judgment).claims.pieces or (Statement(text),)
+        pieces = tuple(Statement(claim.text) for claim in claims)
+        flows.append(support(Statements(f"answers[{place}]", pieces), "response", response, sample.query, said))
+    best: dict[int, Support] = {}
+    for (place, _), table in zip(wordings, (yield from gather(flows)), strict=True):
+        best[place] = max(best.get(place, table), table, key=_credit)
+    evidence = tuple(piece for table in best.values() for piece in table.evidence)
+    return NuggetCredits(tuple(map(_credit, best.values())), weights, evidence)
+
+
+def _credit(table: Support) -> float:
+    return sum(table.entailed) / len(table)
+
+
+@dataclass(frozen=True)
+class MetCriteria(Grades):
+    """Whether the response meets each criterion. points: what each is worth."""
+
+    points: tuple[float, ...]
+
+
+_MEETS = (
+    "Does the response meet the criterion? 1: it does, in full. 0: it does not, or not in full. A criterion that "
+    "describes a fault is met where the response has that fault. The criterion: "
+)
+
+
+@need(reads=["response", "criteria"], asks=["rate:criterion"])
+def criteria_met(sample: Sample) -> QuestionFlow[MetCriteria]:
+    """Which of its criteria does the response meet?"""
+    criteria = sample.criteria or ()
+    if not any(criterion.points > 0 for criterion in criteria):
+        raise NothingToCount("no criterion of the sample has points above 0")
+    fields = ("conversation",) if sample.turns else ("query", "response") if sample.query else ("response",)
+    texts = tuple((field, graded_text(sample, field)) for field in fields)
+    judgments = yield [
+        Rate(Rubric("criterion", fields, 0, 1, f"{_MEETS}{criterion.text}", whole=True), texts)
+        for criterion in criteria
+    ]
+    pieces = tuple(Evidence(one.text, f"criteria[{i}]", against="response") for i, one in enumerate(criteria))
+    return MetCriteria(pieces, tuple(judgments), tuple(one.points for one in criteria))
+
+
+#: What a nugget is worth to an answer.
+NUGGET = Rubric(
+    "nugget",
+    ("query", "response"),
+    0,
+    2,
+    "How much does a good answer to the query need to say this? 2: vital, an answer without it is incomplete. "
+    "1: okay, good to have. 0: not needed.",
+    whole=True,
+)
+
+#: From which token F1 two statements may say the same, so that a judge is asked whether they do.
+_SIMILAR = 0.4
+
+
+@need(
+    reads=["query", "references or contexts or reference_contexts"],
+    asks=["decompose", "relevant", "entail:support", "rate:nugget"],
+)
+def nuggets_of_question(sample: Sample) -> QuestionFlow[Grades]:
+    """What should an answer say? Claims of the references and of relevant chunks, each once, with its worth."""
+    query = sample.query or ""
+    chunks = {chunk.passage: chunk.id for chunk in sample.contexts or sample.reference_contexts or ()}
+    relevant = yield [Relevant(query, passage) for passage in chunks]
+    useful = [passage for passage, judgment in zip(chunks, relevant, strict=True) if _is_yes(judgment.answer)]
+    texts = [text for text in sample.references or () if text.strip()]
+    places = [f"references[{i}]" for i, _ in enumerate(texts)] + [chunks[passage] for passage in useful]
+    judgments = yield [Decompose(text, query) for text in (*texts, *useful)]
+    stated = [
+        (claim.text, place)
+        for place, judgment in zip(places, judgments, strict=True)
+        for claim in Statements.of(place, judgment).claims.pieces
+    ]
+    from_texts = dict(reversed(stated))
+    distinct = list(dict.fromkeys(claim for claim, _ in stated))
+    helps = yield [Relevant(query, claim) for claim in distinct]
+    kept = [claim for claim, judgment in zip(distinct, helps, strict=True) if _is_yes(judgment.answer)]
+    nuggets = yield from _once_each(kept)
+    if not nuggets:
+        raise NothingToCount("neither references nor contexts say anything that helps to answer the query")
+    grades = yield [Rate(NUGGET, (("query", query), ("response", nugget))) for nugget in nuggets]
+    pieces = tuple(Evidence(nugget, from_texts[nugget], against="query") for nugget in nuggets)
+    return Grades(pieces, tuple(grades))
+
+
+def _is_yes(answer: object) -> bool:
+    return cast(Verdict, answer).label is Label.YES
+
+
+def _once_each(claims: Sequence[str]) -> QuestionFlow[list[str]]:
+    """The claims without those that say the same as an earlier one: each follows from the other."""
+    pairs = [pair for pair in combinations(claims, 2) if token_f1(pair[0], [pair[1]]) >= _SIMILAR]
+    judgments = yield [Entail((one,), other) for pair in pairs for one, other in (pair, pair[::-1])]
+    follows = [cast(Verdict, judgment.answer).entailed for judgment in judgments]
+    repeated: set[str] = set()
+    for (first, second), both in zip(pairs, zip(follows[::2], follows[1::2], strict=True), strict=True):
+        if all(both) and first not in repeated:
+            repeated.add(second)
+    return [claim for claim in claims if claim not in repeated]
