@@ -14,9 +14,10 @@ import click
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
-from ragauge.datasets import Built, Generated, QuestionSet, build, generate, questions
+from ragauge.datasets import Built, Generated, QuestionSet, build, generate, plan_questions, questions
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.corpus import WORDS, Corpus
+from ragauge.datasets.drafting import ASKED_KINDS
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
 from ragauge.datasets.nuggets import NuggetForm, nuggets
 from ragauge.datasets.question_set import OFFLINE_KINDS
@@ -105,32 +106,54 @@ def _corpus_lines(corpus: Corpus) -> Iterator[str]:
 
 @dataset_command.command("questions")
 @click.argument("corpus", type=opts.INPUT)
+@click.option("-j", "--model", metavar="PROVIDER/MODEL", help="Writes the questions. [default: none is needed]")
 @opts.samples_option
 @click.option("-n", type=opts.POSITIVE, default=200, show_default=True, help="How many questions.")
-@click.option("--kinds", metavar="LIST", help=f"Kinds of question, of {', '.join(OFFLINE_KINDS)}. [default: all]")
+@click.option("--kinds", metavar="LIST", help=f"{','.join(ASKED_KINDS)}; without a model {','.join(OFFLINE_KINDS)}.")
+@click.option("--judge", metavar="JUDGE", help="Proves the questions. [default: the model]")
+@click.option("--language", metavar="CODE", help="Of the questions, such as de. [default: that of the passages]")
+@click.option("--style", metavar="TEXT", help="Of those who ask, such as 'a customer in a hurry'.")
+@click.option("--attempts", type=float, default=3.0, show_default=True, help="The most drafts for each question.")
 @click.option("--words", type=opts.POSITIVE, default=WORDS, show_default=True, help="The most words of a passage.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Of all draws.")
+@click.option("--plan", is_flag=True, help="Say what it would cost, and ask nothing.")
 @opts.skip_option
-def questions_command(corpus: Path, output: Path, kinds: str | None, **options: Any) -> None:
+@opts.store_options
+@opts.max_cost_option
+def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool, **options: Any) -> None:
     """Make a test set of CORPUS, a folder or file of text, Markdown, HTML, PDF, JSON Lines or Parquet: questions with
     answers and the passages that they are about, drawn to cover all of it.
 
-    Without a model, a question is a sentence with a gap, or a heading: enough to measure a retriever.
+    A model writes questions, and only those are kept that are proven. Without one, a question is a sentence with a gap,
+    or a heading: enough to measure a retriever.
     """
     check_samples_output(output, [corpus])
-    made = questions(corpus, kinds=kinds.split(",") if kinds else None, **options)
+    options["kinds"] = kinds.split(",") if kinds else None
+    if plan and options["model"]:
+        say(f"if each draft holds: {plan_questions(corpus, **options).cost_words()}")
+        return
+    with exit_on_interrupt(options["store"]), progress_bar("questions", options["n"]) as progress:
+        made = questions(corpus, progress=progress, **options)
     made.save(output)
-    say(*_corpus_lines(made.corpus), *_question_lines(made))
+    say(*_corpus_lines(made.corpus), *_question_lines(made), *_closing_lines(made))
     say(f"wrote {output}, test set {made.identity}")
+    if made.stopped:
+        exit_stopped(made.stopped, options["store"])
     if not made.samples:
-        raise RunFailed(f"{corpus} gives no question; it needs whole sentences, or headings")
+        raise RunFailed(f"{corpus} gives no question; see above, and use documents with whole sentences")
 
 
 def _question_lines(made: QuestionSet) -> Iterator[str]:
     """The summary of a test set."""
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
-    few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: the corpus gives no more"
+    few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: there are no more"
     yield f"{counted(len(made.samples), 'question')}{few}: {kinds}"
+    if drafts := made.made.total():
+        known = sum(bool(sample.metadata.get("known")) for sample in made.samples)
+        asked = f"{made.asked} questions and prompts asked, {made.reused} known to the store"
+        yield f"kept of {counted(drafts, 'draft')}; {known} can be answered without the documents; {asked}"
+    for reason, number in made.dropped.most_common():
+        yield f"dropped: {number}, since {reason}; the first: {made.first_dropped[reason]}"
 
 
 @dataset_command.command("nuggets")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragauge.datasets.builder import Built, build, build_async
 from ragauge.datasets.generator import Generated, generate, generate_async
-from ragauge.datasets.question_set import QuestionSet, questions, questions_async
+from ragauge.datasets.question_set import QuestionSet, plan_questions, questions, questions_async
 
 __all__ = [
     "Built",
@@ -14,6 +14,7 @@ __all__ = [
     "build_async",
     "generate",
     "generate_async",
+    "plan_questions",
     "questions",
     "questions_async",
 ]

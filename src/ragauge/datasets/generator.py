@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -11,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from random import Random
-from time import perf_counter
 from typing import Any, Literal, get_args
 
 import msgspec
 
+from ragauge.datasets.calls import Form, ModelCalls, Outcome
 from ragauge.datasets.samples import (
     CITED_BY,
     SampleOptions,
@@ -26,30 +24,27 @@ from ragauge.datasets.samples import (
 )
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
-from ragauge.judges.llm.build import model_client
-from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import unanswered
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Turn
+from ragauge.judges.llm.messages import Completion, Prompt
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import extract_object
 from ragauge.kinds.call import REPEATED
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import support
-from ragauge.readers import SampleReader, read
-from ragauge.run.asking import Dispatcher, LazyExitStack
-from ragauge.run.budget import Budget, Stopped, check_priced, unpriced
+from ragauge.readers import read
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Budget, Stopped, check_priced
 from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 from ragauge.scores import Evidence
-from ragauge.store import Store
 from ragauge.text import trust_eval
 from ragauge.text.citations import CitationStyle, citation_marks, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import refusal as find_refusal
 from ragauge.text.trust_eval import REFUSAL
-from ragauge.types import ChunkVerdict, Failure, Identity, Label, ModelResponse, Sample, Statement, Verdict
+from ragauge.types import ChunkVerdict, Failure, Label, Sample, Statement, Verdict
 
 #: The form of a response: sentences, or items separated by commas.
 AnswerForm = Literal["prose", "list"]
@@ -96,18 +91,10 @@ def _section(name: str) -> str:
     return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()
 
 
-#: Tokens of a response, for estimating the cost of a call.
-_RESPONSE_TOKENS = 300
-
-_CANCELLED = Failure("cancelled", "the call was cancelled")
-_AGAIN = 'This cannot be used: {fault}. Reply with one JSON object and nothing else: {{"answer": "..."}}'
-
 _NO_DOCUMENTS = Failure("no_documents", "the sample has no contexts; build the data first, with a corpus")
 
-ResponseOutcome = str | Failure
 
-
-def answer_in(completion: Completion) -> ResponseOutcome:
+def answer_in(completion: Completion) -> Outcome:
     """The response in a reply: "answer" in its JSON object or, if it has no object, the whole reply."""
     answer = extract_object(completion.text, ["answer"]).get("answer")
     if completion.finish == "stop":
@@ -116,6 +103,10 @@ def answer_in(completion: Completion) -> ResponseOutcome:
         if completion.text.strip() and '{"' not in completion.text:
             return completion.text.strip()
     return unanswered(completion, 'there is no text under "answer" in it')
+
+
+#: The form of a response.
+ANSWER = Form(answer_in, '{"answer": "..."}')
 
 
 _STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
@@ -218,7 +209,7 @@ SHOTS = 2
 class Generated(SampleSet):
     """Samples with responses of the model `system`: how many are answered, refused among these, empty, and cited."""
 
-    system: str
+    system: str = ""
     answered: int = 0
     refused: int = 0
     empty: int = 0
@@ -259,11 +250,9 @@ async def generate_async(
     chosen, brief = SampleOptions(**options), AnswerBrief(form, refusal)
     if shots is not None:
         brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
-    client = model if isinstance(model, ModelClient) else model_client(model)
-    budget = Budget(chosen.max_cost)
-    if chosen.max_cost is not None and client.price is None:
-        raise unpriced(client.transport.name)
-    opened = opened_store(chosen.store)
+    budget, opened, generated = Budget(chosen.max_cost), opened_store(chosen.store), Generated()
+    calls = ModelCalls(model, opened, budget, generated)
+    generated.system = calls.identity.name
     reader, dispatcher, need = chosen.read(data), None, add_citations(form)
     if cite:
         router = load_judges(cite)
@@ -271,7 +260,11 @@ async def generate_async(
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
         check_priced(router.unique, budget.limit)
         dispatcher = Dispatcher(router, opened, budget)
-    return await _Generator(client, opened, budget, brief, top, dispatcher, need).run(reader, chosen)
+    async with calls, dispatcher.opened() if dispatcher else nullcontext():
+        answering = _Generator(calls, generated, brief, top, dispatcher, need)
+        await generated.fill(reader, reader, answering.sample, _CONCURRENCY, chosen)
+    generated.spent = budget.spent
+    return generated
 
 
 generate = blocking(generate_async, "generate")
@@ -280,40 +273,29 @@ generate = blocking(generate_async, "generate")
 class _Generator:
     def __init__(
         self,
-        client: ModelClient,
-        store: Store,
-        budget: Budget,
+        calls: ModelCalls,
+        generated: Generated,
         brief: AnswerBrief,
         top: int | None,
         dispatcher: Dispatcher | None,
         need: Need[AddedCitations],
     ) -> None:
-        self._model = Identity(client.transport.name, client.transport.settings)
-        self._generated = Generated(system=self._model.name)
-        self._client, self._store, self._budget = client, store, budget
-        self._brief, self._top, self._dispatcher, self._need = brief, top, dispatcher, need
-        self._pending: dict[str, asyncio.Task[ResponseOutcome]] = {}
-        self._opened = LazyExitStack()
+        self._calls, self._generated, self._brief, self._top = calls, generated, brief, top
+        self._dispatcher, self._need = dispatcher, need
 
-    async def run(self, reader: SampleReader, options: SampleOptions) -> Generated:
-        done = self._generated
-        async with self._opened, self._dispatcher.opened() if self._dispatcher else nullcontext():
-            await done.fill(reader, reader, self._sample, _CONCURRENCY, options)
-        done.spent = self._budget.spent
-        return done
-
-    async def _sample(self, unanswered: Sample) -> Sample:
+    async def sample(self, unanswered: Sample) -> Sample:
+        """The sample with a response, or with a note why it has none."""
         done = self._generated
         bare = add_metadata(
             keep_first_documents(without_notes(unanswered), self._top), **{REFUSAL_KEY: self._brief.refusal}
         )
-        sample = msgspec.structs.replace(bare, response=None, system=self._model.name)
+        sample = msgspec.structs.replace(bare, response=None, system=self._generated.system)
         if not sample.query:
             return done.fail(sample, "response", Failure("no_query", "the sample has no query"))
         if sample.contexts is None:
             return done.fail(sample, "response", _NO_DOCUMENTS)
         try:
-            response = await self._respond(answer_prompt(sample, self._brief))
+            response = await self._calls.reply(answer_prompt(sample, self._brief), ANSWER)
         except Stopped as stopped:
             return done.stop(sample, "response", stopped)
         if isinstance(response, Failure):
@@ -334,60 +316,3 @@ class _Generator:
         self._generated.cited += 1
         judge = ", ".join(str(member.identity) for member in self._dispatcher.router.unique)
         return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
-
-    async def _respond(self, prompt: Prompt) -> ResponseOutcome:
-        """The response to a prompt, or a Failure. Raises Stopped, and UsageError where a key or the like is missing."""
-        key = hashlib.sha256(msgspec.json.encode([self._model, prompt])).hexdigest()[:32]
-        if task := self._pending.get(key):
-            return await task
-        if stored := self._store.find_responses([key]):
-            self._generated.reused += 1
-            return stored[key].text
-        task = self._pending[key] = asyncio.ensure_future(self._ask(key, prompt))
-        task.add_done_callback(lambda _: self._pending.pop(key))
-        return await task
-
-    async def _ask(self, key: str, prompt: Prompt) -> ResponseOutcome:
-        """Call the model, and again if its reply is not in the required form."""
-        await self._opened.open(self._client)
-        outcome = await self._call(key, prompt)
-        if isinstance(outcome, Failure) and outcome.reason == "invalid_answer":
-            turn = Turn(outcome.raw or "(no reply)", _AGAIN.format(fault=outcome.detail))
-            return await self._call(key, msgspec.structs.replace(prompt, turns=(turn,)))
-        return outcome
-
-    async def _call(self, key: str, prompt: Prompt) -> ResponseOutcome:
-        """Make one call within the budget; store its record, if it was sent, and its response."""
-        client = self._client
-        expected = client.expected(prompt, _RESPONSE_TOKENS)
-        cost = client.price.of(expected) if client.price else 0.0
-        await self._reserve(cost)
-        completion: Completion | Failure = _CANCELLED
-        outcome: ResponseOutcome = _CANCELLED
-        sent, start = True, perf_counter()
-        try:
-            completion = await client.send(prompt)
-            outcome = client.truncation_failure(prompt, completion) or answer_in(completion)
-        except CallFailed as failed:
-            completion = outcome = failed.failure
-            sent = failed.sent
-        finally:
-            if sent:
-                self._generated.asked += not prompt.turns
-                fault = str(outcome) if isinstance(outcome, Failure) else ""
-                call = client.call_record(completion, expected, 1, perf_counter() - start, fault)
-                self._budget.record(call, cost)
-                answered = [] if isinstance(outcome, Failure) else [ModelResponse(key, outcome, self._model, call.id)]
-                self._store.keep_responses(answered, [call])
-            else:
-                self._budget.release(cost)
-        return outcome
-
-    async def _reserve(self, dollars: float) -> None:
-        if self._client.ended is None:
-            if not await self._budget.reserve(dollars):
-                raise Stopped(self._budget.reason)
-            if self._client.ended is None:
-                return
-            self._budget.release(dollars)
-        raise Stopped(f"{self._model} cannot answer any more: {self._client.ended}")

@@ -12,12 +12,24 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from ragauge.datasets.asked_questions import AskedQuestions, DraftedSet
+from ragauge.datasets.calls import ModelCalls
 from ragauge.datasets.corpus import WORDS, Corpus, read_corpus
+from ragauge.datasets.drafting import ASKED_KINDS, prompts_digest
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.offline_questions import OfflineQuestions
-from ragauge.datasets.samples import SampleSet, add_metadata
-from ragauge.errors import BadParameter
+from ragauge.datasets.retrieval import CorpusRetriever, load_bm25s
+from ragauge.datasets.samples import ProgressCallback, add_metadata
+from ragauge.errors import BadParameter, UnanswerableNeed
+from ragauge.judges.base import JudgeLike
+from ragauge.judges.llm.build import llm
+from ragauge.run.asking import Dispatcher
+from ragauge.run.budget import Budget, check_priced, price_dates
+from ragauge.run.plan import Plan
+from ragauge.run.prepare import StoreLike, opened_store
+from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
+from ragauge.store import Store
 from ragauge.types import Sample
 
 #: What questions are made without a model.
@@ -27,18 +39,20 @@ OFFLINE_KINDS: tuple[OfflineKind, ...] = get_args(OfflineKind)
 #: The most passages that are held; of a larger corpus as many are drawn.
 MOST_PASSAGES = 50_000
 
+#: What a judge must answer to prove questions.
+PROOF_TOPICS = ("decompose", "entail:support", "relevant", "correct")
+
 #: The key of a sample's metadata for the kind of its question, and for the test set that it is of.
 KIND, TEST_SET = "kind", "test_set"
 
 
 @dataclass(kw_only=True)
-class QuestionSet(SampleSet):
+class QuestionSet(DraftedSet):
     """A test set that was made from a corpus.
 
     identity: a hash of its rows. wanted: the number of questions asked for. kinds: kind -> the number of questions.
     """
 
-    corpus: Corpus
     wanted: int
     identity: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
@@ -46,7 +60,7 @@ class QuestionSet(SampleSet):
     def add(self, kind: str, question: Sample) -> None:
         """Add a question, with its kind and an id that its content gives."""
         ids = [chunk.id for chunk in question.reference_contexts or ()]
-        digest = hashlib.sha256(msgspec.json.encode([kind, question.query, ids])).hexdigest()[:10]
+        digest = hashlib.sha256(msgspec.json.encode([kind, question.query, question.turns, ids])).hexdigest()[:10]
         self.kinds[kind] += 1
         self.samples.append(add_metadata(msgspec.structs.replace(question, id=f"{kind}-{digest}"), **{KIND: kind}))
 
@@ -57,50 +71,134 @@ class QuestionSet(SampleSet):
         self.samples = [add_metadata(sample, **mark) for sample in self.samples]
 
 
-async def questions_async(
-    corpus: str | Path | Corpus,
-    *,
-    n: int = 200,
-    kinds: Sequence[str] | None = None,
-    words: int = WORDS,
-    seed: int = 42,
-    skip_bad_rows: bool = False,
-) -> QuestionSet:
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """Options of `questions`.
+
+    kinds: with a model of "single", "bridge", "comparison", "unanswerable" and "follow-up", else of "cloze" and
+    "heading"; None for all. judge: proves the questions; None for the model. language: of the questions, such as "de";
+    None for that of the passages. style: of those who ask, in a line. attempts: the most drafts for each question that
+    is wanted. words: the most words of a passage. seed: of all draws. store: keeps replies and judgments, so that the
+    same call asks only for what is missing. skip_bad_rows: leave out files and rows that cannot be read. max_cost: in
+    dollars; what holds by then is returned. progress: called with the number of questions.
+    """
+
+    n: int = 200
+    kinds: Sequence[str] | None = None
+    judge: JudgeLike | None = None
+    language: str | None = None
+    style: str | None = None
+    attempts: float = 3.0
+    words: int = WORDS
+    seed: int = 42
+    store: StoreLike = None
+    skip_bad_rows: bool = False
+    max_cost: float | None = None
+    progress: ProgressCallback | None = None
+
+
+async def questions_async(corpus: str | Path | Corpus, model: Any = None, **options: Any) -> QuestionSet:
     """Make a test set from documents; `questions` is the synchronous form.
 
     Args:
         corpus: a folder or file of documents; see `read_corpus`.
-        n: how many questions, at least 1; fewer where the corpus does not give as many.
-        kinds: "cloze" for a sentence with a gap, "heading" for the heading of a section.
-        words: the most words of a passage.
-        seed: of all draws; the same corpus and seed give the same set.
-        skip_bad_rows: leave out files and rows that cannot be read, and count them.
+        model: writes the questions, as for `rg.llm`; None makes questions that need no model.
+        options: n, how many questions, and the others of `QuestionOptions`. The same corpus, options and replies give
+            the same set, with fewer than n where the corpus or the model does not give as many.
 
     Raises:
-        BadParameter: a kind is not known, or n is below 1.
+        BadParameter: a kind is not known, n is below 1, or a limit is given without a price.
         BadData: the corpus cannot be read or has no text.
+        MissingExtra: unanswerable questions are wanted, and bm25s is not installed.
     """
-    chosen = tuple(kinds or OFFLINE_KINDS)
-    if unknown := [kind for kind in chosen if kind not in OFFLINE_KINDS]:
-        raise BadParameter(f"kinds: {unknown[0]!r} is not one of {', '.join(OFFLINE_KINDS)}")
-    if n < 1:
-        raise BadParameter(f"n={n} must be 1 or more")
-    if not isinstance(corpus, Corpus):
-        corpus = read_corpus(corpus, words, skip_bad=skip_bad_rows, distinct=True, most=MOST_PASSAGES, seed=seed)
-    made = QuestionSet(corpus=corpus, wanted=n)
-    passages = PassageMap([passage.passage for passage in corpus.passages])
-    order = passages.covering_order(n, Random(seed))
-    offline = OfflineQuestions(corpus.passages, passages)
-    makers = {"cloze": offline.cloze, "heading": offline.heading}
-    streams = {kind: makers[kind](order) for kind in chosen}
-    while streams and len(made.samples) < n:
-        for kind, stream in list(streams.items())[: n - len(made.samples)]:
-            if question := next(stream, None):
-                made.add(kind, question)
-            else:
-                del streams[kind]
-    made.seal(seed=seed, words=words)
+    chosen = QuestionOptions(**options)
+    making = _Making(corpus, model, chosen)
+    made = making.made
+    origin: dict[str, Any] = {"seed": chosen.seed, "words": chosen.words}
+    if model is None:
+        if (chosen.judge, chosen.language, chosen.style, chosen.max_cost) != (None,) * 4:
+            raise BadParameter("without a model nothing is judged, and questions are in the words of the corpus")
+        making.make_offline()
+    else:
+        budget = Budget(chosen.max_cost)
+        calls, dispatcher = making.askers(opened_store(chosen.store), budget)
+        async with calls, dispatcher.opened():
+            async for draft in making.asked().make(making.quotas, chosen.attempts, calls, dispatcher):
+                made.add(draft.kind, draft.question)
+                if chosen.progress:
+                    chosen.progress(len(made.samples))
+        made.asked, made.reused = made.asked + dispatcher.asked, made.reused + dispatcher.reused
+        made.spent = budget.spent
+        judges = [str(judge.identity) for judge in dispatcher.router.unique]
+        origin |= {"model": str(calls.identity), "judge": ", ".join(judges), "prompts": prompts_digest()}
+    made.seal(**origin)
     return made
 
 
 questions = blocking(questions_async, "questions")
+
+
+def plan_questions(corpus: str | Path | Corpus, model: Any, **options: Any) -> Plan:
+    """What `questions` costs with the same arguments if every draft holds; each one that is dropped adds its part.
+
+    Nothing is sent and no key is needed. Arguments and errors are those of `questions`.
+    """
+    chosen = QuestionOptions(**options)
+    making, store = _Making(corpus, model, chosen), chosen.store
+    existing = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
+    calls, dispatcher = making.askers(opened_store(existing), Budget())
+    cost = making.asked().expected(making.quotas, calls, dispatcher)
+    return Plan(making.made.wanted, cost=cost, priced=tuple(sorted(price_dates(dispatcher.router.unique))))
+
+
+class _Making:
+    """What is to be made. quotas: kind -> how many questions. Raises what `questions` raises before it asks."""
+
+    def __init__(self, corpus: str | Path | Corpus, model: Any, options: QuestionOptions) -> None:
+        offered: tuple[str, ...] = OFFLINE_KINDS if model is None else ASKED_KINDS
+        kinds, n, seed = tuple(dict.fromkeys(options.kinds or offered)), options.n, options.seed
+        if unknown := [kind for kind in kinds if kind not in offered]:
+            having = "without a model" if model is None else "with a model"
+            raise BadParameter(f"kinds: {unknown[0]!r} is not one of {', '.join(offered)}, which can be made {having}")
+        if n < 1:
+            raise BadParameter(f"n={n} must be 1 or more")
+        if "unanswerable" in kinds:
+            load_bm25s()
+        if not isinstance(corpus, Corpus):
+            skip_bad = options.skip_bad_rows
+            corpus = read_corpus(corpus, options.words, skip_bad=skip_bad, distinct=True, most=MOST_PASSAGES, seed=seed)
+        if "unanswerable" in kinds and not corpus.is_whole:
+            drawn = f"{len(corpus.passages)} of {corpus.total} passages were drawn"
+            raise BadParameter(f"{drawn}, and the others may answer a question; leave out the kind 'unanswerable'")
+        self.made = QuestionSet(corpus=corpus, wanted=n)
+        self.quotas = {kind: n // len(kinds) + (place < n % len(kinds)) for place, kind in enumerate(kinds)}
+        self._model, self._options, self._passages = model, options, corpus.passages
+        self._map = PassageMap([passage.passage for passage in corpus.passages])
+        self._order = self._map.covering_order(n, Random(seed))
+
+    def make_offline(self) -> None:
+        """Make questions that need no model, of each kind in turn."""
+        offline = OfflineQuestions(self._passages, self._map)
+        makers = {"cloze": offline.cloze, "heading": offline.heading}
+        streams = {kind: makers[kind](self._order) for kind in self.quotas}
+        while streams and len(self.made.samples) < self.made.wanted:
+            for kind, stream in list(streams.items())[: self.made.wanted - len(self.made.samples)]:
+                if question := next(stream, None):
+                    self.made.add(kind, question)
+                else:
+                    del streams[kind]
+
+    def asked(self) -> AskedQuestions:
+        """What has the model write them."""
+        retriever = CorpusRetriever(self.made.corpus) if "unanswerable" in self.quotas else None
+        words = (self._options.language, self._options.style)
+        return AskedQuestions(self.made, self._map, self._order, retriever, self._options.seed, *words)
+
+    def askers(self, store: Store, budget: Budget) -> tuple[ModelCalls, Dispatcher]:
+        """Who writes, and who proves: a judge, or a judge made of the model."""
+        model, judge = self._model, self._options.judge
+        router = load_judges(judge if judge is not None else model if isinstance(model, str) else llm(model))
+        check_priced(router.unique, budget.limit)
+        if missing := [topic for topic in PROOF_TOPICS if not router.can(topic)]:
+            raise UnanswerableNeed(f"the judge does not answer {', '.join(missing)}; name one that does")
+        return ModelCalls(model, store, budget, self.made), Dispatcher(router, store, budget)

@@ -2,12 +2,14 @@
 
 The answer is the sentence that shares most of the question's longer words, with its document's number; where it shares
 fewer than half of them, the answer is the refusal that the instructions name. It takes no order from a document.
+Without documents it knows nothing. Of passages it asks what their first sentences say, or something that is nowhere.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Any
+from zlib import crc32
 
 import msgspec
 from tests.llm.stub.asks import Ask
@@ -23,6 +25,10 @@ def reply(ask: Ask) -> str:
     document = _document(ask.user[0]) if ask.user else {}
     if not document:
         return ""
+    if "passages" in document:
+        return msgspec.json.encode(_draft(document["passages"])).decode()
+    if "documents" not in document:
+        return msgspec.json.encode({"answer": "I do not know."}).decode()
     refusal = _REFUSAL.search(ask.system)
     answer, share = _best(document)
     if share < 0.5 and refusal:
@@ -35,7 +41,17 @@ def _document(text: str) -> dict[str, Any]:
         found = msgspec.json.decode(text) if text.startswith("{") else None
     except msgspec.DecodeError:
         return {}
-    return found if isinstance(found, dict) and {"question", "documents"} <= found.keys() else {}
+    return found if isinstance(found, dict) and {"question", "passages"} & found.keys() else {}
+
+
+def _draft(passages: dict[str, str]) -> dict[str, str]:
+    """Texts under all names that a question may be wanted under."""
+    said = [" ".join(_SENTENCE.findall(text.partition("\n")[2] or text)[0].split()) for text in passages.values()]
+    question, answer = f"What about this: {said[0][:-1]}?", " ".join(said[:2])
+    nowhere = f"How many zebras grazed near Quarx{crc32(said[0].encode()) % 1000}?"
+    earlier = {"earlier_question": question, "earlier_answer": said[0], "standalone": question}
+    texts = {"question": question, "answer": answer, "missing": "zebras"}
+    return texts | ({"question": nowhere} if len(said) > 2 else earlier)
 
 
 def _best(document: dict[str, Any]) -> tuple[str, float]:

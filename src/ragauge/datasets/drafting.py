@@ -1,0 +1,101 @@
+"""What a model is asked to write: a question about passages, with its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Literal, get_args
+
+import msgspec
+
+from ragauge.datasets.calls import Form, Outcome
+from ragauge.judges.llm.judge import unanswered
+from ragauge.judges.llm.messages import Completion, Prompt
+from ragauge.judges.llm.prompts import escaped
+from ragauge.judges.llm.replies import extract_object
+from ragauge.kinds.call import REPEATED
+from ragauge.types import Chunk, Sample, Turn
+
+#: What a question takes: one passage; two, linked or compared; none that there is; the conversation before it.
+AskedKind = Literal["single", "bridge", "comparison", "unanswerable", "follow-up"]
+ASKED_KINDS: tuple[AskedKind, ...] = get_args(AskedKind)
+
+#: How many passages the model is shown.
+SHOWN: Mapping[str, int] = {"bridge": 2, "comparison": 2, "unanswerable": 3}
+
+#: The key of a follow-up's metadata for the same question in full.
+STANDALONE = "standalone"
+
+_FIELDS: Mapping[str, tuple[str, ...]] = {
+    "unanswerable": ("question", "missing"),
+    "follow-up": ("earlier_question", "earlier_answer", "question", "standalone", "answer"),
+}
+
+
+def _fields(kind: str) -> tuple[str, ...]:
+    return _FIELDS.get(kind, ("question", "answer"))
+
+
+def draft_prompt(kind: str, passages: Sequence[Chunk], language: str | None = None, style: str | None = None) -> Prompt:
+    """The prompt for a question of a kind. style: of the person who asks, in a line."""
+    told = {"language": language, "style": style}
+    texts = {str(number): passage.passage for number, passage in enumerate(passages, start=1)}
+    document = {**{name: text for name, text in told.items() if text}, "passages": texts}
+    strings = {name: {"type": "string"} for name in _fields(kind)}
+    schema = {"type": "object", "properties": strings, "required": [*strings], "additionalProperties": False}
+    system = f"{_text('preamble')}\n\n{_text(kind)}\n\nReply with one JSON object and nothing else: {_example(kind)}"
+    return Prompt(system, escaped(msgspec.json.encode(document).decode()), schema)
+
+
+def draft_form(kind: str) -> Form:
+    """The form of the reply, whose text is its JSON object."""
+
+    def parse(completion: Completion) -> Outcome:
+        fields = _fields(kind)
+        reply = extract_object(completion.text, fields)
+        texts = {name: reply.get(name) for name in fields}
+        if completion.finish == "stop" and all(isinstance(text, str) and text != REPEATED for text in texts.values()):
+            return msgspec.json.encode(texts).decode()
+        return unanswered(completion, f"it has no texts under {', '.join(fields)}")
+
+    return Form(parse, _example(kind))
+
+
+def draft_of(kind: str, reply: str, passages: Sequence[Chunk]) -> Sample | None:
+    """The question in a reply, without an id; None where the model found none."""
+    texts = {name: text.strip() for name, text in msgspec.json.decode(reply, type=dict[str, str]).items()}
+    if not all(texts.values()):
+        return None
+    if kind == "unanswerable":
+        return Sample("", texts["question"], answerable=False, metadata={"missing": texts["missing"]})
+    answer = (texts["answer"],)
+    draft = Sample("", texts["question"], references=answer, reference_contexts=tuple(passages), answerable=True)
+    if kind == "follow-up":
+        said = (Turn("user", texts["earlier_question"]), Turn("assistant", texts["earlier_answer"]))
+        return msgspec.structs.replace(draft, turns=said, metadata={STANDALONE: texts["standalone"]})
+    return draft
+
+
+def known_prompt(query: str) -> Prompt:
+    """The prompt for an answer without any document."""
+    schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+    system = (files(__package__) / "prompts/known.md").read_text(encoding="utf-8").strip()
+    reply = 'Reply with one JSON object and nothing else: {"answer": "..."}'
+    document = escaped(msgspec.json.encode({"question": query}).decode())
+    return Prompt(f"{system}\n\n{reply}", document, {**schema, "additionalProperties": False})
+
+
+def prompts_digest() -> str:
+    """A hash of all that is said to the model that writes questions."""
+    return sha256("\n".join(map(_text, ("preamble", *ASKED_KINDS))).encode()).hexdigest()[:12]
+
+
+def _example(kind: str) -> str:
+    return "{" + ", ".join(f'"{name}": "..."' for name in _fields(kind)) + "}"
+
+
+@cache
+def _text(name: str) -> str:
+    return (files(__package__) / f"prompts/questions/{name}.md").read_text(encoding="utf-8").strip()

@@ -1,0 +1,114 @@
+"""Proof that a question is worth asking: that its passages, and no fewer, give its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from ragauge.datasets.drafting import STANDALONE
+from ragauge.datasets.retrieval import words_of
+from ragauge.needs.base import Need, QuestionFlow, Statements
+from ragauge.questions import Correct, Decompose, Entail, Judgment, Relevant
+from ragauge.scores import Evidence
+from ragauge.types import Chunk, Label, Sample, Verdict
+
+#: Why a question is dropped.
+NO_QUESTION = "the model found nothing to ask"
+SAME = "the same question again"
+NO_CLAIM = "its answer makes no claim"
+UNSUPPORTED = "a claim of its answer does not follow from its passages"
+NOT_RELEVANT = "a passage does not help to answer it"
+NOT_ANSWERED = "its answer does not answer it"
+ONE_IS_ENOUGH = "one of its passages answers it alone"
+STANDS_ALONE = "it is understood without the conversation"
+EARLIER_UNSUPPORTED = "the conversation before it says what its passage does not"
+ANSWERABLE = "the corpus helps to answer it"
+READ_OTHERWISE = "a reader of its passages among others answers something else, or nothing"
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was found of a draft, or of several texts.
+
+    dropped: why the draft is dropped, or "" where it holds. claims: those of its answer. flags: of each text.
+    """
+
+    dropped: str = ""
+    claims: tuple[str, ...] = ()
+    flags: tuple[bool, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+
+
+def full_query(draft: Sample) -> str:
+    """The question as somebody asks it who does not know the conversation before it."""
+    return str(draft.metadata.get(STANDALONE) or draft.query)
+
+
+def answered_by_its_passages(kind: str) -> Need[Proof]:
+    """A need: whether each claim of the answer follows from the passages, and what else its kind requires."""
+
+    def flow(draft: Sample) -> QuestionFlow[Proof]:
+        query, answer, chunks = full_query(draft), (draft.references or ("",))[0], draft.reference_contexts or ()
+        if kind == "follow-up" and not set(words_of(query)) - set(words_of(draft.query or "")):
+            return Proof(STANDS_ALONE)
+        (taken_apart,) = yield [Decompose(answer, query)]
+        claims = tuple(piece.text for piece in Statements.of("references[0]", taken_apart).claims.pieces)
+        if not claims:
+            return Proof(NO_CLAIM)
+        premise = tuple(chunk.passage for chunk in chunks)
+        support = [Entail(premise, claim, query) for claim in claims]
+        relevance = [Relevant(query, text) for text in (*premise, answer)]
+        said = [turn.text for turn in draft.turns or ()]
+        earlier = [Entail(premise, said[1], said[0])] if kind == "follow-up" else []
+        alone = [Entail((text,), answer, query) for text in premise] if len(premise) > 1 else []
+        judged = yield [*support, *relevance, *earlier, *alone]
+        verdicts = iter(_verdicts(judged))
+        supported, relevant, rest = ([*islice(verdicts, len(asked))] for asked in (support, relevance, judged))
+        faults = {
+            UNSUPPORTED: not all(verdict.entailed for verdict in supported),
+            NOT_RELEVANT: any(verdict.label is Label.NO for verdict in relevant[:-1]),
+            NOT_ANSWERED: relevant[-1].label is Label.NO,
+            EARLIER_UNSUPPORTED: not all(verdict.entailed for verdict in rest[: len(earlier)]),
+            ONE_IS_ENOUGH: any(verdict.entailed for verdict in rest[len(earlier) :]),
+        }
+        return Proof(next((fault for fault, holds in faults.items() if holds), ""), claims)
+
+    asks = frozenset({"decompose", "entail:support", "relevant"})
+    return Need(f"answered_by_its_passages({kind})", (), asks, flow)
+
+
+def not_helped_by(chunks: Sequence[Chunk]) -> Need[Proof]:
+    """A need: whether none of the chunks, the best that were found for it, helps to answer the question."""
+
+    def flow(draft: Sample) -> QuestionFlow[Proof]:
+        judged = yield [Relevant(draft.query or "", chunk.passage) for chunk in chunks]
+        return Proof(ANSWERABLE if any(verdict.label is Label.YES for verdict in _verdicts(judged)) else "")
+
+    return Need("not_helped", (), frozenset({"relevant"}), flow)
+
+
+def right_by_the_reference(*responses: str) -> Need[Proof]:
+    """A need: which of these answers to the question are right."""
+
+    def flow(draft: Sample) -> QuestionFlow[Proof]:
+        judged = yield [Correct(full_query(draft), response, draft.references or ()) for response in responses]
+        return Proof(flags=tuple(verdict.label is Label.RIGHT for verdict in _verdicts(judged)))
+
+    return Need("right_by_the_reference", (), frozenset({"correct"}), flow)
+
+
+def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
+    """A need: which of these pairs of texts say the same."""
+
+    def flow(_: Sample) -> QuestionFlow[Proof]:
+        judged = yield [Entail((one,), other) for pair in pairs for one, other in (pair, pair[::-1])]
+        entailed = [verdict.entailed for verdict in _verdicts(judged)]
+        return Proof(flags=tuple(map(all, zip(entailed[::2], entailed[1::2], strict=True))))
+
+    return Need("entail_each_other", (), frozenset({"entail:support"}), flow)
+
+
+def _verdicts(judgments: Sequence[Judgment]) -> list[Verdict]:
+    return [cast(Verdict, judgment.answer) for judgment in judgments]

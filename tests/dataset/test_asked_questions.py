@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import ragauge as rg
+from ragauge.cli.main import main
+from ragauge.datasets import plan_questions, questions
+from ragauge.datasets.drafting import ASKED_KINDS
+
+TOWNS = ("Alva", "Brennt", "Corley", "Dunmar", "Esk", "Falmor", "Gorran", "Hythe")
+REFUSAL = "I apologize, but I couldn't find an answer in the documents."
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """A folder with a document of each town: who built its tower, and of what."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for n, town in enumerate(TOWNS):
+        text = f"The tower of {town} is {20 + n} metres high. The mason {town}sen built it of red brick in {1800 + n}."
+        (folder / f"{town}.md").write_text(text)
+    return folder
+
+
+class Writer:
+    """A model: writes questions about towers, reads documents, and knows the tower of Alva by heart.
+
+    change: makes another draft of one. asked: the drafts that were asked for.
+    """
+
+    model_name = "writer"
+
+    def __init__(self, change: Callable[[dict[str, str]], dict[str, str]] = dict) -> None:
+        self.asked: list[dict[str, Any]] = []
+        self._change = change
+
+    def __call__(self, messages: list[dict[str, str]]) -> str:
+        """The reply to one call."""
+        document = json.loads(messages[1]["content"])
+        if "passages" in document:
+            self.asked.append(document)
+            return json.dumps(self._change(self._draft(messages[0]["content"], document["passages"])))
+        texts = [text["text"] for text in document.get("documents", {}).values()]
+        if "documents" not in document:
+            texts = [text for text in ("The tower of Alva is 20 metres high.",) if "Alva" in document["question"]]
+        return json.dumps({"answer": self._read(document["question"], texts)})
+
+    def _draft(self, system: str, passages: dict[str, str]) -> dict[str, str]:
+        towns = [re.search(r"tower of (\w+)", text)[1] for text in passages.values()]  # type: ignore[index]
+        heights = [re.search(r"(\d+) metres", text)[1] for text in passages.values()]  # type: ignore[index]
+        town = towns[0]
+        question, answer = f"How high is the tower of {town}?", f"The tower of {town} is {heights[0]} metres high."
+        if '"missing"' in system:
+            return {"question": f"How many steps has the tower of {town}?", "missing": "steps"}
+        if '"standalone"' in system:
+            said = {
+                "earlier_question": f"Who built the tower of {towns[0]}?",
+                "earlier_answer": f"{towns[0]}sen built it",
+            }
+            return {**said, "question": "And how high is it?", "standalone": question, "answer": answer}
+        if "both passages" in system:
+            question = f"How high are the towers of {town} and {towns[1]}?"
+            answer = f"{answer} The tower of {towns[1]} is {heights[1]} metres high."
+        return {"question": question, "answer": answer}
+
+    def _read(self, question: str, texts: list[str]) -> str:
+        if "steps" in question:
+            return REFUSAL
+        sentences = [sentence for text in texts for sentence in re.findall(r"[^.]+ metres high\.", text)]
+        told = [
+            sentence.strip() for sentence in sentences if any(town in question and town in sentence for town in TOWNS)
+        ]
+        return " ".join(dict.fromkeys(told)) or REFUSAL
+
+
+@pytest.fixture
+def judge() -> rg.Judge:
+    """Takes texts apart at full stops; a text entails, and an answer is right, by its words."""
+
+    def words(text: str) -> set[str]:
+        return set(re.findall(r"\w+", text.lower()))
+
+    return rg.judge_from(
+        decompose=lambda text: [piece.strip() + "." for piece in text.split(".") if piece.strip()],
+        entail=lambda premise, hypothesis: words(hypothesis) <= words(premise),
+        relevant=lambda query, text: any(town in query and town in text for town in TOWNS) and "steps" not in query,
+        correct=lambda response, references: words(references[0]) <= words(response),
+        name="words",
+    )
+
+
+def test_questions_of_each_kind_are_written_and_proven(corpus: Path, judge: rg.Judge) -> None:
+    """Every kind has its share; answers have their claims, and what the model knows by itself is marked."""
+    made = questions(corpus, Writer(), n=10, judge=judge)
+    assert made.kinds == dict.fromkeys(ASKED_KINDS, 2)
+    rows = {kind: [one for one in made.samples if one.metadata["kind"] == kind] for kind in ASKED_KINDS}
+    for sample in [*rows["bridge"], *rows["comparison"]]:
+        assert len(sample.reference_contexts or ()) == len(sample.answers or ()) == 2
+    for sample in rows["unanswerable"]:
+        assert (sample.answerable, sample.references, sample.metadata["missing"]) == (False, None, "steps")
+    for sample in rows["follow-up"]:
+        assert sample.query == "And how high is it?"
+        assert [turn.role for turn in sample.turns or ()] == ["user", "assistant"]
+        assert "tower of" in sample.metadata["standalone"]
+    single = questions(corpus, Writer(), n=8, kinds=["single"], judge=judge)
+    assert len(single.samples) == 8
+    for sample in single.samples:
+        assert sample.metadata["known"] == ("Alva" in (sample.query or ""))
+        assert sample.references == (sample.answers or ((),))[0]
+    assert rg.read(single.samples)
+
+
+def _with(field: str, value: str) -> Callable[[dict[str, str]], dict[str, str]]:
+    return lambda draft: {**draft, **({field: value} if field in draft else {})}
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "reason"),
+    [
+        ("single", _with("answer", "It is 99 metres high."), "a claim of its answer does not follow from its passages"),
+        ("single", _with("question", "Who sells tea?"), "a passage does not help to answer it"),
+        ("single", _with("answer", ""), "the model found nothing to ask"),
+        ("single", _with("answer", "."), "its answer makes no claim"),
+        ("follow-up", _with("standalone", "And how high is it?"), "it is understood without the conversation"),
+        ("follow-up", _with("earlier_answer", "A giant"), "the conversation before it says what its passage does not"),
+        ("unanswerable", _with("question", "How high is the tower of Alva?"), "the corpus helps to answer it"),
+        (
+            "single",
+            lambda draft: {
+                **draft,
+                "question": draft["question"].replace("How high is", "What of")[:17] + "s of Alva?",
+            },
+            "the same question again",
+        ),
+    ],
+)
+def test_what_does_not_hold_is_dropped(kind: str, change: Any, reason: str, corpus: Path, judge: rg.Judge) -> None:
+    """Each fault of a draft is found, counted and shown with the first draft that has it."""
+    made = questions(corpus, Writer(change), n=4, kinds=[kind], judge=judge, attempts=1)
+    assert made.made[kind] == 4
+    assert reason in made.dropped
+    assert reason in made.first_dropped
+    assert made.made.total() == len(made.samples) + made.dropped.total()
+
+
+def test_a_bridge_that_one_passage_answers_is_dropped(corpus: Path, judge: rg.Judge) -> None:
+    """Where one of the two passages entails the answer alone, nobody needs both."""
+    first = lambda draft: {**draft, "answer": draft["answer"].partition(". ")[0] + "."}  # noqa: E731
+    made = questions(corpus, Writer(first), n=2, kinds=["bridge"], judge=judge, attempts=1)
+    assert made.dropped == {"one of its passages answers it alone": 2}
+
+
+def test_a_question_that_a_reader_takes_otherwise_is_dropped(corpus: Path, judge: rg.Judge) -> None:
+    """A reader who sees the passage among others must give the answer."""
+
+    class Reader(Writer):
+        def _read(self, question: str, texts: list[str]) -> str:
+            return "It is 3 metres high."
+
+    made = questions(corpus, Reader(), n=3, kinds=["single"], judge=judge, attempts=1)
+    assert made.dropped == {"a reader of its passages among others answers something else, or nothing": 3}
+
+
+def test_no_two_questions_say_the_same(tmp_path: Path, judge: rg.Judge) -> None:
+    """Of two questions that entail each other with their answers, the first is kept."""
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.txt").write_text(f"The tower of Esk is 24 metres high. This is the copy of {name}.")
+    ways = iter(("How high is the tower of Esk?", "The tower of Esk is how high?"))
+    change = lambda draft: {**draft, "question": next(ways)}  # noqa: E731
+    made = questions(tmp_path, Writer(change), n=2, kinds=["single"], judge=judge, attempts=1)
+    assert [sample.query for sample in made.samples] == ["How high is the tower of Esk?"]
+    assert made.first_dropped == {"the same question again": "The tower of Esk is how high?"}
+
+
+def test_a_model_that_repeats_itself_is_given_up(corpus: Path, judge: rg.Judge) -> None:
+    """The number of drafts is bounded, whatever the model writes."""
+    writer = Writer(_with("question", "How high is the tower of Alva?"))
+    made = questions(corpus, writer, n=3, kinds=["single"], judge=judge, attempts=2)
+    assert made.made["single"] == len(writer.asked) == 6
+    assert len(made.samples) <= 1
+
+
+def test_what_is_stored_is_not_asked_again(corpus: Path, judge: rg.Judge, tmp_path: Path) -> None:
+    """The same call with the same store asks nothing and makes the same set; language and style are passed on."""
+    options: dict[str, Any] = {"n": 6, "judge": judge, "store": tmp_path / "store", "language": "de", "style": "brief"}
+    writer, again = Writer(), Writer()
+    first = questions(corpus, writer, **options)
+    second = questions(corpus, again, **options)
+    assert {(document["language"], document["style"]) for document in writer.asked} == {("de", "brief")}
+    assert (second.asked, again.asked) == (0, [])
+    assert first.samples == second.samples
+    assert first.samples[0].metadata["test_set"].keys() == {"id", "seed", "words", "model", "judge", "prompts"}
+
+
+def test_the_price_comes_first_and_is_kept(corpus: Path, stub_server: Callable[..., Any], tmp_path: Path) -> None:
+    """A plan sends nothing; a run stops at its limit, and what was written until then is kept for the next."""
+    server = stub_server()
+    model = f"openai/gpt-4o-mini?base_url={server.url}"
+    plan = plan_questions(corpus, model, n=5)
+    assert plan.cost.calls > 15
+    assert plan.cost.dollars
+    command = ["dataset", "questions", str(corpus), "-j", model, "-n", "5", "-o", str(tmp_path / "t.jsonl")]
+    command += ["--store", str(tmp_path / "store")]
+    planned = CliRunner().invoke(main, [*command, "--plan"])
+    assert planned.exit_code == 0, planned.output
+    assert "if each draft holds: " in planned.output
+    assert "price $" in planned.output
+    stopped = CliRunner().invoke(main, [*command, "--max-cost", "0.0000001"])
+    assert stopped.exit_code == 4, stopped.output
+    assert "limit" in stopped.output
