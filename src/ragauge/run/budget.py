@@ -79,9 +79,6 @@ class Budget:
     def _covers(self, expected: float) -> bool:
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
-    async def _borrow(self, dollars: float) -> None:
-        """A hook: `cluster` raises the limit here to cover this much more."""
-
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
         """Start a sample of this expected cost as soon as the limit covers it and all those in flight, in order.
@@ -92,11 +89,9 @@ class Budget:
             yield
             return
         async with self._admission:
-            await self._borrow(self._running + dollars)
             while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
                 self._freed.clear()
                 await self._freed.wait()
-                await self._borrow(self._running + dollars)
             if dollars and not self._covers(dollars):
                 self.exceeded = True
             if self.exceeded and self.spent.calls:
@@ -117,7 +112,6 @@ class Budget:
         if self.limit is None:
             return True
         while not self.exceeded:
-            await self._borrow(self._reserved + dollars)
             if self._covers(self._reserved + dollars):
                 self._reserved += dollars
                 return True
