@@ -30,6 +30,9 @@ from pathlib import Path
 from typing import NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import pyarrow
+from pyarrow import parquet
+
 SOURCES = Path(__file__).resolve().parents[1] / "src"
 KEY = "sk-attack-0123456789abcdefghijklmnop"
 ROW = {"query": "Who wrote it?", "response": "Ada wrote it.", "contexts": ["Ada wrote it."], "references": ["Ada"]}
@@ -152,6 +155,28 @@ def schema_that_refers(folder: Path) -> str:
     return f"asked the server for {received[0]}" if received else "opened the file" if opened else ""
 
 
+@attack("E3b", "JSON Schemas whose patterns and references take for ever, in unevaluatedProperties and allOf")
+def schema_without_end(folder: Path) -> str:
+    """Each must end within seconds, without a pass."""
+    endless, commas = "(.*?,){20}P", "," * 60
+    twice = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+    schemas = [
+        {"pattern": endless},
+        {"additionalProperties": {"pattern": endless}},
+        {"patternProperties": {endless: True}, "unevaluatedProperties": False},
+        {"$ref": "#/$defs/d0", "$defs": {**twice, "d60": {}}},
+    ]
+    for schema, value in zip(schemas, (commas, {"a": commas}, {commas: 1}, 1), strict=True):
+        (folder / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+        try:
+            done = ragauge(folder, "run", data(folder, response=json.dumps(value)), "-m", "json_schema(schema.json)")
+        except subprocess.TimeoutExpired:
+            return f"{str(schema)[:40]} took two minutes"
+        if done.returncode == 0:
+            return f"{str(schema)[:40]} passed"
+    return ""
+
+
 def completion(content: str) -> bytes:
     """A chat completion."""
     choice = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": "stop"}
@@ -227,12 +252,28 @@ def _bombs(folder: Path) -> Iterator[str]:
         archive.writestr("[Content_Types].xml", "<Types/>")
         archive.writestr("xl/sharedStrings.xml", b" " * 600_000_000)
     yield "sheet.xlsx"
+    cells = "<row><c/><c/></row>" * 950_000
+    with ZipFile(folder / "cells.xlsx", "w", ZIP_DEFLATED) as archive:
+        archive.writestr("xl/worksheets/sheet1.xml", f"<worksheet><sheetData>{cells}</sheetData></worksheet>")
+    yield "cells.xlsx"
     names = [f"column {number}" for number in range(50_000)]
     (folder / "wide.csv").write_text(f"{','.join(names)}\n{','.join('1' for _ in names)}\n", encoding="utf-8")
     yield "wide.csv"
+    with (folder / "quote.csv").open("w", encoding="utf-8") as file:
+        file.write('query,response\nq,"open\n')
+        file.writelines("a question,the response to it in some words\n" for _ in range(6_000_000))
+    yield "quote.csv"
+    text, indices = "word " * 10_000_000, pyarrow.array([0] * 2_000, pyarrow.int32())
+    repeated = pyarrow.DictionaryArray.from_arrays(indices, [text[:15_000_000]])
+    within = pyarrow.ListArray.from_arrays(pyarrow.array([0, 2_000], pyarrow.int32()), repeated)
+    whole = pyarrow.DictionaryArray.from_arrays(indices, [text])
+    for name, column in {"rows": repeated, "list": within, "whole": whole}.items():
+        table = pyarrow.table({"contexts": column})
+        parquet.write_table(table, folder / f"{name}.parquet", compression="zstd", dictionary_pagesize_limit=1 << 30)
+        yield f"{name}.parquet"
 
 
-@attack("E9", "500 MB of blanks in .gz, a link to a device, an .xlsx bomb, 50,000 columns, a silent FIFO")
+@attack("E9", "small .gz, .xlsx and .parquet bombs, an open quote, a device, 50,000 columns, silent FIFOs")
 def files_without_bounds(folder: Path) -> str:
     """Each must be refused soon, with little memory; the FIFO must be announced."""
     for name in _bombs(folder):
@@ -252,12 +293,16 @@ def files_without_bounds(folder: Path) -> str:
         if most > MOST_MEGABYTES or seconds > MOST_SECONDS:
             return f"{name} took {seconds:.0f} s and {most:.0f} MB"
     os.mkfifo(folder / "silent.jsonl")
-    try:
-        ragauge(folder, "run", "silent.jsonl", timeout=12)
-    except subprocess.TimeoutExpired as ended:
-        said = (ended.stderr or b"").decode()
-        return "" if "waiting for silent.jsonl" in said else "nothing was said of the silent FIFO"
-    return "the silent FIFO ended the run"
+    labelled = [data(folder), "-m", "faithfulness", "--labels", "silent.jsonl"]
+    for command in (["silent.jsonl"], labelled, [*labelled[:3], "-j", "recording:silent.jsonl"]):
+        try:
+            ragauge(folder, "run", *command, timeout=12)
+        except subprocess.TimeoutExpired as ended:
+            if "waiting for silent.jsonl" not in (ended.stderr or b"").decode():
+                return f"nothing was said of the silent FIFO: {' '.join(command)}"
+        else:
+            return f"the silent FIFO ended the run: {' '.join(command)}"
+    return ""
 
 
 @attack("E10", "a stranger's store in the working folder, whose judgments decide scores")

@@ -86,6 +86,19 @@ def test_a_key_goes_to_no_host_that_a_file_names(
     assert rg.load_judge(file, allow_hosts=["127.0.0.1"]).answers
 
 
+@pytest.mark.parametrize("host", ["https://API.OpenAI.com/v1", "HTTPS://api.openai.com:443/v1"])
+def test_the_host_of_a_provider_however_it_is_written(send: Callable[[str], str], host: str) -> None:
+    """Capitals and the usual port make no other host of a provider's own."""
+    assert rg.load_judge(send(f"openai/m?base_url={host}")).answers
+
+
+def test_an_address_with_colons(send: Callable[[str], str]) -> None:
+    """An IPv6 address is allowed with its brackets and without."""
+    file = send("openai/m?base_url=http://[::ffff:127.0.0.1]:9/v1")
+    assert rg.load_judge(file, allow_hosts=["[::ffff:127.0.0.1]"]).answers
+    assert rg.load_judge(file, allow_hosts=["::FFFF:127.0.0.1"]).answers
+
+
 @pytest.mark.parametrize(
     ("judge", "host"),
     [

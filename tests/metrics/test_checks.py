@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import ragauge as rg
+import ragauge.text.json_schema as schemas
 from ragauge.cli.main import main
 from ragauge.metrics.registry import parse_metric
 
@@ -248,6 +249,20 @@ def test_a_regular_expression_has_a_limit_of_time(spec: str, response: str) -> N
     first, second = (next(iter(scores.values())) for scores in run.scores)
     assert "takes more than 2 s" in (first.failed or "")
     assert second.value is not None
+
+
+def test_patterns_whose_time_cannot_be_limited() -> None:
+    """Patterns that decide which fields are evaluated are refused before the run."""
+    with pytest.raises(rg.BadParameter, match="patternProperties beside unevaluatedProperties"):
+        parse_metric(_schema(allOf=[{"patternProperties": {ENDLESS: True}}], unevaluatedProperties=False))
+
+
+def test_a_schema_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small schema whose parts refer to each other twice, forty levels deep, fails the score and does not hang."""
+    monkeypatch.setattr(schemas, "_SECONDS", 0.2)
+    parts = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
+    run = rg.evaluate([{"response": "1"}], _schema(**{"$ref": "#/$defs/d0", "$defs": {**parts, "d40": {}}}))
+    assert "the schema takes more than" in (run.scores[0]["json_schema"].failed or "")
 
 
 def test_fields_that_a_pattern_of_a_schema_names(tmp_path: Path) -> None:

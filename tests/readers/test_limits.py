@@ -8,7 +8,9 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+import tracemalloc
+from collections.abc import Callable, Iterable
+from decimal import Decimal
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -18,11 +20,16 @@ import pytest
 from click.testing import CliRunner
 
 import ragauge as rg
+from ragauge import host
 from ragauge.cli import main
 from ragauge.errors import BadData
-from ragauge.readers import budget
+from ragauge.readers.formats import parquet_rows
+from ragauge.store.recording import read_labels
 
 ROW = json.dumps({"query": "q", "response": "r"}) + "\n"
+LABEL = json.dumps(
+    {"question": {"kind": "entail", "premise": ["p"], "hypothesis": "h"}, "answer": "entailed", "by": "ann"}
+)
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows"])
@@ -44,22 +51,26 @@ def test_a_pipe_cannot_be_read_from_the_middle(tmp_path: Path) -> None:
         rg.read(tmp_path / "rows.parquet")
 
 
+@pytest.mark.parametrize("read", [rg.read, read_labels])
 def test_a_silent_pipe_is_announced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    read: Callable[[Path], Iterable[Any]],
 ) -> None:
-    """A pipe that gives nothing is named after some seconds, and read once it gives something."""
-    monkeypatch.setattr(budget, "SILENT", 0.05)
+    """A pipe of rows or labels that gives nothing is named after some seconds, and read once it gives something."""
+    monkeypatch.setattr(host, "SILENT", 0.05)
     pipe = tmp_path / "rows.jsonl"
     os.mkfifo(pipe)
 
     def write() -> None:
         while not caplog.records:
             pass
-        pipe.write_text(ROW)
+        pipe.write_text(ROW if read is rg.read else LABEL)
 
     with caplog.at_level(logging.WARNING, "ragauge"):
         Thread(target=write).start()
-        assert len(list(rg.read(pipe))) == 1
+        assert len(list(read(pipe))) == 1
     assert f"waiting for {pipe}, which has given nothing yet" in caplog.text
 
 
@@ -112,7 +123,7 @@ def test_a_bomb_is_refused(tmp_path: Path, name: str, write: Callable[[Path], An
             "rows.csv",
             'query\n"x\n' + "x\n" * 100,
             {"bytes": 100},
-            "a row .is a quotation mark not closed.. of more than",
+            "line 2: a row that begins there .is a quotation mark not closed.. of more than",
         ),
         ("rows.json", f"[{ROW},\n{ROW},\n{ROW}]", {"bytes": 60}, "a file that is read as a whole"),
         ("rows.json", "[\n" + "[],\n" * 50 + "[]]", {"bytes": 500}, "a file that is read as a whole"),
@@ -171,17 +182,67 @@ def test_a_parquet_file_of_nothing_is_a_bomb(tmp_path: Path) -> None:
         list(rg.read(tmp_path / "rows.parquet"))
 
 
+@pytest.mark.parametrize("where", ["rows", "a list"])
+def test_a_text_that_a_parquet_file_keeps_once(tmp_path: Path, where: str) -> None:
+    """A text of 1 MB in 40,000 rows or 40,000 times in a list of a file of a kilobyte is refused before it is made."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    texts = arrow.DictionaryArray.from_arrays(arrow.array([0] * 40_000, arrow.int32()), ["word " * 200_000])
+    column = texts if where == "rows" else arrow.ListArray.from_arrays(arrow.array([0, 40_000], arrow.int32()), texts)
+    parquet.write_table(arrow.table({"contexts": column}), tmp_path / "rows.parquet", dictionary_pagesize_limit=1 << 30)
+    tracemalloc.start()
+    with pytest.raises(BadData, match="--reading-limit ratio=2000"):
+        list(rg.read(tmp_path / "rows.parquet"))
+    assert tracemalloc.get_traced_memory()[1] < 300e6
+    tracemalloc.stop()
+
+
+def test_texts_of_a_parquet_file_in_any_place(tmp_path: Path) -> None:
+    """Texts in categories, lists, maps and structures come as they are, and so do decimal numbers."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {
+        "query": arrow.array(["a", "a"]).dictionary_encode(),
+        "contexts": arrow.array([["b", "b"], []]),
+        "pairs": arrow.array([[("c", "d")], None], arrow.map_(arrow.string(), arrow.string())),
+        "inner": arrow.array([{"e": {"f": "g"}}, {"e": None}]),
+        "price": arrow.array([Decimal("1.25"), None], arrow.decimal128(10, 2)),
+    }
+    parquet.write_table(arrow.table(columns), tmp_path / "rows.parquet")
+    rows = list(parquet_rows(tmp_path / "rows.parquet", rg.ReadingLimits()))
+    assert rows == arrow.table(columns).to_pylist()
+
+
+def _sheet(rows: bytes) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        book.active.append(["query"])
+        book.save(path.with_suffix(".small"))
+        with ZipFile(path.with_suffix(".small")) as small, ZipFile(path, "w", ZIP_DEFLATED) as large:
+            for name in small.namelist():
+                content = small.read(name).replace(b'<dimension ref="A1:A1"/>', b"")
+                large.writestr(name, content.replace(b"</sheetData>", rows + b"</sheetData>"))
+
+    return write
+
+
+@pytest.mark.parametrize("row", [b"<row><c/><c/></row>" * 200_000, b'<row><c r="XFD1"/></row>' * 2_000])
+def test_a_workbook_of_empty_cells(tmp_path: Path, row: bytes) -> None:
+    """A small workbook with millions of empty cells, written or implied, is refused."""
+    _sheet(row)(tmp_path / "rows.xlsx")
+    with pytest.raises(BadData, match="--reading-limit ratio=2000"):
+        list(rg.read(tmp_path / "rows.xlsx"))
+
+
+def test_a_quotation_mark_that_does_not_close(tmp_path: Path) -> None:
+    """The row is named by the line in which it begins, not that in which the file ends."""
+    (tmp_path / "rows.csv").write_text('query\nq\n"open\n' + "x\n" * 50)
+    with pytest.raises(BadData, match="the row from line 3 to 53 is not CSV"):
+        list(rg.read(tmp_path / "rows.csv"))
+
+
 def test_a_row_that_no_workbook_has(tmp_path: Path) -> None:
     """A workbook whose second row has a number beyond those of Excel is refused, not read row by row up to there."""
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["query"])
-    book.save(tmp_path / "small.xlsx")
-    row = b'<row r="9999999999"><c r="A9999999999"><v>1</v></c></row></sheetData>'
-    with ZipFile(tmp_path / "small.xlsx") as small, ZipFile(tmp_path / "rows.xlsx", "w", ZIP_DEFLATED) as large:
-        for name in small.namelist():
-            content = small.read(name).replace(b"</sheetData>", row).replace(b'<dimension ref="A1:A1"/>', b"")
-            large.writestr(name, content)
+    _sheet(b'<row r="9999999999"><c r="A9999999999"><v>1</v></c></row>')(tmp_path / "rows.xlsx")
     with pytest.raises(BadData, match="more rows than Excel can have"):
         list(rg.read(tmp_path / "rows.xlsx"))
 

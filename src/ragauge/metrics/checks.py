@@ -20,7 +20,7 @@ from ragauge.needs.checks import bertscore_to_references, measured_by, similarit
 from ragauge.needs.entailment import response_and_references
 from ragauge.scores import Better, Scale
 from ragauge.text import overlap
-from ragauge.text.json_schema import json_schema_validator
+from ragauge.text.json_schema import json_schema_validator, schema_fault
 from ragauge.text.language import known_languages, language_of
 from ragauge.text.patterns import bounded_search, check_pattern
 from ragauge.types import Sample
@@ -127,8 +127,8 @@ def _refused_constant(name: str) -> Any:
     raise ValueError(f"{name} is no value of JSON")
 
 
-def _validator(schema: str) -> Any:
-    """A validator of a JSON Schema, given as text or as a path. Raises ValueError for what is none."""
+def _schema(schema: str) -> str:
+    """The text of a JSON Schema that is given as text or as a path. Raises ValueError for what is none."""
     try:
         text = schema if schema.lstrip().startswith("{") else read_file(Path(schema))
     except OSError as error:
@@ -136,12 +136,13 @@ def _validator(schema: str) -> Any:
             f"{schema!r} cannot be read: {error.strerror}; give the path of a schema, or a schema"
         ) from error
     try:
-        return json_schema_validator(text)
+        json_schema_validator(text)
     except ValueError as error:
         raise ValueError(f"{schema!r} is no JSON Schema: {str(error).partition(chr(10))[0]}") from error
+    return text
 
 
-@_passing(valid=_validator)
+@_passing(valid=_schema)
 def json_schema(sample: Sample, *, schema: Annotated[Text, "the JSON Schema, or the path of its file"]) -> CheckResult:
     """1 if the response is JSON that a JSON Schema allows, else 0.
 
@@ -152,8 +153,8 @@ def json_schema(sample: Sample, *, schema: Annotated[Text, "the JSON Schema, or 
         value = _json(_response(sample))
     except ValueError as error:
         return False, str(error)
-    fault = next(_validator(schema).iter_errors(value), None)
-    return (False, f"{fault.json_path}: {fault.message}") if fault else True
+    fault = schema_fault(_schema(schema), value)
+    return (False, fault) if fault else True
 
 
 @_passing(valid=check_pattern)

@@ -14,7 +14,7 @@ from ragauge.needs.base import Need, NothingToCount, QuestionFlow, need, with_ve
 from ragauge.needs.entailment import CALLED
 from ragauge.questions import Entail
 from ragauge.scores import Evidence
-from ragauge.text.json_schema import json_schema_validator
+from ragauge.text.json_schema import schema_fault
 from ragauge.types import Label, Sample, ToolCall, Turn, Verdict, written
 
 #: Which calls are compared, and whether by their arguments.
@@ -210,8 +210,7 @@ def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
         return "no such tool is offered"
     if (schema := offered[call.name]) is None:
         return None
-    fault = next(json_schema_validator(json.dumps(schema)).iter_errors(call.arguments), None)
-    return fault and f"{fault.json_path}: {fault.message}"
+    return schema_fault(json.dumps(schema), call.arguments)
 
 
 def _failed(sample: Sample) -> _Flags:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from stat import S_ISFIFO, S_ISREG
-from threading import Timer
 from typing import Annotated, Any
 from zipfile import ZipFile
 
@@ -15,13 +12,11 @@ import msgspec
 
 from ragauge.errors import BadData
 
-LOG = logging.getLogger("ragauge")
-
-#: Seconds after which a pipe that has given nothing yet is announced.
-SILENT = 5.0
-
 #: Bytes that a file may unpack to whatever its size.
 ALWAYS_UNPACKED = 20_000_000
+
+#: The share of the limits on unpacking for workbooks, which are read slowly and unpack to some 13 times their size.
+SHARE_OF_WORKBOOKS = 1 / 8
 
 #: Bytes that a comma or bracket of a text counts as, since in JSON each stands for a value that takes memory; and how
 #: many characters a line has whose values are counted at all.
@@ -61,9 +56,9 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         fix = f"if it is meant to, raise the limit: --reading-limit {wider} (in Python: limits=rg.readers.ReadingLimits"
         return BadData(f"{where}: {problem}; {fix}({wider}))")
 
-    def check_unpacked(self, where: object, packed: int, unpacked: int) -> None:
-        """Raise BadData for a file that unpacks to much more than its size."""
-        if unpacked > max(ALWAYS_UNPACKED, self.ratio * packed):
+    def check_unpacked(self, where: object, packed: int, unpacked: int, share: float = 1.0) -> None:
+        """Raise BadData for a file that unpacks to much more than its size. share: of the limit, that it may use."""
+        if unpacked > share * max(ALWAYS_UNPACKED, self.ratio * packed):
             problem = f"its {packed / 1e6:.1f} MB unpack to {unpacked / 1e6:.0f} MB or more"
             raise self.exceeded(where, "ratio", problem)
 
@@ -72,10 +67,11 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if size > self.bytes:
             raise self.exceeded(where, "bytes", f"{what} of more than {self.bytes / 1e6:.0f} MB")
 
-    def check_zip(self, path: Path, file: Any) -> None:
-        """Raise BadData for a ZIP archive, such as a workbook, that unpacks to much more than its size."""
+    def check_workbook(self, path: Path, file: Any) -> None:
+        """Raise BadData for a workbook that unpacks to much more than its size."""
         with ZipFile(file) as archive:
-            self.check_unpacked(path, path.stat().st_size, sum(part.file_size for part in archive.infolist()))
+            unpacked = sum(part.file_size for part in archive.infolist())
+            self.check_unpacked(path, path.stat().st_size, unpacked, SHARE_OF_WORKBOOKS)
         file.seek(0)
 
     def counted(self, rows: Iterable[Any], where: str) -> Iterator[Any]:
@@ -113,15 +109,3 @@ def is_pipe(path: Path) -> bool:
     if not (S_ISREG(mode) or S_ISFIFO(mode)):
         raise BadData(f"{path}: a device or socket, not a file; give a file, a pipe, or - for standard input")
     return S_ISFIFO(mode)
-
-
-@contextmanager
-def announced(name: object) -> Iterator[Callable[[], None]]:
-    """Announce what is waited for, once nothing has come for some seconds. Yields what is called when something has."""
-    timer = Timer(SILENT, LOG.warning, [f"waiting for {name}, which has given nothing yet"])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield timer.cancel
-    finally:
-        timer.cancel()

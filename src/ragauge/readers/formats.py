@@ -25,11 +25,10 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import msgspec
 
 from ragauge.errors import BadData, RagaugeError
-from ragauge.host import installed, load_only, optional
+from ragauge.host import announced, installed, load_only, optional
 from ragauge.readers.budget import (
     LONG_LINE,
     ReadingLimits,
-    announced,
     default_limits,
     is_pipe,
     size_with_values,
@@ -293,13 +292,14 @@ def csv_rows(
     if first is None:
         return
     delimiter = delimiter or max(",;\t", key=first.count)
-    limits, size = limits or default_limits(), 0
+    limits, size, begin = limits or default_limits(), 0, 1
 
     def within_row() -> Iterator[str]:
         nonlocal size
         for line in itertools.chain([first], lines):
-            size += len(line)
-            limits.check_held(name, size, "a row (is a quotation mark not closed?)")
+            size += 4 * len(line)  # since the reader keeps each character as four bytes
+            what = "a row that begins there (is a quotation mark not closed?)"
+            limits.check_held(f"{name}, line {begin}", size, what)
             yield line
 
     reader = csv.reader(within_row(), delimiter=delimiter, strict=True)
@@ -309,7 +309,7 @@ def csv_rows(
         raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
     cells: list[str] | None = header
     while cells is not None:
-        size = 0
+        size, begin = 0, reader.line_num + 1
         try:
             if (cells := next(reader, None)) and len(cells) == len(header):
                 yield dict(zip(header, cells, strict=True))
@@ -317,8 +317,9 @@ def csv_rows(
                 problem = f"{len(cells)} fields where the header has {len(header)} (line {reader.line_num})"
                 yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
         except csv.Error as error:
-            problem = f"line {reader.line_num} is not CSV: {error}"
-            yield Malformed(problem, 'write a double quote inside a quoted field twice ("")')
+            place = f"line {begin}" if begin == reader.line_num else f"the row from line {begin} to {reader.line_num}"
+            fix = 'write a double quote inside a quoted field twice (""), and close each quoted field'
+            yield Malformed(f"{place} is not CSV: {error}", fix)
 
 
 def column_names(cells: Iterable[str], name: str) -> list[str]:
@@ -339,9 +340,9 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
     openpyxl = optional("reading Excel files", "xlsx", "openpyxl", "defusedxml")
     try:
         with path.open("rb") as file:  # openpyxl would leave a broken one open
-            limits.check_zip(path, file)
+            limits.check_workbook(path, file)
             with closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book:
-                cells = _rows_of_sheet(book.worksheets[0], path)
+                cells = _rows_of_sheet(book.worksheets[0], path, limits)
                 filled = (row for row in cells if any(cell is not None for cell in row))
                 names = ("" if cell is None else str(cell) for cell in next(filled, ()))
                 header = column_names(names, str(path))
@@ -357,11 +358,17 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
 MAX_EXCEL_ROWS = 1_048_576
 
 
-def _rows_of_sheet(sheet: Any, path: Path) -> Iterator[tuple[Any, ...]]:
-    """The rows of a sheet, with the empty ones between. Raises BadData for a number that no row of Excel has."""
+def _rows_of_sheet(sheet: Any, path: Path, limits: ReadingLimits) -> Iterator[tuple[Any, ...]]:
+    """The rows of a sheet, with the empty ones between.
+
+    Raises BadData for a number that no row of Excel has, and for empty cells without an end.
+    """
+    cells, packed = 0, path.stat().st_size
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > MAX_EXCEL_ROWS:
             raise BadData(f"{path}: its sheet has more rows than Excel can have; save it again as .xlsx")
+        cells += len(row)
+        limits.check_unpacked(path, packed, cells)
         yield row
 
 
@@ -374,22 +381,68 @@ _DAMAGED = (OSError, ValueError, OverflowError)
 
 def pyarrow_for(task: str) -> Any:
     """The package pyarrow. Raises MissingExtra, which says that the task needs it."""
-    return optional(task, "arrow", "pyarrow", "pyarrow.parquet")
+    return optional(task, "arrow", "pyarrow", "pyarrow.parquet", "pyarrow.compute")
 
 
 def parquet_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken."""
-    pyarrow = pyarrow_for("reading Parquet files")
+    """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken.
+
+    A text that is kept once may stand in every row and any number of times in a list. So the dictionary of each group
+    of rows is read first; it decides how many rows are read at once, and whether they are measured before.
+    """
+    pyarrow, packed, unpacked = pyarrow_for("reading Parquet files"), path.stat().st_size, 0
     try:
         with pyarrow.parquet.ParquetFile(path, pre_buffer=False) as file:
-            groups = map(file.metadata.row_group, range(file.num_row_groups))
+            groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
             columns = [group.column(number) for group in groups for number in range(group.num_columns)]
-            unpacked = sum(max(column.total_uncompressed_size, column.num_values) for column in columns)
-            limits.check_unpacked(path, path.stat().st_size, unpacked)
-            for batch in file.iter_batches(batch_size=BATCH):
-                yield from batch.to_pylist()
+            limits.check_unpacked(path, packed, sum(max(c.total_uncompressed_size, c.num_values) for c in columns))
+            named = map(file.schema.column, range(len(file.schema)))
+            texts = [column.path for column in named if column.physical_type == "BYTE_ARRAY"]
+            with pyarrow.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as indexed:
+                for number, group in enumerate(groups):
+                    first = next(indexed.iter_batches(batch_size=1, row_groups=[number]), None)
+                    values = max((group.column(n).num_values for n in range(group.num_columns)), default=0)
+                    is_dense = first and _longest_in_lists(first, pyarrow) * values > max(
+                        4 * limits.bytes, limits.ratio * group.total_byte_size
+                    )
+                    rows = limits.bytes // (4 * first.nbytes + 1) if first else 1
+                    read = indexed if is_dense else file
+                    for batch in read.iter_batches(batch_size=min(max(1, rows), BATCH), row_groups=[number]):
+                        size = _unpacked_size(batch, pyarrow)
+                        unpacked += size
+                        limits.check_unpacked(path, packed, unpacked)
+                        limits.check_held(path, size, "a row")
+                        yield from batch.to_pylist()
     except (pyarrow.ArrowException, *_DAMAGED) as error:
         raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
+
+
+def _lengths(values: Any, pyarrow: Any) -> Iterator[tuple[Any, Any]]:
+    """The lengths of the texts of each dictionary in a batch or array of Arrow, and the indices of those that occur."""
+    if isinstance(values, pyarrow.RecordBatch):
+        inner = values.columns
+    elif pyarrow.types.is_dictionary(values.type):
+        yield pyarrow.compute.binary_length(values.dictionary), values.indices
+        return
+    elif pyarrow.types.is_struct(values.type):
+        inner = values.flatten()
+    else:
+        inner = [values.values] if pyarrow.types.is_nested(values.type) else []
+    for array in inner:
+        yield from _lengths(array, pyarrow)
+
+
+def _unpacked_size(batch: Any, pyarrow: Any) -> int:
+    """The bytes of a batch in which a text counts as often as it occurs."""
+    sums = (pyarrow.compute.sum(lengths.take(indices)).as_py() for lengths, indices in _lengths(batch, pyarrow))
+    return int(batch.nbytes + sum(filter(None, sums)))
+
+
+def _longest_in_lists(batch: Any, pyarrow: Any) -> int:
+    """The length of the longest text in the dictionaries of the lists of a batch."""
+    lists = [column for column in batch.columns if pyarrow.types.is_nested(column.type)]
+    longest = (pyarrow.compute.max(lengths).as_py() for column in lists for lengths, _ in _lengths(column, pyarrow))
+    return max(filter(None, longest), default=0)
 
 
 def eval_rows(path: Path, limits: ReadingLimits) -> Iterator[Mapping[str, Any]]:

@@ -161,7 +161,7 @@ def check_shared(judge: str, source: str, allow_hosts: Collection[str] = ()) -> 
     """
     if code := code_in(judge):
         raise BadData(f"{source}: {code} is code, which no file can have run; give it yourself, as in -j {code}")
-    allowed = {host.lower() for host in allow_hosts}
+    allowed = {host.lower().strip("[]") for host in allow_hosts}
     if host := next((host for host in foreign_hosts(judge) if host not in allowed), ""):
         raise BadData(
             f"{source}: it sends texts and your key to {host}, which is not its provider's own server; if you trust "

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from functools import cache, wraps
+from time import monotonic
 from typing import Any
 
 from ragauge.host import optional
 from ragauge.text.patterns import bounded_search
+
+#: Seconds that a schema may take on a value, and when those of the value under test are over.
+_SECONDS = 5.0
+_ENDS: ContextVar[float] = ContextVar("_ENDS")
+
+
+def schema_fault(text: str, value: Any) -> str | None:
+    """The first fault of a value by a JSON Schema, with its place; None where the schema allows the value.
+
+    Raises as `json_schema_validator` does, and ValueError where the schema or a pattern in it takes too long.
+    """
+    _ENDS.set(monotonic() + _SECONDS)
+    fault = next(json_schema_validator(text).iter_errors(value), None)
+    return fault and f"{fault.json_path}: {fault.message}"
 
 
 @cache
@@ -30,8 +46,30 @@ def json_schema_validator(text: str) -> Any:
     specification = specification_with(kind.META_SCHEMA.get("$schema", ""), default=DRAFT202012)
     resource = specification.create_resource(schema)
     _check_references(resource, REGISTRY.resolver_with_root(resource))
-    bounded = {name: keyword for name, keyword in _PATTERN_KEYWORDS.items() if name in kind.VALIDATORS}
+    if {"patternProperties", "unevaluatedProperties"} <= _keywords(resource):
+        raise ValueError(
+            "patternProperties beside unevaluatedProperties, which cannot be limited in time; name the fields"
+        )
+    bounded = {name: _timed(_PATTERN_KEYWORDS.get(name, keyword)) for name, keyword in kind.VALIDATORS.items()}
     return jsonschema.validators.extend(kind, bounded)(schema, registry=REGISTRY)
+
+
+def _timed(keyword: Callable[..., Any]) -> Callable[..., Any]:
+    """The function of a keyword, which raises ValueError once the time of the schema is over."""
+
+    @wraps(keyword)
+    def timed(*arguments: Any) -> Any:
+        if monotonic() > _ENDS.get():
+            raise ValueError(f"the schema takes more than {_SECONDS:g} s; make it simpler")
+        return keyword(*arguments)
+
+    return timed
+
+
+def _keywords(resource: Any) -> set[str]:
+    """The keywords of a schema and of those within it."""
+    contents = resource.contents if isinstance(resource.contents, dict) else {}
+    return set(contents).union(*map(_keywords, resource.subresources()))
 
 
 def _matching(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[Any]:

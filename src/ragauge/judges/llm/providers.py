@@ -354,8 +354,14 @@ def foreign_host(spec: LLMSpec, environment: Mapping[str, str]) -> str:
     if spec.options.base_url is None:
         return ""
     own = (spec.provider.own_url(environment), spec.provider.base_url_from(environment))
-    used = urlsplit(spec.options.base_url)
-    return "" if used[:2] in [urlsplit(url)[:2] for url in own if url] else (used.hostname or "")
+    used = _origin(spec.options.base_url)
+    return "" if used in [_origin(url) for url in own if url] else used[1]
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    """The scheme, host and port of a URL, in small letters, with the port that the scheme implies."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def options_of(values: dict[str, object]) -> LLMOptions:
