@@ -71,7 +71,7 @@ def ask(cascade: Cascade, *questions: Question) -> list[Answer | Failure]:
         (Verdict(E, 0.9), 0.9),
         (Verdict(N, 0.2), 0.8),
         (Verdict(E, 0.9, (ChunkVerdict(E, 0.99), ChunkVerdict(N, 0.4))), 0.6),
-        (Verdict(E, 0.9, (ChunkVerdict(E, 0.99), ChunkVerdict(N))), 0.0),
+        (Verdict(E, 0.9, (ChunkVerdict(E, 0.99), ChunkVerdict(N))), 0.9),
         (Verdict(E), 0.0),
         (Grade(1), 0.0),
         (Decomposition(()), 0.0),

@@ -269,14 +269,14 @@ VERDICTS = tuple(name for name, kind in KIND_TYPES.items() if kind.answer_type i
 def confidence(answer: Answer | Failure) -> float:
     """The confidence of an answer, 0.5 to 1; 0 for one without a probability.
 
-    For a verdict with the probability p it is max(p, 1 - p), and the minimum of these where the chunks have verdicts of
-    their own. p is that of support (or of yes), so this is the confidence in whether a hypothesis is supported; it
-    does not cover which of neutral and contradicted it is otherwise.
+    For a verdict with the probability p it is max(p, 1 - p), and the minimum of these where the chunks have
+    probabilities of their own. p is that of support (or of yes), so this is the confidence in whether a hypothesis is
+    supported; it does not cover which of neutral and contradicted it is otherwise.
     """
-    if not isinstance(answer, Verdict):
+    if not isinstance(answer, Verdict) or answer.probability is None:
         return 0.0
     probabilities = [answer.probability, *(chunk.probability for chunk in answer.chunks)]
-    return min(0.0 if p is None else max(p, 1 - p) for p in probabilities)
+    return min(max(p, 1 - p) for p in probabilities if p is not None)
 
 
 def _check_levels(levels: Mapping[str, float], high: float, fault: str) -> None:

@@ -15,6 +15,7 @@ class Ask(msgspec.Struct):
     schema: dict[str, Any] | None = None
     tool: str = ""
     limit: int | None = None
+    logprobs: bool = False
 
     @property
     def texts(self) -> list[str]:

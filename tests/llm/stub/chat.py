@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from typing import Any
 
@@ -25,6 +27,8 @@ class _Request(msgspec.Struct):
     max_completion_tokens: int | None = None
     temperature: float | None = None
     stream: bool = False
+    logprobs: bool = False
+    top_logprobs: int = 0
 
 
 _DECODER = msgspec.json.Decoder(_Request)
@@ -40,7 +44,10 @@ def read(body: bytes, without: frozenset[str]) -> Ask:
     _check_parameters(request)
     schema, tool = _form(request, without)
     reply = [(message["role"], text_of(message.get("content"))) for message in request.messages]
-    return Ask(request.model, reply, schema, tool, request.max_completion_tokens or request.max_tokens)
+    if request.logprobs and "logprobs" in without:
+        raise Refused(400, "unsupported_parameter", "logprobs is not supported with this model.", "logprobs")
+    given = request.logprobs and "silent_logprobs" not in without
+    return Ask(request.model, reply, schema, tool, request.max_completion_tokens or request.max_tokens, given)
 
 
 def _check_parameters(request: _Request) -> None:
@@ -94,7 +101,9 @@ def write(ask: Ask, reply: StubReply, number: int) -> dict[str, Any]:
         "object": "chat.completion",
         "created": int(time.time()),
         "model": ask.model,
-        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": _finish(ask, reply)}],
+        "choices": [
+            {"index": 0, "message": message, "logprobs": _logprobs(ask, reply), "finish_reason": _finish(ask, reply)}
+        ],
         "usage": {
             "prompt_tokens": reply.prompt,
             "completion_tokens": reply.completion,
@@ -104,6 +113,28 @@ def write(ask: Ask, reply: StubReply, number: int) -> dict[str, Any]:
         },
         "system_fingerprint": "fp_stub",
     }
+
+
+#: What a token of a label might have been instead, with how likely it was.
+_INSTEAD = {
+    "entailed": {"neutral": 0.1, "contrad": 0.1},
+    "neutral": {"ent": 0.3},
+    "yes": {"no": 0.2},
+    "no": {"yes": 0.4},
+}
+
+
+def _logprobs(ask: Ask, reply: StubReply) -> dict[str, Any] | None:
+    """The words and marks of a reply as tokens; the labels are unsure of themselves."""
+    if not ask.logprobs:
+        return None
+    content = []
+    for text in re.findall(r"\w+|\W", reply.text):
+        others = _INSTEAD.get(text, {})
+        shares = {text: 1 - sum(others.values()), **others}
+        top = [{"token": token, "logprob": math.log(share), "bytes": None} for token, share in shares.items()]
+        content.append({**top[0], "top_logprobs": top})
+    return {"content": content, "refusal": None}
 
 
 def _finish(ask: Ask, reply: StubReply) -> str:

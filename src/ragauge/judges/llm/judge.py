@@ -215,7 +215,7 @@ class CallRound:
         """Keep answers to questions that have none yet; nothing of a reply to a truncated prompt."""
         if truncated := self._client.truncation_failure(prompt, completion):
             return self._failed(pack, truncated)
-        reply = replies.parse_reply(pack, completion.text, self._style)
+        reply = replies.parse_reply(pack, completion.text, self._style, completion.tokens)
         self._malformed += not reply.well_formed
         if reply.well_formed or self._malformed <= _MAX_MALFORMED:
             self._client.count_malformed(completion, well_formed=reply.well_formed)

@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from ragauge.judges.llm.logprobs import ReplyToken
 from ragauge.types import Failure
 
 Finish = Literal["stop", "length", "content_filter", "refusal"]
@@ -97,12 +98,16 @@ def credible(reported: TokenUsage | None, estimate: TokenUsage) -> TokenUsage:
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """A reply. finish: why it ended. model: as the server names it. usage: None where the server does not report it."""
+    """A reply. finish: why it ended. model: as the server names it. usage: None where the server does not report it.
+
+    tokens: with their log-probabilities, where these were asked for.
+    """
 
     text: str
     finish: Finish = "stop"
     usage: TokenUsage | None = None
     model: str = ""
+    tokens: tuple[ReplyToken, ...] = ()
 
 
 class CallFailed(Exception):

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Set
+from collections.abc import Collection, Sequence, Set
 from typing import Any
 
 import msgspec
 
 from ragauge.errors import BadData
+from ragauge.judges.llm.logprobs import ReplyToken, label_probabilities
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import example_item, examples_of
 from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES
 from ragauge.redaction import redacted
-from ragauge.types import Answer
+from ragauge.types import Answer, Verdict
 
 #: Characters of a reply after which nothing is read: several times as many as the longest answer has.
 MAX_CHARS = 100_000
@@ -149,9 +150,14 @@ class ParsedReply(msgspec.Struct, frozen=True):
     partial: dict[int, tuple[Answer, SplitQuestion]] = {}
 
 
-def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
-    """The answers that a reply gives to the questions of a pack. Never raises, whatever the text."""
+def parse_reply(pack: Pack, text: str, style: PromptStyle, tokens: Sequence[ReplyToken] = ()) -> ParsedReply:
+    """The answers that a reply gives to the questions of a pack. Never raises, whatever the text.
+
+    tokens: of the reply, with log-probabilities, from which verdicts have their probabilities.
+    """
     items = _items(pack, text)
+    labels = {key: question.labels for key, question in zip(pack.keys, pack.questions, strict=True) if question.labels}
+    probabilities = label_probabilities(tokens, items, labels) if tokens else {}
     reply = ParsedReply({}, {}, bool(items), {})
     missing = "is missing" if items else "is missing: there is no JSON object that holds any of the keys"
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
@@ -161,6 +167,8 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle) -> ParsedReply:
             answer = question.parse(items[key], pack, style)
             if _repeats(items[key]):
                 raise InvalidItem("has a field that is given more than once")
+            if key in probabilities and isinstance(answer, Verdict):
+                answer = msgspec.structs.replace(answer, probability=probabilities[key])
             reply.answers[position] = answer
         except InvalidItem as invalid:
             reply.faults[position] = f"the answer {'; it '.join(dict.fromkeys(invalid.args))}"

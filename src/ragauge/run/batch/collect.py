@@ -148,7 +148,7 @@ class _Importing:
         member, questions = self._folder.members[entry.spec], entry.questions
         style = member.policy().style
         completion = msgspec.structs.replace(completion, text=redacted(completion.text))
-        reply = parse_reply(Pack(questions, style.shuffle), completion.text, style)
+        reply = parse_reply(Pack(questions, style.shuffle), completion.text, style, completion.tokens)
         failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
         answers: dict[Question, Answer] = {}
         for position, found in reply.answers.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -38,6 +39,7 @@ from ragauge.judges.llm.transport.session import (
     read_fault,
     reason_of,
 )
+from ragauge.kinds.call import enum, object_schema
 from ragauge.redaction import SECRETS
 from ragauge.types import Failure
 from ragauge.version import VERSION
@@ -58,6 +60,10 @@ PROTOCOLS: dict[Protocol, WireProtocol] = {
     "vertex": WireProtocol("/publishers/google/models/{model}:generateContent", clouds.vertex_body, clouds.read_vertex),
     "cohere": WireProtocol("/chat", clouds.cohere_body, clouds.read_cohere),
 }
+
+
+#: Asks for a label of a few tokens.
+_PROBE = Prompt("Reply in JSON.", '{"label": "yes"}', object_schema({"label": enum(("yes", "no"))}))
 
 
 class HttpTransport(Transport):
@@ -108,6 +114,7 @@ class HttpTransport(Transport):
         options = self._options
         values = {
             "base_url": self._base if self._base != self._own else None,
+            "logprobs": "true" if options.logprobs else None,
             "max_tokens": options.max_tokens,
             "reasoning_effort": options.reasoning_effort,
             "seed": options.seed,
@@ -119,6 +126,8 @@ class HttpTransport(Transport):
     def notes(self) -> list[str]:
         """Warnings, and how often and why calls were tried again since the transport was opened."""
         notes = [self._warning] if self._warning else []
+        if self._options.logprobs:
+            notes.append(f"{self.name}: probabilities of verdicts are those of the tokens of their labels")
         if self.retries:
             by_count = sorted(self.retries.items(), key=lambda item: (-item[1], item[0]))
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
@@ -129,7 +138,10 @@ class HttpTransport(Transport):
         return notes + self._scheduler.notes()
 
     async def __aenter__(self) -> HttpTransport:
-        """Open the session. Raises UsageError where the key or the address is missing; nothing is sent."""
+        """Open the session; with log-probabilities, by a call of a few tokens that shows whether the server gives them.
+
+        Raises UsageError where it gives none, or where the key or the address is missing.
+        """
         if not self._entered:
             self._key = self._provider.key(self._environment)
             SECRETS.add(self._key)
@@ -145,7 +157,22 @@ class HttpTransport(Transport):
             self._scheduler.restart()
             self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
         self._entered += 1
+        if self._options.logprobs and self._entered == 1:
+            await self._check_logprobs()
         return self
+
+    async def _check_logprobs(self) -> None:
+        """Raise UsageError where the server gives no log-probabilities; other failures are those of the calls."""
+        try:
+            given = bool((await self.send(_PROBE)).tokens)
+        except CallFailed as failed:
+            given = not re.search("log_?prob", str(failed), re.IGNORECASE)
+        if not given:
+            await self.__aexit__()
+            raise UsageError(
+                f"{self._server} gives no log-probabilities; leave out logprobs, or take shares of votes: "
+                f"repeat({self.name},3)"
+            )
 
     async def __aexit__(self, *exc: object) -> None:
         """Close the session, once it was left as often as entered."""

@@ -15,6 +15,7 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.host import optional
+from ragauge.judges.llm.logprobs import TOP, ReplyToken
 from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import (
@@ -73,6 +74,8 @@ def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: Serv
         responseMimeType=None if features.structured == "plain" else "application/json",
         responseJsonSchema=prompt.schema if schema else None,
         thinkingConfig=None if effort is None else {"thinkingLevel": effort.upper()},
+        responseLogprobs=options.logprobs or None,
+        logprobs=TOP if options.logprobs else None,
     )
     roles = {"user": "user", "assistant": "model"}
     turns = prompt.messages[1:]
@@ -130,9 +133,24 @@ class _Content(msgspec.Struct):
     parts: list[_Part] = []
 
 
+class _TokenCandidate(msgspec.Struct, rename="camel"):
+    token: str
+    log_probability: float
+
+
+class _TopCandidates(msgspec.Struct):
+    candidates: list[_TokenCandidate]
+
+
+class _LogprobsResult(msgspec.Struct, rename="camel"):
+    chosen_candidates: list[_TokenCandidate] = []
+    top_candidates: list[_TopCandidates] = []
+
+
 class _Candidate(msgspec.Struct, rename="camel"):
     content: _Content = msgspec.field(default_factory=_Content)
     finish_reason: str = ""
+    logprobs_result: _LogprobsResult = msgspec.field(default_factory=_LogprobsResult)
 
 
 class _VertexReply(msgspec.Struct, rename="camel"):
@@ -187,7 +205,12 @@ def read_vertex(body: bytes) -> Completion | Fault:
     if reply.candidates:
         candidate = only(reply.candidates, attrgetter("content"))
         text = "".join(part.text for part in candidate.content.parts if not part.thought)
-        return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version)
+        given = candidate.logprobs_result
+        tokens = tuple(
+            ReplyToken(chosen.token, {one.token: one.log_probability for one in (chosen, *top.candidates)})
+            for chosen, top in zip(given.chosen_candidates, given.top_candidates, strict=False)
+        )
+        return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version, tokens)
     if reply.error:
         return fault_of(200, {"error": reply.error})
     if reply.prompt_feedback.get("blockReason"):

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.host import decoded, refuse_repeated_keys
+from ragauge.judges.llm.logprobs import TOP, ReplyToken
 from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
@@ -109,6 +110,8 @@ def chat_body(prompt: Prompt, model: str, options: LLMOptions, features: ServerF
         "reasoning_effort": options.reasoning_effort,
         features.seed: options.seed,
         "response_format": formats.get(features.structured),
+        "logprobs": options.logprobs or None,
+        "top_logprobs": TOP if options.logprobs else None,
     }
     return msgspec.json.encode({"model": model, "messages": messages, **given(**fields)})
 
@@ -139,9 +142,20 @@ class _Message(msgspec.Struct):
     refusal: str | None = None
 
 
+class _TokenLogprob(msgspec.Struct):
+    token: str
+    logprob: float
+    top_logprobs: list[_TokenLogprob] | None = None
+
+
+class _Logprobs(msgspec.Struct):
+    content: list[_TokenLogprob] | None = None
+
+
 class _ChatChoice(msgspec.Struct):
     message: _Message
     finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
 
 
 class _ChatReply(msgspec.Struct):
@@ -173,7 +187,11 @@ def read_chat(body: bytes) -> Completion | Fault:
     content = choice.message.content or ""
     if isinstance(content, list):
         content = "".join(part.text or "" for part in content if part.type == "text")
-    return Completion(content, _CHAT_FINISH.get(choice.finish_reason or "", "stop"), usage, model)
+    tokens = tuple(
+        ReplyToken(token.token, {one.token: one.logprob for one in (token, *(token.top_logprobs or ()))})
+        for token in (choice.logprobs and choice.logprobs.content) or ()
+    )
+    return Completion(content, _CHAT_FINISH.get(choice.finish_reason or "", "stop"), usage, model, tokens)
 
 
 def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
