@@ -79,6 +79,9 @@ class Budget:
     def _covers(self, expected: float) -> bool:
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
+    def _renew(self) -> None:
+        """A hook: a daily budget begins a new day here."""
+
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
         """Start a sample of this expected cost as soon as the limit covers it and all those in flight, in order.
@@ -89,9 +92,11 @@ class Budget:
             yield
             return
         async with self._admission:
+            self._renew()
             while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
                 self._freed.clear()
                 await self._freed.wait()
+                self._renew()
             if dollars and not self._covers(dollars):
                 self.exceeded = True
             if self.exceeded and self.spent.calls:
@@ -111,6 +116,7 @@ class Budget:
         """Reserve money for a call, waiting for it if need be; False once the limit is exceeded."""
         if self.limit is None:
             return True
+        self._renew()
         while not self.exceeded:
             if self._covers(self._reserved + dollars):
                 self._reserved += dollars
@@ -121,6 +127,7 @@ class Budget:
                 return False
             self._freed.clear()
             await self._freed.wait()
+            self._renew()
         return False
 
     def release(self, reserved: float) -> None:
@@ -158,12 +165,7 @@ class DailyBudget(Budget):
             self._before -= dollars
             self.limit = self._before + self._daily
 
-    async def reserve(self, dollars: float) -> bool:
-        """See `Budget.reserve`; on a new day the limit is a new one."""
-        await self._borrow(dollars)
-        return await super().reserve(dollars)
-
-    async def _borrow(self, expected: float) -> None:
+    def _renew(self) -> None:
         if self.day != (today := _today()):
             self.day, self._before, self.exceeded = today, self.spent.cost, False
             self.limit = self._before + self._daily
