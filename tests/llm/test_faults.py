@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded
-from ragauge.judges.llm.transport.scheduler import read_allowance, retry_after, seconds_until
+from ragauge.judges.llm.transport.scheduler import retry_after, seconds_until
 from ragauge.judges.llm.transport.session import Fault, call_failed, is_transient, read_fault, reason_of
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -185,11 +185,3 @@ def test_a_date_beyond_all_calendars_is_no_wait() -> None:
     """A date whose day or zone has too many digits for any calendar says nothing."""
     for value in ("Sat, 21 Nov 2026 12:00:30 +" + "9" * 30, "Sat, " + "2" * 30 + " Nov 2026 12:00:30 GMT"):
         assert retry_after({"Retry-After": value}, b"", NOW) is None
-
-
-def test_what_is_left() -> None:
-    """What is left is read from three headers, and only from all three."""
-    names = ("left", "limit", "reset")
-    assert read_allowance({"left": "3", "limit": "9", "reset": "6s"}, names, NOW) == (3, 9, 6)
-    assert read_allowance({"left": "3", "limit": "9"}, names, NOW) is None
-    assert read_allowance({"left": "x", "limit": "9", "reset": "1"}, names, NOW) is None

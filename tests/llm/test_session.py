@@ -232,29 +232,6 @@ def test_a_key_over_plain_http_is_warned_of(
     assert all("the key is sent unencrypted over http" in one and KEY not in one for one in output)
 
 
-RATES = {"remaining": "0", "limit": "10", "reset": "999999h"}
-
-
-@pytest.mark.parametrize("what", ["requests", "tokens"])
-def test_a_rate_limit_that_lasts_for_ever_ends_all_calls(kit: Kit, what: str) -> None:
-    """Where the headers of a reply leave no call for more than ten minutes, the next call fails and says how long."""
-    headers = {f"x-ratelimit-{name}-{what}": value for name, value in RATES.items()}
-
-    async def main() -> None:
-        async with kit.serving(lambda number, request: (200, headers, CHAT % b"fine")) as server:
-            async with HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport:
-                await transport.send(PROMPT)
-                async with asyncio.timeout(10):
-                    ended = await asyncio.gather(transport.send(PROMPT), return_exceptions=True)
-                assert isinstance(ended[0], CallFailed)
-                assert (ended[0].fatal, ended[0].sent) == (True, False)
-                assert ended[0].failure.reason == "rate_limited"
-                assert "its rate limits leave no call; it asks to wait" in ended[0].failure.detail
-            assert len(server.requests) == 1
-
-    asyncio.run(main())
-
-
 def test_calls_that_wait_end_with_the_run(kit: Kit) -> None:
     """A call that waits for its retry fails as soon as another finds that no call can succeed."""
     script: list[Act] = [kit.refusal(500, headers={"Retry-After": "500"}), kit.refusal(401)]

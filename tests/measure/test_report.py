@@ -10,13 +10,11 @@ import pytest
 from rich.console import Console
 
 from ragauge.analysis.measure import (
-    PUBLISHED,
     BaselineDifference,
     Measurement,
     SetResult,
     measurement_markdown,
     measurement_view,
-    published,
 )
 from ragauge.errors import UsageError
 from ragauge.statistics.intervals import Interval
@@ -87,25 +85,6 @@ def test_remarks(shown: list[str]) -> None:
         "tox_hatecheck: not answered: classify:toxic",
     ):
         assert line in shown
-
-
-def test_published_figures_are_shown_with_ours(shown: list[str]) -> None:
-    """Our figure of the same kind is next to a published one, unless that is a mean over several sets."""
-    lines = [" ".join(line.split()) for line in shown]
-    assert "SummEdits GPT-4 balanced accuracy 0.824 0.60 0.55–0.65 [2]" in lines
-    assert "SummEval G-Eval (GPT-4) rank correlation 0.514 0.41 0.36–0.46 [6]" in lines
-    assert "LLM-AggreFact GPT-4o balanced accuracy 0.759 – [5]" in lines
-    assert not any(line.startswith("AttributionBench") for line in lines)
-
-
-def test_every_published_figure_has_a_source_and_a_difference() -> None:
-    """Each is between chance and 1, of a set that can be measured, with its year and how it differs from ours."""
-    for one in PUBLISHED:
-        assert 0.5 <= one.value < 1
-        assert all(name.partition("_")[0] in ("ent", "cit", "rag", "rel", "ans", "coh", "tox") for name in one.sets)
-        assert re.search(r"20\d\d", one.source)
-        assert one.differs
-    assert published(["rel_cranfield"]) == []
 
 
 def test_a_measurement_as_a_file(tmp_path: Path) -> None:

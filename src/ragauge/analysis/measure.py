@@ -7,9 +7,8 @@ import math
 import random
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from importlib.resources import files
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -588,29 +587,6 @@ async def _measure_set(
     return msgspec.structs.replace(one, against=against, failure=failure)
 
 
-class Published(msgspec.Struct, frozen=True):
-    """A published figure. sets: those that come from the benchmark. differs: how it differs from ours."""
-
-    benchmark: str
-    sets: tuple[str, ...]
-    source: str
-    differs: str
-    system: str
-    figure: str
-    value: float
-
-
-_BALANCED = "balanced accuracy"
-
-#: Only figures whose source could be read, each with how it differs.
-PUBLISHED = msgspec.json.decode((files("ragauge.analysis") / "published.json").read_bytes(), type=tuple[Published, ...])
-
-
-def published(names: Collection[str]) -> list[Published]:
-    """The published figures for benchmarks that one of the sets `names` comes from."""
-    return [one for one in PUBLISHED if any(name in names for name in one.sets)]
-
-
 SCHEMA = "ragauge.measured/1"
 
 MEASUREMENT_WRITERS = (".json", ".md")
@@ -634,11 +610,11 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 #: A table: its title, its columns, and its rows.
 MeasurementTable = tuple[str, tuple[str, ...], list[list[str]]]
 
-_TEXTS = ("set", "of", "system", "figure", "")  # columns of words, which are set to the left
+_TEXTS = ("set",)  # columns of words, which are set to the left
 
 
 def measurement_view(found: Measurement) -> Iterator[RenderableType]:
-    """The figures, the comparison with the other judge, published figures, and remarks."""
+    """The figures, the comparison with the other judge, and remarks."""
     for title, columns, rows in _tables(found):
         yield title
         left = [column for column in columns if column in _TEXTS or column.endswith(" is")]
@@ -684,16 +660,6 @@ def _tables(found: Measurement) -> Iterator[MeasurementTable]:
     if compared and found.baseline is not None:
         columns = ("set", str(found.judge), str(found.baseline), "difference, 95 %", "p", f"{found.judge} is")
         yield f"{found.judge} against {found.baseline} on the same rows:", columns, compared
-    known = published(measured)
-    sources, rows = _sources(known), []
-    for each in known:
-        here = measured[each.sets[0]] if len(each.sets) == 1 else SetResult("")
-        same = {_BALANCED: here.balanced_accuracy, "rank correlation": here.correlation}.get(each.figure)
-        source = f"[{sources.index((each.source, each.differs)) + 1}]"
-        rows.append([each.benchmark, each.system, each.figure, f"{each.value:g}", _words(same), source])
-    if rows:
-        columns = ("of", "system", "figure", "published", "here", "")
-        yield "Published figures of larger models; how each differs is noted below:", columns, rows
 
 
 def _sure(one: Calibration) -> Iterator[str]:
@@ -703,14 +669,8 @@ def _sure(one: Calibration) -> Iterator[str]:
     yield from (f"{value:.2f}" for value in (one.threshold, one.best, one.lost))
 
 
-def _sources(known: Iterable[Published]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((one.source, one.differs) for one in known))
-
-
 def _remarks(found: Measurement) -> Iterator[str]:
-    """The sources, how p is adjusted, further figures, and sets without figures."""
-    known = published([one.name for one in found.sets if one.rows])
-    yield from (f"[{at}] {source}: {differs}." for at, (source, differs) in enumerate(_sources(known), start=1))
+    """How p is adjusted, further figures, and sets without figures."""
     tests = sum(one.against is not None for one in found.sets)
     if tests:
         yield f"p: two-sided, adjusted for {counted(tests, 'test')} (Holm); significant below {LEVEL}."

@@ -252,7 +252,6 @@ class HttpTransport(Transport):
                 signed = await self._sign("POST", str(session.url(self._path)), body)
                 SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange(self._path, body, signed)
-            self._scheduler.rate.update(reply.headers)
             large = len(reply.body) > LARGE
             result = await asyncio.to_thread(self._read, reply) if large else self._read(reply)
             if not isinstance(result, Fault):

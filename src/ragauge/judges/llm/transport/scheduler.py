@@ -1,7 +1,6 @@
 """The scheduler of calls to one server: concurrency, rate limits, retries and stalled calls.
 
-Sources: RFC 9110 for Retry-After; the pages "Rate limits" of OpenAI, Groq and Anthropic for the other headers; Google's
-`RetryInfo` in the body of an error.
+Sources: RFC 9110 for Retry-After; Google's `RetryInfo` in the body of an error.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ import random
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from statistics import median
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from ragauge.judges.llm.messages import CallFailed
 from ragauge.judges.llm.transport.session import Fault, ReplyError
@@ -27,14 +26,6 @@ _NUMBER = r"\d{1,15}(?:\.\d*)?"
 _DURATION = re.compile(rf"({_NUMBER})(ms|h|m|s|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(%b)s"' % _NUMBER.encode())
-
-
-class Allowance(NamedTuple):
-    """What a server says is left: units now, units when full, and seconds until it is full again."""
-
-    left: float
-    limit: float
-    reset: float
 
 
 def retry_after(headers: Mapping[str, str], body: bytes, now: datetime) -> float | None:
@@ -68,40 +59,13 @@ def seconds_until(value: str, now: datetime) -> float | None:
     return None
 
 
-def read_allowance(headers: Mapping[str, str], names: Sequence[str], now: datetime) -> Allowance | None:
-    """What is left according to the headers of these names (left, limit, reset); None where they are missing."""
-    left, limit = _number(headers.get(names[0])), _number(headers.get(names[1]))
-    if left is None or limit is None or limit <= 0:
-        return None
-    reset = seconds_until(headers.get(names[2], ""), now)
-    return None if reset is None else Allowance(min(left, limit), limit, reset)
-
-
 def _number(value: str | None) -> float | None:
     """A count or a time that is a plain number, not below 0."""
     return float(value) if value is not None and re.fullmatch(_NUMBER, value) else None
 
 
-_UNITS = ("requests", "tokens")
-
-#: By unit the headers that say what is left, the limit, and when it is full again: of most providers, and of Anthropic.
-_HEADERS = {
-    unit: (
-        (f"x-ratelimit-remaining-{unit}", f"x-ratelimit-limit-{unit}", f"x-ratelimit-reset-{unit}"),
-        tuple(f"anthropic-ratelimit-{unit}-{what}" for what in ("remaining", "limit", "reset")),
-    )
-    for unit in _UNITS
-}
-
-#: A server's allowance matters below this share of its limit.
-SCARCE = 0.5
-
-#: Units a second below which an allowance counts as one that never refills.
-MIN_RATE = 1e-12
-
-
 class RateLimiter:
-    """Spreads calls evenly over the minute, by requests and by tokens, and delays them where the server asks for it.
+    """Spreads calls evenly over the minute, by requests and by tokens, and holds them where the server asks for it.
 
     requests, tokens: per minute; None for no limit. clock: seconds, for tests.
     """
@@ -110,26 +74,17 @@ class RateLimiter:
         self, requests: float | None, tokens: float | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
-        limits = zip(_UNITS, (requests, tokens), strict=True)
-        self._own = {unit: _EvenRate(per_minute) for unit, per_minute in limits if per_minute}
-        self._server: dict[str, _TokenBucket] = {}
-        self._hold_until = self._last = 0.0
-
-    def server_delay(self, tokens: int) -> float:
-        """The seconds between the last call booked and one of this many tokens, by the server's allowance."""
-        now, needs = self._clock(), {"requests": 1, "tokens": tokens}
-        start = max((limit.free_at(needs[unit]) for unit, limit in self._server.items()), default=now)
-        return max(0.0, start - max(now, self._last))
+        self._requests = _EvenRate(requests) if requests else None
+        self._tokens = _EvenRate(tokens) if tokens else None
+        self._hold_until = 0.0
 
     def book(self, tokens: int) -> float:
         """The seconds until a call of this many tokens may be sent; it counts as sent then."""
-        now, needs = self._clock(), {"requests": 1, "tokens": tokens}
-        limits: list[tuple[_EvenRate | _TokenBucket, int]] = [(limit, needs[unit]) for unit, limit in self._own.items()]
-        limits += [(limit, needs[unit]) for unit, limit in self._server.items()]
-        start = max([now, self._hold_until, *(limit.free_at(need) for limit, need in limits)])
-        for limit, need in limits:
-            limit.take(need, start)
-        self._last = max(self._last, start)
+        now = self._clock()
+        limits = [(rate, need) for rate, need in ((self._requests, 1), (self._tokens, tokens)) if rate]
+        start = max([now, self._hold_until, *(rate.free_at for rate, _ in limits)])
+        for rate, need in limits:
+            rate.take(need, start)
         return start - now
 
     def hold_remaining(self) -> float:
@@ -142,51 +97,23 @@ class RateLimiter:
 
     def correct(self, expected: int, tokens: int) -> None:
         """Replace the expected tokens of a call by those that it took."""
-        if "tokens" in self._own:
-            self._own["tokens"].correct(tokens - expected)
-
-    def update(self, headers: Mapping[str, str]) -> None:
-        """Read what is left from the headers of a reply."""
-        self._server = {}
-        for unit, families in _HEADERS.items():
-            names = next((names for names in families if names[0] in headers), None)
-            left = read_allowance(headers, names, datetime.now(UTC)) if names else None
-            if left and left.left < SCARCE * left.limit:
-                self._server[unit] = _TokenBucket(left, self._clock())
+        if self._tokens:
+            self._tokens.correct(tokens - expected)
 
 
 class _EvenRate:
-    """A fixed number a minute, one after the other."""
+    """A fixed number a minute, one after the other. free_at: when the next may follow."""
 
     def __init__(self, per_minute: float) -> None:
         self._interval = 60 / per_minute
-        self._free_at = 0.0
-
-    def free_at(self, need: float) -> float:
-        return self._free_at
+        self.free_at = 0.0
 
     def take(self, need: float, start: float) -> None:
-        self._free_at = start + need * self._interval
+        self.free_at = start + need * self._interval
 
     def correct(self, extra: float) -> None:
         """Count more units than were taken."""
-        self._free_at += extra * self._interval
-
-
-class _TokenBucket:
-    """A server's allowance; it refills evenly until it is full."""
-
-    def __init__(self, allowance: Allowance, now: float) -> None:
-        self._left, self._limit, self._at = allowance.left, allowance.limit, now
-        self._rate = max((allowance.limit - allowance.left) / max(allowance.reset, 0.001), MIN_RATE)
-
-    def free_at(self, need: float) -> float:
-        """When enough is left."""
-        return self._at + (min(need, self._limit) - self._left) / self._rate
-
-    def take(self, need: float, start: float) -> None:
-        filled = min(self._limit, self._left + (start - self._at) * self._rate)
-        self._left, self._at = filled - min(need, self._limit), start
+        self.free_at += extra * self._interval
 
 
 #: Latencies after which the timeout follows them; until then a call is given FIRST_TIMEOUT seconds.
@@ -460,11 +387,7 @@ class RetryScheduler:
         return result
 
     async def _wait_for_turn(self, tokens: int, *, sent: bool) -> None:
-        """Wait until a call may be sent. Raises CallFailed where none may be, or only after too long a wait."""
-        delay = self.rate.server_delay(tokens)
-        if self._stopped is None and delay > MAX_RETRY_AFTER:
-            error = ReplyError("rate_limited", f"{self._server}: its rate limits leave no call")
-            raise self._wait_too_long(error, delay, sent=sent)
+        """Wait until a call may be sent. Raises CallFailed where none may be."""
         wait = self.rate.book(tokens) if self._stopped is None else 0.0
         while wait > 0 and self._stopped is None:
             await self._pause(wait)
@@ -501,12 +424,12 @@ class RetryScheduler:
             self.rate.hold(error.wait)
         return error.wait + backoff
 
-    def _wait_too_long(self, error: ReplyError, seconds: float, *, sent: bool = True) -> CallFailed:
+    def _wait_too_long(self, error: ReplyError, seconds: float) -> CallFailed:
         """What to raise where the server asks for too long a wait; all further calls fail then."""
         detail = f"{error.detail}; it asks to wait {seconds:.0f} s: run again then, what is answered is kept"
         failure = Failure(error.reason, detail)
         self.stop(failure)
-        return CallFailed(failure, fatal=True, sent=sent)
+        return CallFailed(failure, fatal=True)
 
     def _given_up(self, error: ReplyError, counts: Counter[str]) -> CallFailed:
         """What to raise for a call whose attempts are used up; all further calls fail where the server seems down."""
