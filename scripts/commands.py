@@ -37,11 +37,13 @@ NOT_RUN = {
     r"hf/": "a model of the Hub; tests/nli runs small ones",
 }
 MODULES = {  # a command that has this: what the extra that its page names installs
+    r"--engine ray|--workers": "ray",
     r"--corpus|-m trust": "bm25s",
     r"postgresql://": "psycopg",
 }
 SERVERS = {
     "http://localhost:4318": "a collector; tests/report/test_otlp.py has a receiver",
+    "ray:10.0.0.1:6379": "a cluster and a bucket; tests/run/test_ray.py has them",
     "postgresql://writer@db.example.org/evals": "PostgreSQL; tests/docs has one",
 }
 ENDLESS = re.compile(r"--watch|ragauge (view|label)")  # stopped after some seconds

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from ragauge.readers import read as read
     from ragauge.report.explain import explain as explain
     from ragauge.run.batches import BatchScorer as BatchScorer
+    from ragauge.run.cluster import ray as ray
     from ragauge.run.evaluate import Scorer as Scorer
     from ragauge.run.evaluate import evaluate as evaluate
     from ragauge.run.evaluate import evaluate_async as evaluate_async
@@ -79,6 +80,7 @@ __getattr__, __dir__, __all__ = public_names(
         "readers": "join read",
         "report.explain": "explain",
         "run.batches": "BatchScorer",
+        "run.cluster": "ray",
         "run.evaluate": "Scorer evaluate evaluate_async rescore score score_async",
         "run.plan": "plan",
         "run.results": "Run",
@@ -104,9 +106,6 @@ __getattr__, __dir__, __all__ = public_names(
         "scores": "ChunkEvidence Estimate Evidence Score",
         "types": "Chunk ChunkVerdict Decomposition Failure Grade Identity Statement ToolCall Turn Verdict",
     },
-    gone={
-        "Parity": "rg.parity returns a ragauge.analysis.Comparison",
-        "ray": "score with rg.BatchScorer inside of Ray, then evaluate with the same store; see docs/scale.md",
-    },
+    gone={"Parity": "rg.parity returns a ragauge.analysis.Comparison"},
 )
 __all__.append("__version__")

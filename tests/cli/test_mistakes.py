@@ -111,9 +111,7 @@ FILES: dict[str, str | bytes] = {
         ("score answers.jsonl", "measure a file with `ragauge run`"),
         ("rnu answers.jsonl", "did you mean 'run'"),
         ("report", "`ragauge run` makes one"),
-        ("batch status nowhere", "make one with: ragauge batch export"),
-        ("batch fetch nowhere", "import the results"),
-        ("run x.jsonl --workers 2", "`ragauge docs scale` shows"),
+        ("batch fetch nowhere", "make one with: ragauge batch export"),
     ],
 )
 def test_a_mistake_on_the_command_line(
@@ -150,6 +148,7 @@ def _run(**options: Any) -> rg.Run:
         (lambda: _run(limit="3"), "give 1 or more"),
         (lambda: _run(max_cost="1"), "give dollars as a number"),
         (lambda: _run(labels=5), "give the path of a file"),
+        (lambda: _run(engine="spark"), "give 'ray'"),
         (lambda: _run().by("domian"), "did you mean 'domain'"),
         (lambda: _run().hold_to({"bleu": 0.5}), "known: max_words"),
         (lambda: _run().save("x.pdf"), "use one of .json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import shutil
 import sys
@@ -14,7 +15,9 @@ import pytest
 from tests.run.test_llm_run import _samples
 
 import ragauge as rg
+from ragauge.run.cluster import LEASE_SECONDS, LeasedBudget, Purse
 from ragauge.store import Store
+from ragauge.types import Call
 
 METRICS = "faithfulness,token_f1,rouge,pooled(faithfulness)"
 
@@ -115,23 +118,54 @@ def test_spark_scores_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert found == dict(zip((row["id"] for row in rows), expected, strict=True))
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")
-def test_ray_data_maps_batches_with_a_scorer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`map_batches` of Ray Data takes a scorer as it is; a run with the same store asks nothing and has its scores."""
-    ray = pytest.importorskip("ray")
-    pytest.importorskip("ray.data")
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    rows = _named(40)
-    score = rg.BatchScorer("token_f1,faithfulness", "lexical", tmp_path / "store")
-    ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        data = ray.data.from_arrow(pyarrow.Table.from_pylist(rows))
-        scored = data.map_batches(score, batch_format="pyarrow", batch_size=16).take_all()
-    finally:
-        ray.shutdown()
-    run = rg.evaluate(rows, "token_f1,faithfulness", "lexical", tmp_path / "store")
-    assert run.record.asked == 0
-    assert {row["id"]: row["faithfulness"] for row in scored} == dict(
-        zip((row["id"] for row in rows), run.values("faithfulness"), strict=True)
-    )
+class _Here:
+    """The purse as an actor's handle offers it, in this process."""
+
+    def __init__(self, limit: float) -> None:
+        purse = self.purse = Purse(limit)
+
+        class Method:
+            def __init__(self, name: str) -> None:
+                self.name = name
+
+            async def remote(self, *given: Any) -> Any:
+                return getattr(purse, self.name)(*given)
+
+        self.take, self.settle = Method("take"), Method("settle")
+
+
+def test_leased_budgets_keep_one_limit_together() -> None:
+    """Eight batches that borrow from one purse spend what it holds and no more, and each learns that it is empty."""
+    purse = _Here(1.0)
+
+    async def work() -> float:
+        budget = LeasedBudget(purse, 1.0)
+        while await budget.reserve(0.003):
+            await asyncio.sleep(0.001)
+            budget.record(Call("c", 1, cost=0.003), 0.003)
+        assert budget.exceeded
+        assert budget.reason == "the limit of $1 was reached"
+        await budget.settle()
+        return budget.spent.cost
+
+    async def all_of_them() -> list[float]:
+        return await asyncio.gather(*(work() for _ in range(8)))
+
+    spent = asyncio.run(all_of_them())
+    assert 0.99 < sum(spent) <= 1.0 + 1e-9
+
+
+def test_a_lost_lease_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Money lent to a batch that is not heard of any more is lent again, but for what it had spent."""
+    now = [0.0]
+    monkeypatch.setattr("ragauge.run.cluster.time.monotonic", lambda: now[0])
+    purse = Purse(1.0)
+    assert purse.take("lost", 0.0, 0.7, 0.7) == 0.7
+    assert purse.take("lost", 0.2, 0.3, 0.3) == 0.3
+    assert purse.take("other", 0.0, 0.5, 0.5) == 0.0
+    now[0] += LEASE_SECONDS + 1
+    assert purse.take("other", 0.0, 0.5, 0.5) == 0.5
+    assert purse.take("third", 0.0, 0.5, 0.5) == 0.0
+    purse.settle("other", 0.5)
+    assert purse.take("third", 0.0, 0.5, 0.5) is None
+    assert purse.take("third", 0.0, 0.3, 0.3) == pytest.approx(0.3)

@@ -162,16 +162,11 @@ def check_outputs(paths: Iterable[Path], endings: Iterable[str], inputs: Iterabl
         check_place(path, filter(None, inputs))
 
 
-def _no_engine(_context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        raise UsageError(f"--{parameter.name} is gone; `ragauge docs scale` shows how other processes judge for a run")
-
-
-no_engine_options = combined(
-    *(
-        click.option(name, hidden=True, expose_value=False, callback=_no_engine)
-        for name in ("--engine", "--workers", "--gpus")
-    )
+#: How the work is spread: `engine`, `workers` and `gpus`.
+engine_options = combined(
+    click.option("--engine", metavar="ENGINE", help="ray or ray:HOST:PORT: several processes or machines score."),
+    click.option("--workers", type=POSITIVE, metavar="N", help="Processes that score; implies ray."),
+    click.option("--gpus", type=float, default=0.0, metavar="SHARE", help="The share of a GPU of each, such as 0.5."),
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from shlex import quote
@@ -14,11 +15,11 @@ import click
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
-from ragauge.cli.options import Paths, Texts
-from ragauge.errors import RunFailed
+from ragauge.cli.options import Texts
+from ragauge.errors import RunFailed, UsageError
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
-from ragauge.report.files import check_output
+from ragauge.report.files import WRITERS, check_output
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
@@ -30,6 +31,8 @@ from ragauge.store import Place
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from ragauge.run.cluster import RayEngine
 
 
 @contextmanager
@@ -95,8 +98,8 @@ GATE_FILES = (".xml", ".sarif", ".json")
 @click.command("run")
 @opts.data_options
 @opts.store_options
-@opts.output_option("Write the run")
-@opts.no_engine_options
+@opts.output_option("Write the run", (*WRITERS, "or, with an engine, a FOLDER/ of Parquet"), str)
+@opts.engine_options
 @opts.raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
 @opts.max_cost_option
@@ -113,7 +116,7 @@ GATE_FILES = (".xml", ".sarif", ".json")
 )
 def run_command(
     data: str,
-    output: Paths,
+    output: Texts,
     raw_csv: bool,
     show: int | None,
     by: Texts,
@@ -124,27 +127,33 @@ def run_command(
 ) -> None:
     """Measure DATA: a .jsonl .json .csv .tsv .xlsx or .parquet file with queries, responses, contexts, references.
 
-    "-" is standard input; `ragauge docs data` lists all formats. Columns are recognised by the names that ragas,
-    DeepEval, RAGChecker, Trust-Eval and others use.
+    "-" is standard input; `ragauge docs data` lists all formats. With --engine ray also a folder, a bucket, or a
+    pattern in quotes such as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval,
+    RAGChecker, Trust-Eval and others use.
     """
+    spread = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
     asked, store = opts.evaluation_arguments(**arguments), arguments["store"]
-    paths = sorted(output, key=lambda path: path.suffix not in GATE_FILES)
+    folders = [place for place in output if place.endswith("/") or "://" in place]
+    engine = _engine(folders, **spread) if folders or any(spread.values()) else None
+    files = [Path(place) for place in output if place not in folders]
+    paths = sorted(files, key=lambda path: path.suffix not in GATE_FILES)
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = opts.gates(under, over, asked["metrics"])
     is_sliced = by or any(gate.column for gate in conditions)
-    if is_sliced and data != "-":
+    if is_sliced and engine is None and data != "-":
         options = {name: asked[name] for name in ("limit", "skip_bad_rows", "per", "corpus")}
         columns = RunRequest(map=asked["map"], group=asked["group"]).columns
         check_slices(read(data, map=columns, **options), by, conditions)
     with judging(store, asked["limit"]) as progress:
-        run = evaluate(data, progress=progress, **asked)
+        run = evaluate(data, progress=progress, engine=engine, **asked)
     for column in by:
         run.by(column)
     if conditions:
         run.hold_to(conditions)
     sent = [f"sent {run.emit(otlp)} events to {otlp}"] if otlp else []
     written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
+    written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
         show_run(run, show, every=arguments["metrics"] is not None)
         say(*(f"wrote {path}" for path in written), *sent)
@@ -153,6 +162,15 @@ def run_command(
     except BrokenPipeError:
         discard_output()
     exit_by_outcome(run, conditions, store)
+
+
+def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
+    """The engine of --engine, --workers, --gpus, and of -o where that names a folder."""
+    from ragauge.run.cluster import engine_of
+
+    if len(folders) > 1 or not (engine or workers or gpus):
+        raise UsageError(f"-o {folders[-1]}: one folder of Parquet can be written, with --engine ray")
+    return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
 
 
 def _next_steps(run: Run, store: Place) -> Iterator[str]:

@@ -184,6 +184,11 @@ class JudgeBase(ABC):
         """Sentences on how it worked, for readers of the run."""
         return ()
 
+    def share_tempo(self, processes: int) -> None:
+        """Keep, with its members, to one process's share of the limits of requests and tokens per minute."""
+        for member in self.members:
+            member.share_tempo(processes)
+
     def shuffled(self, seed: int) -> Judge | None:
         """A judge that is given claims and sources in another order; None where their order means nothing to it."""
         return None
@@ -208,7 +213,7 @@ class ContextJudge(JudgeBase):
 class _AdaptedJudge(JudgeBase):
     """A judge of somebody's own, with the defaults for what it does not have."""
 
-    _OPTIONAL = ("batch", "by_sample", "price", "threshold", "consult", "expect", "notes", "shuffled")
+    _OPTIONAL = ("batch", "by_sample", "price", "threshold", "consult", "expect", "notes", "share_tempo", "shuffled")
 
     def __init__(self, judge: Judge) -> None:
         self._judge, self.identity = judge, judge.identity

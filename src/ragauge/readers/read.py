@@ -299,7 +299,7 @@ def read(
 def source(data: Any, limits: ReadingLimits | None = None) -> Source:
     """The rows of data of any form, before their columns are interpreted. Raises as `read` does."""
     if isinstance(data, str) and "://" in data:
-        fix = "download it and give its path, or score it where it is, by rg.BatchScorer (`ragauge docs scale`)"
+        fix = "download it and give its path, or read a bucket with --engine ray (`ragauge docs scale`)"
         raise BadData(f"{data}: a URL, not a file; {fix}")
     if isinstance(data, str | os.PathLike):
         return STANDARD_INPUT if data == "-" else file_source(Path(data), limits)

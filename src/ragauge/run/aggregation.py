@@ -113,6 +113,13 @@ class Accumulators:
             if key in self.by_key:
                 self.by_key[key].add(score, group)
 
+    def extend(self, other: Accumulators) -> None:
+        """Add the scores of other samples, which come after these, by some or all of the metrics."""
+        self.columns.update(other.columns)
+        self.empty += other.empty
+        for key, accumulator in other.by_key.items():
+            self.by_key[key].extend(accumulator)
+
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
         return {key: accumulator.estimate() for key, accumulator in self.by_key.items()}

@@ -69,6 +69,7 @@ class BatchScorer:
         self._place = place if place is None or is_url(place) else Path(str(place)).absolute()  # workers run elsewhere
         self._labels = labels_by_question(labels)
         self._map = {**(map or {}), **({"group": group} if group else {})}
+        self.by_name = True
         select_metrics(self._metrics)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -83,7 +84,7 @@ class BatchScorer:
     @cached_property
     def settings(self) -> RunSettings:
         """The metrics, without those that the judges turn out to be unable to answer."""
-        return RunSettings(self._metrics, self.router)
+        return RunSettings(self._metrics, self.router, by_name=self.by_name)
 
     @cached_property
     def store(self) -> Store | None:
@@ -124,19 +125,22 @@ class BatchScorer:
         """
         arrow = pyarrow_for("scoring batches")
         rows = batch if isinstance(batch, arrow.Table) else arrow.Table.from_batches([batch])
-        records, stopped = self.score(list(read(rows, map=self._map))) if rows.num_rows else ([], "")
+        records, stopped, _ = self.score(list(read(rows, map=self._map))) if rows.num_rows else ([], "", None)
         if stopped:
             raise RunFailed(stopped)
         table = self.arrow(records)
         return arrow.Table.from_batches([table]) if isinstance(batch, arrow.Table) else table
 
-    async def score_async(self, samples: Iterable[Sample]) -> tuple[list[SampleRecord], str]:
-        """The records of samples before the first that cannot be scored, and why that cannot be."""
+    async def score_async(
+        self, samples: Iterable[Sample], budget: Budget | None = None
+    ) -> tuple[list[SampleRecord], str, Dispatcher]:
+        """The records of samples before the first that cannot be scored, why that cannot be, and what was asked."""
         store = MemoryStore() if self.store is None else self.store
-        dispatcher = Dispatcher(self.router, store, Budget(), self._labels)
+        dispatcher = Dispatcher(self.router, store, budget or Budget(), self._labels)
         scoring = SampleScoring(self.settings, dispatcher)
-        async with dispatcher.opened(), aclosing(scoring.records(samples)) as records:
-            return [record async for record in records], scoring.stopped
+        async with dispatcher.opened(), aclosing(scoring.records(samples)) as scored:
+            records = [record async for record in scored]
+        return records, scoring.stopped, dispatcher
 
     score = blocking(score_async, "score", shared=True)
 

@@ -79,8 +79,13 @@ class Budget:
     def _covers(self, expected: float) -> bool:
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
+<<<<<<< HEAD
     def _renew(self) -> None:
         """A hook: a daily budget begins a new day here."""
+=======
+    async def _borrow(self, dollars: float) -> None:
+        """A hook: `cluster` raises the limit here to cover this much more."""
+>>>>>>> parent of b0770dd (Judging on many machines is rg.BatchScorer's; the engine Ray is gone)
 
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
@@ -92,11 +97,19 @@ class Budget:
             yield
             return
         async with self._admission:
+<<<<<<< HEAD
             self._renew()
             while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
                 self._freed.clear()
                 await self._freed.wait()
                 self._renew()
+=======
+            await self._borrow(self._running + dollars)
+            while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
+                self._freed.clear()
+                await self._freed.wait()
+                await self._borrow(self._running + dollars)
+>>>>>>> parent of b0770dd (Judging on many machines is rg.BatchScorer's; the engine Ray is gone)
             if dollars and not self._covers(dollars):
                 self.exceeded = True
             if self.exceeded and self.spent.calls:
@@ -118,6 +131,7 @@ class Budget:
             return True
         self._renew()
         while not self.exceeded:
+            await self._borrow(self._reserved + dollars)
             if self._covers(self._reserved + dollars):
                 self._reserved += dollars
                 return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sized
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ragauge.errors import BadParameter, RunFailed
 from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge
@@ -18,6 +18,9 @@ from ragauge.run.results import Run, SampleScores
 from ragauge.run.scoring import Evaluation
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
+
+if TYPE_CHECKING:
+    from ragauge.run.cluster import RayEngine
 
 
 async def evaluate_async(
@@ -36,6 +39,7 @@ async def evaluate_async(
     corpus: str | None = None,
     name: str = "",
     progress: Callable[[int], None] | None = None,
+    engine: str | RayEngine | None = None,
 ) -> Run:
     """Score a data set with metrics, and return the run.
 
@@ -62,6 +66,8 @@ async def evaluate_async(
         corpus: a file of documents with ids and texts, for contexts of which the data hold ids alone.
         name: a name for the run.
         progress: called with the number of samples done; None: a bar in notebooks, nothing elsewhere.
+        engine: "ray", "ray:HOST:PORT" or `rg.ray(...)` to score in several processes or on several machines, and to
+            read folders, patterns such as `answers/*.parquet`, and buckets; see docs/scale.md. None: this process.
 
     Returns:
         The run: estimates with intervals, scores with evidence.
@@ -75,6 +81,10 @@ async def evaluate_async(
     total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
     shown = progress or notebook_progress(limit or total)
     request = RunRequest(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost, per, corpus)
+    if engine is not None:
+        from ragauge.run.cluster import evaluate_on_ray
+
+        return await evaluate_on_ray(engine, request, name, shown)
     return await Evaluation(prepared(request), name).run(shown)
 
 

@@ -76,6 +76,7 @@ class Evaluation:
         self._reading, self._samples, self._settings, self._dispatcher, self._store = task
         self._scored: list[SampleRecord] = []
         self._run_stored = False
+        self._notes: Sequence[str] = ()
         self._accumulators = Accumulators(task.settings.metrics)
         self._start = time.monotonic()
         self._digest = hashlib.sha256()
@@ -152,7 +153,7 @@ class Evaluation:
         record.seconds = round(time.monotonic() - self._start, 3)
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
-        notes = [note for judge in dispatcher.router.unique for note in judge.notes()]
+        notes = self._notes or [note for judge in dispatcher.router.unique for note in judge.notes()]
         record.notes = (*notes, *([foreign_note(self._store.foreign)] if self._store.foreign else []))
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         for name, value in accumulators.fields().items():

@@ -394,6 +394,10 @@ class LLMJudge(ContextJudge):
         limits = msgspec.structs.replace(self.policy.limits, **{name: fitting})
         self.policy = msgspec.structs.replace(self.policy, limits=limits)
 
+    def share_tempo(self, processes: int) -> None:
+        """Use 1 / `processes` of the requests and tokens per minute."""
+        self.client.transport.share_tempo(processes)
+
     async def __aenter__(self) -> Self:
         """Open the client, unless it is open; what was learned about the model's window is forgotten.
 

@@ -178,3 +178,7 @@ class Transport(ABC):
     def notes(self) -> Sequence[str]:
         """Sentences on how its calls went."""
         return ()
+
+    def share_tempo(self, processes: int) -> None:
+        """Keep to one part of its limits, for as many processes."""
+        return

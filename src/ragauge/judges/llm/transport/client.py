@@ -123,6 +123,11 @@ class HttpTransport(Transport):
         }
         return tuple((name, f"{value}") for name, value in values.items() if value is not None)
 
+    def share_tempo(self, processes: int) -> None:
+        """Keep to one part of the requests and tokens per minute, for as many processes."""
+        rpm, tpm = self._options.rpm, self._options.tpm
+        self._scheduler.rate = RateLimiter(rpm and rpm / processes, tpm and tpm / processes)
+
     def notes(self) -> list[str]:
         """Warnings, and how often and why calls were tried again since the transport was opened."""
         notes = [self._warning] if self._warning else []
