@@ -79,13 +79,8 @@ class Budget:
     def _covers(self, expected: float) -> bool:
         return self.limit is None or self.spent.cost + self._overrun * expected <= self.limit
 
-<<<<<<< HEAD
-    def _renew(self) -> None:
-        """A hook: a daily budget begins a new day here."""
-=======
-    async def _borrow(self, dollars: float) -> None:
-        """A hook: `cluster` raises the limit here to cover this much more."""
->>>>>>> parent of b0770dd (Judging on many machines is rg.BatchScorer's; the engine Ray is gone)
+    async def _renew(self, dollars: float) -> None:
+        """A hook before money is asked for: a new day begins here, or the limit is raised to cover this much more."""
 
     @asynccontextmanager
     async def sample(self, dollars: float) -> AsyncIterator[None]:
@@ -97,19 +92,11 @@ class Budget:
             yield
             return
         async with self._admission:
-<<<<<<< HEAD
-            self._renew()
+            await self._renew(self._running + dollars)
             while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
                 self._freed.clear()
                 await self._freed.wait()
-                self._renew()
-=======
-            await self._borrow(self._running + dollars)
-            while self._running and dollars and not (self._done and self._covers(self._running + dollars)):
-                self._freed.clear()
-                await self._freed.wait()
-                await self._borrow(self._running + dollars)
->>>>>>> parent of b0770dd (Judging on many machines is rg.BatchScorer's; the engine Ray is gone)
+                await self._renew(self._running + dollars)
             if dollars and not self._covers(dollars):
                 self.exceeded = True
             if self.exceeded and self.spent.calls:
@@ -129,9 +116,8 @@ class Budget:
         """Reserve money for a call, waiting for it if need be; False once the limit is exceeded."""
         if self.limit is None:
             return True
-        self._renew()
+        await self._renew(self._reserved + dollars)
         while not self.exceeded:
-            await self._borrow(self._reserved + dollars)
             if self._covers(self._reserved + dollars):
                 self._reserved += dollars
                 return True
@@ -141,7 +127,7 @@ class Budget:
                 return False
             self._freed.clear()
             await self._freed.wait()
-            self._renew()
+            await self._renew(self._reserved + dollars)
         return False
 
     def release(self, reserved: float) -> None:
@@ -179,7 +165,7 @@ class DailyBudget(Budget):
             self._before -= dollars
             self.limit = self._before + self._daily
 
-    def _renew(self) -> None:
+    async def _renew(self, dollars: float) -> None:
         if self.day != (today := _today()):
             self.day, self._before, self.exceeded = today, self.spent.cost, False
             self.limit = self._before + self._daily

@@ -404,7 +404,7 @@ class LeasedBudget(Budget):
         self._purse, self._whole, self._holder = purse, limit, token_hex(8)
         self._asking = asyncio.Lock()
 
-    async def _borrow(self, dollars: float) -> None:
+    async def _renew(self, dollars: float) -> None:
         """Borrow until this much is covered, or nothing can come back to the purse any more."""
         async with self._asking:
             while not self.exceeded and not self._covers(dollars):
