@@ -55,7 +55,7 @@ class Validator:
     """The schema "ragauge.run/1", checked completely: a key that is missing, new or of another type is an error."""
 
     def __init__(self, document: Any) -> None:
-        _keys(document, {"schema", "run", "estimates", "patterns", "cuts", "samples"})
+        _keys(document, {"schema", "run", "estimates", "patterns", "cuts", "samples"}, {"sections"})
         assert document["schema"] == "ragauge.run/1"
         self.samples = document["samples"]
         self._run(document["run"])

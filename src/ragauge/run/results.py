@@ -11,6 +11,7 @@ from ragauge.metrics.base import Measure
 from ragauge.report.document import run_document
 from ragauge.report.explain import chooser, explain, headline_metrics, worst
 from ragauge.report.files import save
+from ragauge.report.losses import loss_section
 from ragauge.report.sections import Section, sections_of, slice_section
 from ragauge.report.text import plain_text, run_markdown, run_text, worst_view
 from ragauge.report.wording import score_words
@@ -111,6 +112,7 @@ class Run:
     def __init__(self, store: Store, record: RunRecord, metrics: Sequence[Measure] | None = None) -> None:
         self._store = store
         self._metrics = metrics
+        self._losses: Section | tuple[()] | None = None
         self.record = record
 
     @classmethod
@@ -220,8 +222,14 @@ class Run:
         return self.record.slices[column]
 
     def sections(self) -> tuple[Section, ...]:
-        """The tables below the estimates in reports: of slices, and of functions registered with `report_section`."""
-        return (*(slice_section(self.record, column) for column in self.record.slices), *sections_of(self))
+        """The tables below the estimates in reports: of lost claims, slices, and functions of `report_section`."""
+        if self._losses is None:
+            self._losses = loss_section(self.record, self.records()) or ()
+        return (
+            *([self._losses] if self._losses else []),
+            *(slice_section(self.record, column) for column in self.record.slices),
+            *sections_of(self),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The whole run as one document of schema "ragauge.run/1"; see docs/output.md."""
