@@ -186,8 +186,8 @@ max_cost_option = click.option(
 
 
 def _cost_limit(context: click.Context, _: click.Parameter, value: str | None) -> float | None:
-    number, _, rest = (value or "").partition("/")
-    context.params["per_day"] = rest == "day"
+    number, slash, rest = (value or "").partition("/")
+    context.params["per_day"] = bool(slash) and rest == "day"
     if value is None:
         return None
     limit = nan
