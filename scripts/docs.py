@@ -293,7 +293,7 @@ def commands_page() -> str:
         ["judges", "prompts"],
     ]
     names += [["dataworkz", name] for name in ("evaluate", "evaluate_question")]
-    names += [["batch", name] for name in ("export", "status", "import")]
+    names += [["batch", name] for name in ("export", "submit", "status", "fetch", "import")]
     names.append(["store", "copy"])
     return "\n".join([_COMMANDS_HEAD, *(_help(name) for name in names)])
 

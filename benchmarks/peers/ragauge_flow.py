@@ -16,7 +16,7 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -35,7 +35,7 @@ from ragauge.run.results import Run
 LATENCY = 0.05
 
 Exchanges = dict[bytes, Reply]
-Post = Callable[[str, bytes, Mapping[str, str] | None], Awaitable[Reply]]
+Post = Callable[..., Awaitable[Reply]]
 
 
 class Recorder(HttpTransport):
@@ -53,16 +53,16 @@ class Recorder(HttpTransport):
         self._session.exchange = partial(self.exchanged, post)  # type: ignore[method-assign]
         return self
 
-    async def exchanged(self, post: Post, path: str, data: bytes, headers: Mapping[str, str] | None = None) -> Reply:
+    async def exchanged(self, post: Post, method: str, path: str, data: bytes, *headers: Any) -> Reply:
         """Keep the body of the request with the reply."""
-        reply = self.exchanges[data] = await post(path, data, headers)
+        reply = self.exchanges[data] = await post(method, path, data, *headers)
         return reply
 
 
 class Replayer(Recorder):
     """Gives back what was recorded, after the latency of the server."""
 
-    async def exchanged(self, post: Post, path: str, data: bytes, headers: Mapping[str, str] | None = None) -> Reply:
+    async def exchanged(self, post: Post, method: str, path: str, data: bytes, *headers: Any) -> Reply:
         """The recorded reply."""
         await asyncio.sleep(LATENCY)
         return self.exchanges[data]

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 from tests.llm.batching import answered, errored, lines, results
+from tests.llm.stub.fixture import StubFactory
 
 Call = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[str]]
@@ -30,7 +31,7 @@ def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPat
     assert "prompt and " in shown
     assert "price $0.00" in shown
     assert "wrote out/wave-01-1.jsonl" in shown
-    assert "ragauge batch import out RESULTS.jsonl" in shown
+    assert "ragauge batch submit out" in shown
 
     shown = call("batch", "import", "out", _answers(folder, "wave-01-1")).stdout
     assert "6 lines of results: 6 answers\n" in shown
@@ -47,6 +48,25 @@ def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPat
     assert run.exit_code == 0
     kept = json.loads((folder / "run.json").read_text(encoding="utf-8"))["run"]
     assert (kept["asked"], kept["reused"]) == (0, 12)
+
+
+def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: StubFactory) -> None:
+    """Export, submit, status, fetch, until everything is answered."""
+    server = stub_server(batch_seconds=0.3)
+    spec = f"openai/gpt-4o-mini?base_url={server.url}"
+    call("batch", "export", "data.jsonl", "-j", spec, "-m", "faithfulness", "-o", "out")
+    assert call("batch", "submit", "out").stdout == "wave-01-1.jsonl: sent, as batch_1\n"
+    assert call("batch", "submit", "out").stdout == "nothing to send\n"
+    shown = call("batch", "status", "out").stdout
+    assert "6 requests to openai/gpt-4o-mini" in shown
+    assert "sent as batch_1: in_progress, 0 of 6 done, 0 failed" in shown
+    assert "not ended yet\nwaiting for the results of 6 requests" in call("batch", "fetch", "out").stdout
+    time.sleep(0.35)
+    assert "round 2: 6 questions" in call("batch", "fetch", "out").stdout
+    call("batch", "submit", "out")
+    time.sleep(0.35)
+    assert "all is answered; the scores: ragauge run data.jsonl" in call("batch", "fetch", "out").stdout
+    assert call("batch", "status", "out").stdout.count("done\n") == 2
 
 
 def test_an_import_states_the_outcome_of_every_line(call: Call, folder: Path) -> None:
@@ -72,6 +92,18 @@ def test_an_import_states_the_outcome_of_every_line(call: Call, folder: Path) ->
     assert "waiting for the results of 2 requests" in shown
     assert "given up: 1 question, the first because: refused: the model would not answer" in shown
     assert "given up as lost: 5 requests" in call("batch", "import", "out", "--lost").stdout
+    assert "is not sent, since results" not in call("batch", "status", "out").stdout
+
+
+def test_a_partly_imported_file_is_not_submitted(call: Call, folder: Path, stub_server: StubFactory) -> None:
+    """A file that was sent to the provider by hand is not submitted, with a message."""
+    spec = f"openai/gpt-4o-mini?base_url={stub_server().url}"
+    call("batch", "export", "data.jsonl", "-j", spec, "-m", "faithfulness", "-o", "out")
+    path = results(folder, map(answered, lines(folder / "out" / "wave-01-1.jsonl")[:2]))
+    call("batch", "import", "out", path)
+    shown = call("batch", "submit", "out").stdout.splitlines()
+    assert shown[0] == "wave-02-1.jsonl: sent, as batch_1"
+    assert shown[1].startswith("wave-01-1.jsonl is not sent, since results of it were imported")
 
 
 def test_export_continues(call: Call, folder: Path) -> None:
@@ -81,7 +113,7 @@ def test_export_continues(call: Call, folder: Path) -> None:
     other = call(*EXPORT, "--limit", "2")
     assert other.exit_code == 2
     assert "out holds a batch with another limit (None, not 2); export into another folder" in other.stderr
-    assert "6 requests to openai/gpt-4o-mini, 6 without a result" in call("batch", "status", "out").stdout
+    assert "6 requests to openai/gpt-4o-mini, not sent, 6 without a result" in call("batch", "status", "out").stdout
 
 
 @pytest.mark.parametrize(
@@ -96,8 +128,8 @@ def test_export_continues(call: Call, folder: Path) -> None:
         (["export", "data.jsonl", "-j", "openai/x", "-o", "data.jsonl"], "holds other things"),
         (["import", "nowhere", "data.jsonl"], "nowhere holds no batch"),
         (["status", "nowhere"], "ragauge batch export DATA"),
-        (["submit", "nowhere"], "send the files as `ragauge docs batch` shows"),
-        (["fetch", "nowhere", "--allow-host", "x"], "and import the results"),
+        (["submit", "nowhere"], "nowhere holds no batch"),
+        (["fetch", "nowhere"], "nowhere holds no batch"),
     ],
 )
 def test_wrong_calls_end_with_2(call: Call, arguments: list[str], message: str) -> None:
@@ -107,7 +139,7 @@ def test_wrong_calls_end_with_2(call: Call, arguments: list[str], message: str) 
     assert message in result.stderr
 
 
-def test_nothing_leaves_the_machine(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_leaves_the_machine_before_submit(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Export, status and import open no connection and resolve no name."""
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, _refused)
@@ -151,22 +183,24 @@ def _refused(*arguments: object) -> None:
 
 
 def test_a_folder_of_somebody_else_runs_no_code_and_sends_no_key(
-    call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, folder: Path, stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another user exported names neither Python code nor a server that is not allowed."""
-    spec = "openai/gpt-4o-mini?base_url=http://127.0.0.1:9/v1"
+    server = stub_server()
+    spec = f"openai/gpt-4o-mini?base_url={server.url}"
     (folder / "theirs.py").write_text("open('ran', 'w').close()\n", encoding="utf-8")
     options = ("-j", spec, "-j", "classify=embedded", "-m", "faithfulness", "-o", "out")
     call("batch", "export", "data.jsonl", *options)
 
     monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "another user"))
-    refused = call("batch", "status", "out")
+    refused = call("batch", "submit", "out")
     assert refused.exit_code == 2
     assert "--allow-host 127.0.0.1" in refused.stderr
-    assert call("batch", "status", "out", "--allow-host", "127.0.0.1").exit_code == 0
+    assert not server.stats()["paths"]
+    assert call("batch", "submit", "out", "--allow-host", "127.0.0.1").stdout == "wave-01-1.jsonl: sent, as batch_1\n"
 
     _edit_settings(folder / "out", '"embedded"', '"python:theirs:judge"')
-    for command in ("status", "import"):
+    for command in ("submit", "status", "fetch", "import"):
         refused = call("batch", command, "out", "--allow-host", "127.0.0.1")
         assert refused.exit_code == 2
         assert "python:theirs:judge is code" in refused.stderr

@@ -10,6 +10,7 @@ from tests.llm.stub.process import StubServer
 
 from ragauge.questions import COHERENCE, Classify, Correct, Decompose, Entail, Question, Rate, Relevant
 
+BATCHES = "/v1/messages/batches"
 HELLO = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello there."}]}
 GREETING = {"model": "claude-haiku-4-5", "max_tokens": 100, "messages": [{"role": "user", "content": "Hello there."}]}
 ANTHROPIC = {"anthropic-version": "2023-06-01", "x-api-key": "k"}

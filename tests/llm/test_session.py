@@ -14,9 +14,12 @@ import pytest
 import ragauge as rg
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt
 from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.transport.batches import BatchFailed, batches
 from ragauge.judges.llm.transport.client import HttpTransport
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.llm.conftest import Act, Kit, Request
 
 SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}, "required": ["1"]}
@@ -34,6 +37,7 @@ Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries come quickly."""
     monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.MIN_BACKOFF", 0.001)
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.PAUSE", 0.001)
 
 
 @asynccontextmanager
@@ -267,3 +271,53 @@ def test_a_long_wait_is_announced(kit: Kit, caplog: pytest.LogCaptureFixture, mo
     assert [(one.levelno, one.getMessage()[:29]) for one in caplog.records] == [
         (logging.WARNING, "waiting 0 s for openai/m at 1")
     ]
+
+
+def _batch(*replies: Reply, into: Path | None = None) -> Any:
+    """How far a batch is, or its results; what is raised where that cannot be had."""
+
+    async def main() -> Any:
+        async with (
+            _raw(*replies) as (url, _),
+            batches(parse_llm_spec("openai/m", base_url=url), KEYS) as endpoints,
+            asyncio.timeout(20),
+        ):
+            progress = await endpoints.progress("b")
+            if into:
+                await endpoints.download(progress, into)
+            return progress
+
+    return asyncio.run(main())
+
+
+DONE = _reply(b'{"id": "b", "status": "completed", "output_file_id": "f"}')
+
+
+def test_results_are_written_within_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results may be larger than a reply, and are written as they arrive; without an end they are left at a bound."""
+    _batch(DONE, _reply(b"x" * 17_000_000), into=tmp_path / "results")
+    assert (tmp_path / "results").stat().st_size == 17_000_000
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.MAX_RESULT_BYTES", 300_000)
+    with pytest.raises(BatchFailed, match=r"GET /files/f/content: .* is larger than 300000 bytes"):
+        _batch(DONE, _endless(), into=tmp_path / "endless")
+    assert not (tmp_path / "endless").exists()
+
+
+def test_what_is_reported_of_a_batch_is_read_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Endless, dripping and odd replies fail with the reason; a packed one and a Latin-1 error page are retried."""
+    with pytest.raises(BatchFailed, match="is larger than 16000000 bytes"):
+        _batch(_endless())
+    assert _batch(_reply(gzip.compress(b"{}"), 200, "Content-Encoding: gzip"), DONE).ended
+    for body in (b'{"id": "\xff"}', b"[" * 100_000, b'{"status": "completed"}', b'{"id": 1, "status": "completed"}'):
+        with pytest.raises(BatchFailed, match="is not the JSON expected"):
+            _batch(_reply(body))
+    assert _batch(_reply(b"f\xfcr heute", 429), DONE).ended
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.TIMEOUT", 0.2)
+    with pytest.raises(BatchFailed, match="the reply took too long"):
+        _batch(_endless(piece=b" ", pause=0.01))
+
+
+def test_a_batch_does_not_wait_for_hours() -> None:
+    """Where a provider of batches asks for more than ten minutes, the command ends and says so."""
+    with pytest.raises(BatchFailed, match="it asks to wait 3600 s: call again then"):
+        _batch(_reply(b"{}", 429, "Retry-After: 3600"))

@@ -10,12 +10,12 @@ from typing import Any
 import click
 
 from ragauge.cli.main import say
-from ragauge.cli.options import allow_host_option, data_options, gone, store_option
+from ragauge.cli.options import allow_host_option, data_options, store_option
 from ragauge.cli.run import progress_bar
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeSpec
 from ragauge.report.wording import counted, dollars, usage_words
-from ragauge.run.batch.collect import Imported, import_results, lost
+from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit
 from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder
 from ragauge.store import Place
@@ -32,7 +32,10 @@ def _opened(folder: Path) -> Folder:
 def command() -> None:
     """Ask a model at half price: export questions as files for a provider's batch API, import the results.
 
-    export, then import what comes back, until everything is answered; status shows the progress.
+    \b
+    export, submit, fetch      repeat until everything is answered: OpenAI, Anthropic and compatible servers
+    export, import             for files that you send to a provider yourself
+    status                     progress of each file
     """
 
 
@@ -82,7 +85,7 @@ def _spec(judge: str | JudgeSpec) -> str:
     "--lost",
     "is_lost",
     is_flag=True,
-    help="No more results will come: ask again what has none.",
+    help="No more results will come for requests not sent by `submit`: ask them again.",
 )
 def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None:
     """Store the answers in RESULTS, files of any part of a batch in any order, and write the next round."""
@@ -92,25 +95,60 @@ def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None
                 imported = import_results(opened, results, progress)
             _show_imported(imported)
         if is_lost:
-            say(f"given up as lost: {counted(lost(opened), 'request')}")
+            say(f"given up as lost: {counted(lost(opened, opened.ledger.files()), 'request')}")
         _export_round(opened)
+
+
+@command.command("submit")
+@_folder
+@allow_host_option
+def submit_command(folder: Path) -> None:
+    """Send the exported files that were not sent yet. This costs money and needs the provider's key."""
+    with _opened(folder) as opened:
+
+        def show(sent: Sent) -> None:
+            say(f"{sent.file.name}: {'was sent already' if sent.found else 'sent'}, as {sent.batch}")
+
+        if not submit(opened, show):
+            say("nothing to send")
+        for file in opened.ledger.files():
+            if not file.batch and not file.untouched and file.waiting:
+                say(f"{file.name} is not sent, since results of it were imported; see import --lost")
 
 
 @command.command("status")
 @_folder
 @allow_host_option
 def status_command(folder: Path) -> None:
-    """Show how many requests of each file have no result yet."""
+    """Show the progress of each file; the provider is asked about those that were sent."""
     with _opened(folder) as opened:
-        for file in opened.ledger.files():
-            state = f"{file.waiting} without a result" if file.waiting else "done"
+        for file, progress in status(opened):
+            state = f"not sent, {file.waiting} without a result" if file.waiting else "done"
+            if progress:
+                state = f"sent as {file.batch}: {progress.status}, {progress.done} of {progress.total} done, "
+                state += f"{progress.failed} failed" + (f" ({progress.fault})" if progress.fault else "")
             say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {state}")
         if not opened.ledger.files():
             say(_finished(opened))
 
 
-for _name in ("submit", "fetch"):
-    gone(command, _name, "nothing is sent; send the files as `ragauge docs batch` shows, and import the results")
+@command.command("fetch")
+@_folder
+@allow_host_option
+def fetch_command(folder: Path) -> None:
+    """Import the results of finished batches, and write the next round."""
+    with _opened(folder) as opened:
+        with progress_bar("importing") as progress:
+            fetched = fetch(opened, progress)
+        for file, how_far, imported, again in fetched:
+            say(f"{file.name}: {how_far.status}" + (f" ({how_far.fault})" if how_far.fault else ""))
+            _show_imported(imported)
+            if again:
+                say(f"without a result, asked again: {counted(again, 'request')}")
+        for file in opened.ledger.files():
+            if file.under_way:
+                say(f"{file.name}: not ended yet")
+        _export_round(opened)
 
 
 def _export_round(folder: Folder) -> None:
@@ -124,7 +162,7 @@ def _export_round(folder: Folder) -> None:
         say(f"expected: about {tokens}, price {dollars(exported.dollars)} in a batch")
         for path in exported.files:
             say(f"wrote {path}")
-        say(f"next: have them answered, then ragauge batch import {quote(str(folder.path))} RESULTS.jsonl")
+        say(f"next: ragauge batch submit {quote(str(folder.path))}, or send them yourself and import what comes back")
     if exported.waiting:
         say(f"waiting for the results of {counted(exported.waiting, 'request')}")
     if exported.unanswered:

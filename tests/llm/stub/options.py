@@ -28,6 +28,7 @@ class Options(msgspec.Struct):
     window: int | None = None
     without: list[str] = []
     answers: str = "claims"
+    batch_seconds: float = 0.0
     record: str = ""
     tied: bool = False
 
@@ -66,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
     add("--window", type=int, help="prompt tokens that fit; longer prompts are refused")
     add("--without", action="append", default=[], help="json_schema, json_object or response_format: not supported")
     add("--answers", choices=("claims", "split", "none"), default="claims", help="of a sentence: it, its clauses, none")
+    add("--batch-seconds", type=float, default=0.0, help="time that a batch takes")
     add("--record", default="", help="JSONL file to which path, headers and body of each request are added")
     add("--tied", action="store_true", help="end when standard input ends")
     return made

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import re
 import signal
 import sys
 import time
@@ -18,15 +19,17 @@ from types import ModuleType
 from typing import Any, TextIO
 
 import msgspec
-from aiohttp import web
+from aiohttp import BodyPartReader, web
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from tests.llm.stub.batches import Batches
 from tests.llm.stub.mind import PROTOCOLS, Mind
 from tests.llm.stub.options import Options, parsed
 from tests.llm.stub.transmission import CONNECTIONS, COPIES, broken, write_copy_later
 
 _JSON = {"Content-Type": "application/json"}
+_ROUTES = re.compile(r".*/(files|batches)(?:/([\w-]+))?(?:/(content|results|cancel))?$")
 
 
 class Stub:
@@ -34,6 +37,7 @@ class Stub:
 
     def __init__(self, options: Options) -> None:
         self.mind = Mind(options)
+        self._batches = Batches(self.mind, options.batch_seconds)
         self._options = options
         self._record: TextIO | None = Path(options.record).open("a", encoding="utf-8") if options.record else None  # noqa: SIM115
 
@@ -50,6 +54,8 @@ class Stub:
                 return await self._call(request, protocol)
         if path.endswith("/embeddings"):
             return _json(_embedded(msgspec.json.decode(await request.content.read())))
+        if found := _ROUTES.match(path):
+            return await self._batch(request, path, *found.groups())
         return _json({"error": {"message": f"Invalid URL ({request.method} {path})", "code": "unknown_url"}}, 404)
 
     async def _call(self, request: web.BaseRequest, protocol: ModuleType) -> web.StreamResponse:
@@ -78,6 +84,30 @@ class Stub:
             self._record.write(msgspec.json.encode(row).decode() + "\n")
             self._record.flush()
 
+    async def _batch(
+        self, request: web.BaseRequest, path: str, sort: str, key: str | None, part: str | None
+    ) -> web.StreamResponse:
+        anthropic = "/messages/" in path
+        if sort == "files":
+            return _data(self._batches.content(key)) if key else _json(await self._upload(request))
+        if key is None and request.method == "GET":
+            return _json(self._batches.listed(anthropic=anthropic))
+        if key is None:
+            body = msgspec.json.decode(await request.content.read())
+            return _json(self._batches.create_messages(body) if anthropic else self._batches.create(body))
+        if part == "results":
+            return _data(self._batches.results(key))
+        if part == "cancel":
+            self._batches.cancel(key)
+        return _json(self._batches.anthropic(key) if anthropic else self._batches.openai(key))
+
+    async def _upload(self, request: web.BaseRequest) -> dict[str, Any]:
+        name, data = "", b""
+        async for part in await request.multipart():
+            if isinstance(part, BodyPartReader) and part.name == "file":
+                name, data = part.filename or "", bytes(await part.read())
+        return self._batches.upload(name, data)
+
 
 def _embedded(request: dict[str, Any]) -> dict[str, Any]:
     """OpenAI's reply about embeddings: for each text, how often it has each letter."""
@@ -92,6 +122,10 @@ def _json(body: object, status: int = 200) -> web.Response:
     if body is None:
         body, status = {"error": {"message": "No such object", "type": "invalid_request_error"}}, 404
     return web.Response(body=msgspec.json.encode(body), status=status, headers=_JSON)
+
+
+def _data(data: bytes | None) -> web.Response:
+    return _json(None) if data is None else web.Response(body=data, headers={"Content-Type": "application/x-jsonl"})
 
 
 class Front:

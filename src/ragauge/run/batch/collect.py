@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -17,7 +19,11 @@ from ragauge.judges.llm.messages import Completion, TokenUsage
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.judges.llm.transport.batches import (
+    Batches,
+    BatchFailed,
+    BatchProgress,
     BatchResult,
+    batches,
     failure_of,
     may_pass,
     read_result,
@@ -27,7 +33,8 @@ from ragauge.judges.llm.transport.session import Fault
 from ragauge.questions import Judgment, Question
 from ragauge.redaction import redacted
 from ragauge.run.asking import normalised
-from ragauge.run.batch.folder import Folder, LedgerEntry
+from ragauge.run.batch.folder import Folder, LedgerEntry, LedgerFile
+from ragauge.run.sync import blocking
 from ragauge.store import Store
 from ragauge.types import Answer, Call, Failure, TotalUsage
 
@@ -207,6 +214,14 @@ class _Importing:
         self._folder.ledger.replied(one.entry.id)
 
 
+def give_back(folder: Folder, files: Iterable[str]) -> int:
+    """Let what is still waited for in these files be asked again; how many requests that is."""
+    with folder.ledger.writing():
+        ids = [id for file in files for id in folder.ledger.waiting_in(file)]
+        folder.ledger.release(ids)
+    return len(ids)
+
+
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
     """The lines of a file; the beginning of one that is longer than MOST_LINE, which no decoder will accept."""
     while line := file.readline(MOST_LINE):
@@ -215,9 +230,120 @@ def _lines(file: IO[bytes]) -> Iterator[bytes]:
             line = file.readline(MOST_LINE)
 
 
-def lost(folder: Folder) -> int:
-    """Let all that is still waited for be asked again; how many requests that is."""
+class Sent(NamedTuple):
+    """A file that is a batch now. found: it was one already, made by a command that was killed."""
+
+    file: LedgerFile
+    batch: str
+    found: bool
+
+
+class Fetched(NamedTuple):
+    """A file whose batch is over. imported: what came of it. again: how many requests got no result."""
+
+    file: LedgerFile
+    progress: BatchProgress
+    imported: Imported
+    again: int
+
+
+async def submit_async(folder: Folder, on_sent: Callable[[Sent], None] | None = None) -> list[Sent]:
+    """Send what is exported and was not sent; `on_sent` is called with each file once it is a batch.
+
+    Raises UsageError where a key is missing, BatchFailed where a provider refuses.
+    """
+    sent = []
+    async with _open(folder) as provider:
+        for file in folder.ledger.files():
+            if file.untouched:
+                sent.append(await _sent(folder, await provider(file), file))
+                if on_sent:
+                    on_sent(sent[-1])
+    return sent
+
+
+async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
+    """Make a batch of a file, unless one was made of it by a command that was killed before it could say so."""
+    if file.since:
+        known = {one.batch for one in folder.ledger.files()}
+        for batch in reversed(await provider.find(file.upload, file.since, file.requests)):
+            if batch not in known:
+                with folder.ledger.writing():
+                    folder.ledger.sent(file.name, batch)
+                return Sent(file, batch, found=True)
+    path = folder.path / file.name
+    upload = file.upload or await provider.upload(path)
+    now = datetime.now(UTC).isoformat()
     with folder.ledger.writing():
-        ids = folder.ledger.waiting()
-        folder.ledger.release(ids)
-    return len(ids)
+        folder.ledger.begin_sending(file, upload, now)
+    with folder.ledger.writing():  # held while the batch is made, so that no other command makes one too
+        folder.ledger.check_sending(file, upload, now)
+        batch = await provider.create(path, upload)
+        folder.ledger.sent(file.name, batch)
+    return Sent(file, batch, found=False)
+
+
+async def status_async(folder: Folder) -> list[tuple[LedgerFile, BatchProgress | None]]:
+    """All files, with how far their batches are where they are sent and not fetched. Raises as `submit`."""
+    async with _open(folder) as provider:
+        return [
+            (file, await (await provider(file)).progress(file.batch) if file.under_way else None)
+            for file in folder.ledger.files()
+        ]
+
+
+async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = None) -> list[Fetched]:
+    """Download the results of the batches that ended, and import them. Raises as `submit`."""
+    fetched = []
+    async with _open(folder) as provider:
+        for file in folder.ledger.files():
+            if file.under_way:
+                batches = await provider(file)
+                how_far = await batches.progress(file.batch)
+                if how_far.ended:
+                    fetched.append(await _fetched(folder, batches, file, how_far, progress))
+    return fetched
+
+
+async def _fetched(
+    folder: Folder, batches: Batches, file: LedgerFile, how_far: BatchProgress, progress: Callable[[int], None] | None
+) -> Fetched:
+    """What came of a batch that ended; what it has no result for is to be asked again."""
+    path = folder.path / f"{Path(file.name).stem}-results.jsonl"
+    if not path.exists():
+        await batches.download(how_far, path)
+    try:
+        imported = import_results(folder, [path], progress)
+    except BadData as error:
+        path.unlink()
+        with folder.ledger.writing():
+            folder.ledger.unsent(file.name)
+        raise BatchFailed(f"{file.batch} is not the batch of {file.name}; send that again: {error}") from error
+    again = give_back(folder, [file.name])
+    with folder.ledger.writing():
+        folder.ledger.end(file.name)
+    return Fetched(file, how_far, imported, again)
+
+
+submit = blocking(submit_async, "submit")
+status = blocking(status_async, "status")
+fetch = blocking(fetch_async, "fetch")
+
+
+def lost(folder: Folder, files: Iterable[LedgerFile]) -> int:
+    """Let what came back from nobody be asked again, unless a provider is at it; how many requests that is."""
+    return give_back(folder, [file.name for file in files if not file.under_way])
+
+
+@asynccontextmanager
+async def _open(folder: Folder) -> AsyncIterator[Callable[[LedgerFile], Awaitable[Batches]]]:
+    """Gives a function from a file to the open endpoints of its model; each is opened when it is first needed."""
+    opened: dict[str, Batches] = {}
+    async with AsyncExitStack() as stack:
+
+        async def provider(file: LedgerFile) -> Batches:
+            if file.spec not in opened:
+                opened[file.spec] = await stack.enter_async_context(batches(folder.members[file.spec].asked))
+            return opened[file.spec]
+
+        yield provider

@@ -155,7 +155,9 @@ _SCHEMA = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 CREATE TABLE files (
-    name TEXT PRIMARY KEY, wave INTEGER NOT NULL, spec TEXT NOT NULL, requests INTEGER NOT NULL DEFAULT 0
+    name TEXT PRIMARY KEY, wave INTEGER NOT NULL, spec TEXT NOT NULL, requests INTEGER NOT NULL DEFAULT 0,
+    upload TEXT NOT NULL DEFAULT '', batch TEXT NOT NULL DEFAULT '', since TEXT NOT NULL DEFAULT '',
+    ended INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE requests (
@@ -196,13 +198,31 @@ class QuestionStatus(NamedTuple):
 
 
 class LedgerFile(NamedTuple):
-    """A file of requests of one model. requests: how many. waiting: how many of them have no result."""
+    """A file of requests of one model.
+
+    requests: how many. upload, batch: what the provider calls it, "" where it is not sent. since: when sending it
+    began, in UTC. ended: its batch is over and fetched. waiting: how many requests have no result.
+    """
 
     name: str
     wave: int
     spec: str
     requests: int
+    upload: str
+    batch: str
+    since: str
+    ended: bool
     waiting: int
+
+    @property
+    def under_way(self) -> bool:
+        """Whether its provider works on it, as far as is known."""
+        return bool(self.batch) and not self.ended
+
+    @property
+    def untouched(self) -> bool:
+        """Whether it may be sent: no result has come for any of it, and it was not sent before."""
+        return not self.batch and not self.ended and self.waiting == self.requests
 
 
 class LedgerEntry(NamedTuple):
@@ -311,17 +331,42 @@ class Ledger:
             self._db.execute("UPDATE requests SET waiting = 0 WHERE id = ?", (id,))
             self._db.execute("UPDATE questions SET waiting = 0 WHERE request = ?", (id,))
 
-    def waiting(self) -> list[str]:
-        """The ids of the requests that have no result."""
-        return [id for (id,) in self._db.execute("SELECT id FROM requests WHERE waiting")]
+    def waiting_in(self, file: str) -> list[str]:
+        """The ids of the requests of a file that have no result."""
+        return [id for (id,) in self._db.execute("SELECT id FROM requests WHERE file = ? AND waiting", (file,))]
 
     def files(self) -> list[LedgerFile]:
         """All files in the order in which they were exported."""
         rows = self._db.execute(
-            "SELECT name, wave, spec, requests, (SELECT count(*) FROM requests WHERE file = name AND waiting)"
-            " FROM files ORDER BY rowid"
+            "SELECT name, wave, spec, requests, upload, batch, since, ended,"
+            " (SELECT count(*) FROM requests WHERE file = name AND waiting) FROM files ORDER BY rowid"
         )
         return [LedgerFile(*row) for row in rows]
+
+    def begin_sending(self, file: LedgerFile, upload: str, now: str) -> None:
+        """A file is about to become a batch; whether it did is not known until `sent`.
+
+        Raises RagaugeError where it is not any more as it was read.
+        """
+        sql = "UPDATE files SET upload = ?, since = ? WHERE name = ? AND since = ? AND batch = ''"
+        if not self._db.execute(sql, (upload, now, file.name, file.since)).rowcount:
+            raise RagaugeError(f"{file.name} is being sent by another command; look at the status when that has ended")
+
+    def check_sending(self, file: LedgerFile, upload: str, now: str) -> None:
+        """Raise RagaugeError where another command has begun to send the file since `now`."""
+        self.begin_sending(file._replace(since=now), upload, now)
+
+    def sent(self, name: str, batch: str) -> None:
+        """It has become a batch."""
+        self._db.execute("UPDATE files SET batch = ? WHERE name = ?", (batch, name))
+
+    def unsent(self, name: str) -> None:
+        """What was taken for its batch is another one."""
+        self._db.execute("UPDATE files SET batch = '', since = '', upload = '' WHERE name = ?", (name,))
+
+    def end(self, name: str) -> None:
+        """Its batch is over, and what came of it is imported."""
+        self._db.execute("UPDATE files SET ended = 1 WHERE name = ?", (name,))
 
 
 LEDGER = "batch.db"

@@ -1,23 +1,36 @@
-"""Files of requests and of results in the form of OpenAI's batches, which others have too, and of Anthropic's.
+"""The batch endpoints of OpenAI, which others have too, and of Anthropic.
 
-Source: the API references of OpenAI ("The request input object" and "The request output object" of "Batch") and
+Source: the API references of OpenAI ("Files", "Batch", "The request input object" and "The request output object") and
 Anthropic ("Message Batches").
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+import asyncio
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from ragauge.errors import RagaugeError
 from ragauge.host import decoded
 from ragauge.judges.llm.messages import Completion, Prompt
 from ragauge.judges.llm.providers import LLMSpec, Protocol
 from ragauge.judges.llm.transport import protocols
-from ragauge.judges.llm.transport.client import PROTOCOLS
+from ragauge.judges.llm.transport.client import PROTOCOLS, HttpTransport
 from ragauge.judges.llm.transport.protocols import ServerFeatures
+from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
 from ragauge.judges.llm.transport.session import (
+    LARGE,
+    THROTTLED,
+    TOO_LARGE,
+    Body,
     Fault,
+    Reply,
     ReplyError,
     fault_of,
     is_transient,
@@ -27,7 +40,7 @@ from ragauge.judges.llm.transport.session import (
 from ragauge.types import Failure
 
 if TYPE_CHECKING:
-    pass
+    import aiohttp
 
 
 T = TypeVar("T")
@@ -81,6 +94,41 @@ def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
     if protocol == "anthropic":
         return _encode({"custom_id": id, "params": msgspec.Raw(body)})
     return _encode({"custom_id": id, "method": "POST", "url": URL, "body": msgspec.Raw(body)})
+
+
+class _Created(msgspec.Struct):
+    id: str
+
+
+class _RequestCounts(msgspec.Struct):
+    completed: int | None = None
+    failed: int | None = None
+    total: int | None = None
+
+
+class _BatchError(msgspec.Struct):
+    message: str | None = None
+
+
+class _Listed(msgspec.Struct, Generic[T]):
+    data: list[T] | None = None
+
+
+class _OpenAIBatch(msgspec.Struct):
+    id: str
+    status: str
+    request_counts: _RequestCounts | None = None
+    input_file_id: str | None = None
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    errors: _Listed[_BatchError] | None = None
+
+
+class _MessageBatch(msgspec.Struct):
+    id: str
+    processing_status: str
+    request_counts: dict[str, int]
+    created_at: Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class _LineResponse(msgspec.Struct):
@@ -148,3 +196,213 @@ def may_pass(fault: Fault) -> bool:
 def _was_not_sent(fault: Fault) -> bool:
     """Whether the batch ended before the request was made."""
     return not _NOT_SENT.isdisjoint(fault.code.split())
+
+
+Headers = Mapping[str, str] | None
+
+#: How often a request that is safe to repeat is made, and seconds before the second attempt; they double each time.
+MAX_ATTEMPTS = 5
+PAUSE = 0.5
+
+#: Seconds for a connection, for the next piece of a reply, and for a whole exchange without a file and with one.
+CONNECT_TIMEOUT, READ_TIMEOUT, TIMEOUT, TRANSFER_TIMEOUT = 30.0, 300.0, 300.0, 3600.0
+
+#: Bytes of one file of results. A batch of the most requests that providers take stays far below it.
+MAX_RESULT_BYTES = 4 * 10**9
+
+#: How far the clocks of a server and of this machine may differ.
+_MAX_CLOCK_SKEW = timedelta(minutes=10)
+
+
+class BatchFailed(RagaugeError):
+    """A request about a batch failed; the message says why."""
+
+
+class BatchProgress(msgspec.Struct, frozen=True):
+    """The progress of a batch.
+
+    status: in the provider's words. done, failed: requests with a reply, and with an error. ended: there will be no
+    further results. results: paths of what can be downloaded. fault: why the batch as a whole failed.
+    """
+
+    id: str
+    status: str
+    done: int
+    failed: int
+    total: int
+    ended: bool
+    results: tuple[str, ...] = ()
+    fault: str = ""
+
+
+class Batches(ABC):
+    """One model's batch endpoints; an asynchronous context manager. Methods raise BatchFailed.
+
+    Whether `create` succeeded cannot always be known: after it raised, `find` gives the batches that it created.
+    """
+
+    def __init__(self, spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> None:
+        self._transport = HttpTransport(spec.provider, spec.model, spec.options, environment)
+
+    async def __aenter__(self) -> Batches:
+        """Open the connection. Raises UsageError where the key or the address is missing; nothing is sent."""
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self._transport.__aexit__(*exc)
+
+    @abstractmethod
+    async def upload(self, file: Path) -> str:
+        """Upload a file of requests, and give its id; "" where it is sent with the batch."""
+
+    @abstractmethod
+    async def create(self, file: Path, upload: str) -> str:
+        """Create a batch of a file, and give its id. It is billed from then on."""
+
+    @abstractmethod
+    async def find(self, upload: str, since: str, requests: int) -> list[str]:
+        """The ids of batches that may have been created from a file: of this upload, or since then with this size."""
+
+    @abstractmethod
+    async def progress(self, id: str) -> BatchProgress:
+        """The progress of a batch."""
+
+    async def download(self, progress: BatchProgress, to: Path) -> None:
+        """Write all results of a batch that ended to a file, atomically."""
+        part = to.with_name(to.name + ".part")
+        with part.open("wb") as file:
+            for path in progress.results:
+                await self._exchange("GET", path, into=file)
+        part.replace(to)
+
+    async def _json(
+        self, form: type[T], method: str, path: str, data: Body = None, *, headers: Headers = None, once: bool = False
+    ) -> T:
+        """A reply with status 200, of this form."""
+        reply = await self._exchange(method, path, data, headers=headers, once=once)
+        try:
+            return decoded(reply.body, msgspec.json.Decoder(form))
+        except ValueError as error:
+            detail = f"{self._transport.name}: the reply to {method} {path} is not the JSON expected: {error}"
+            raise BatchFailed(detail) from error
+
+    async def _exchange(
+        self,
+        method: str,
+        path: str,
+        data: Body = None,
+        *,
+        into: IO[bytes] | None = None,
+        headers: Headers = None,
+        once: bool = False,
+    ) -> Reply:
+        """A reply with status 200; retried where that may help, unless `once` and the request may have been processed.
+
+        A good reply is written to `into`, in place of what a previous attempt wrote there.
+        """
+        import aiohttp
+
+        seconds = TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > LARGE else TIMEOUT
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT, sock_read=READ_TIMEOUT)
+        max_bytes = MAX_RESULT_BYTES if into else None
+        for attempt in range(MAX_ATTEMPTS):
+            last = attempt == MAX_ATTEMPTS - 1
+            try:
+                reply = await self._transport.session.exchange(
+                    method, path, data, headers, into=into, max_bytes=max_bytes, timeout=timeout
+                )
+            except ReplyError as error:
+                if once or last or error.reason == TOO_LARGE:
+                    detail = f"{method} {path}: {error.detail}"
+                    raise BatchFailed(f"{detail}; call again, what is done is not done twice") from error
+                await asyncio.sleep(PAUSE * 2**attempt)
+                continue
+            if reply.status == 200:
+                return reply
+            repeatable = is_transient(read_fault(reply.status, reply.body))
+            if last or not repeatable or (once and reply.status not in THROTTLED):
+                raise BatchFailed(f"{self._transport.failed(reply)}")
+            wait = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt
+            if wait > MAX_RETRY_AFTER:
+                raise BatchFailed(f"{self._transport.failed(reply)}; it asks to wait {wait:.0f} s: call again then")
+            if wait > QUIET_WAIT:
+                LOG.warning("waiting %.0f s for %s", wait, self._transport.name)
+            await asyncio.sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+
+class _OpenAIBatches(Batches):
+    """A file is uploaded, and a batch made of it."""
+
+    async def upload(self, file: Path) -> str:
+        found = await self._json(_Created, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
+        return found.id
+
+    async def create(self, file: Path, upload: str) -> str:
+        batch = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
+        return (await self._json(_Created, "POST", "/batches", msgspec.json.encode(batch), once=True)).id
+
+    async def find(self, upload: str, since: str, requests: int) -> list[str]:
+        listed = await self._json(_Listed[_OpenAIBatch], "GET", "/batches?limit=100")
+        return [one.id for one in listed.data or () if one.input_file_id == upload]
+
+    async def progress(self, id: str) -> BatchProgress:
+        batch = await self._json(_OpenAIBatch, "GET", f"/batches/{id}")
+        counts, errors = batch.request_counts or _RequestCounts(), batch.errors or _Listed[_BatchError]()
+        return BatchProgress(
+            id,
+            batch.status,
+            counts.completed or 0,
+            counts.failed or 0,
+            counts.total or 0,
+            batch.status in ("completed", "failed", "expired", "cancelled"),
+            tuple(f"/files/{file}/content" for file in (batch.output_file_id, batch.error_file_id) if file),
+            "; ".join(str(error.message) for error in errors.data or ()),
+        )
+
+
+class _AnthropicBatches(Batches):
+    """The requests go with the batch."""
+
+    async def upload(self, file: Path) -> str:
+        return ""
+
+    async def create(self, file: Path, upload: str) -> str:
+        body = b'{"requests":[' + b",".join(file.read_bytes().splitlines()) + b"]}"
+        return (await self._json(_Created, "POST", "/messages/batches", body, once=True)).id
+
+    async def find(self, upload: str, since: str, requests: int) -> list[str]:
+        listed = await self._json(_Listed[_MessageBatch], "GET", "/messages/batches?limit=100")
+        earliest = datetime.fromisoformat(since) - _MAX_CLOCK_SKEW
+        since_then = (one for one in listed.data or () if one.created_at >= earliest)
+        return [one.id for one in since_then if sum(one.request_counts.values()) == requests]
+
+    async def progress(self, id: str) -> BatchProgress:
+        batch = await self._json(_MessageBatch, "GET", f"/messages/batches/{id}")
+        counts, status = batch.request_counts, batch.processing_status
+        done, total = counts.get("succeeded", 0), sum(counts.values())
+        failed = total - done - counts.get("processing", 0)
+        results = (f"/messages/batches/{id}/results",) if status == "ended" else ()
+        return BatchProgress(id, status, done, failed, total, status == "ended", results)
+
+
+def batches(spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:
+    """The batch endpoints for a model."""
+    return (_AnthropicBatches if spec.provider.protocol == "anthropic" else _OpenAIBatches)(spec, environment)
+
+
+#: Cannot occur in the parts: it follows two line ends, which files of JSON lines never contain.
+_BOUNDARY = "ragauge-batch"
+_FORM = f"multipart/form-data; boundary={_BOUNDARY}"
+
+
+def _form(file: Path) -> aiohttp.MultipartWriter:
+    """The parts of an upload; the file is read while it is sent."""
+    import aiohttp
+
+    form = aiohttp.MultipartWriter("form-data", boundary=_BOUNDARY)
+    form.append("batch").set_content_disposition("form-data", name="purpose")
+    part = form.append(file.open("rb"), {"Content-Type": "application/jsonl"})
+    part.set_content_disposition("form-data", name="file", filename=file.name)
+    return form

@@ -227,17 +227,25 @@ class HttpTransport(Transport):
         tokens = (len(prompt.system) + len(prompt.user)) // 4
         result = await self._scheduler.scheduled(partial(self._exchanged, prompt), tokens)
         if isinstance(result, Fault):
-            raise self._failed(result)
+            raise self.failed(result)
         if result.usage is not None:
             self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
         return result
+
+    @property
+    def session(self) -> Session:
+        """The open session, for requests other than calls. Raises UsageError where it is not open."""
+        if self._session is None:
+            raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
+        return self._session
 
     def stop(self, failure: Failure) -> None:
         """Calls that were not sent yet fail with this, until the transport is reopened."""
         self._scheduler.stop(failure)
 
-    def _failed(self, fault: Fault) -> CallFailed:
+    def failed(self, fault: Fault | Reply) -> CallFailed:
         """The exception to raise for an error reply; after a fatal one all further calls fail at once."""
+        fault = read_fault(fault.status, fault.body) if isinstance(fault, Reply) else fault
         failed = call_failed(fault, self._server, self._provider.keys[0])
         if failed.fatal:
             self._scheduler.stop(failed.failure)
@@ -245,9 +253,7 @@ class HttpTransport(Transport):
 
     async def _exchanged(self, prompt: Prompt) -> Completion | Fault:
         """A prompt for a reply, with fewer features each time that the server refuses one. Raises ReplyError."""
-        session = self._session
-        if session is None:
-            raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
+        session = self.session
         numbered, number = self._numbers.numbered(prompt)
         while True:
             features = self._features
@@ -256,7 +262,7 @@ class HttpTransport(Transport):
             if self._sign:
                 signed = await self._sign("POST", str(session.url(self._path)), body)
                 SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
-            reply = await session.exchange(self._path, body, signed)
+            reply = await session.exchange("POST", self._path, body, signed)
             large = len(reply.body) > LARGE
             result = await asyncio.to_thread(self._read, reply) if large else self._read(reply)
             if not isinstance(result, Fault):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -31,6 +31,9 @@ LARGE = 250_000
 #: Statuses that ask for the same request at another address, and how many of them in a row are followed.
 REDIRECTS = frozenset({307, 308})
 MAX_REDIRECTS = 5
+
+#: The body of a request, or a function that makes it for each attempt.
+Body = bytes | None | Callable[[], Any]
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -66,6 +69,9 @@ _QUOTA_ERROR = re.compile(r"insufficient_(quota|balance)|billing_|credit balance
 _FILTER_ERROR = re.compile(r"content_filter|content_policy|responsibleai|requires moderation|flagged", re.IGNORECASE)
 _MODEL_ERROR = re.compile(r"model_not_found|model_not_exist|not_found_error|invalid_model", re.IGNORECASE)
 _KEY_ERROR = re.compile(r"invalid_api_key|api_key_invalid|api key not valid|incorrect api key", re.IGNORECASE)
+
+#: The reason of a reply that is longer than it may be.
+TOO_LARGE = "reply_too_large"
 
 _FATAL = frozenset({"unauthorized", "no_such_model", "quota", "redirected"})
 _FIXES = {
@@ -156,7 +162,7 @@ class Session:
     """Keeps connections to one server open; the caller decides how many requests are made, and when.
 
     server: its name in messages. base_url, query: what is before and after the path of each request. headers: sent with
-    each. max_bytes: of a reply. n_spoiled: connections that were closed since the server
+    each. max_bytes: of a reply, unless a request sets it. n_spoiled: connections that were closed since the server
     wrote more than a reply.
     """
 
@@ -200,19 +206,34 @@ class Session:
             self._urls[path] = URL(self._base_url + path + self._query, encoded=True)
         return self._urls[path]
 
-    async def exchange(self, path: str, data: bytes, headers: Mapping[str, str] | None = None) -> Reply:
-        """The reply to one POST, whatever its status; without limits of rate or concurrency and without retries.
+    async def exchange(
+        self,
+        method: str,
+        path: str,
+        data: Body = None,
+        headers: Mapping[str, str] | None = None,
+        *,
+        into: IO[bytes] | None = None,
+        max_bytes: int | None = None,
+        timeout: aiohttp.ClientTimeout | None = None,
+    ) -> Reply:
+        """The reply to one request, whatever its status; without limits of rate or concurrency and without retries.
 
-        headers: in addition to those of the session. The caller has to end a request that takes too long.
+        headers: in addition to those of the session. into: a file to which the body of a good reply is written as it
+        arrives; the reply then has none. timeout: without it the caller has to end a request that takes too long.
 
         Raises ReplyError where no reply comes, or one that cannot be read within the bounds.
         """
-        url = self.url(path)
+        timeout, url = timeout or self._session.timeout, self.url(path)
         try:
             for _ in range(MAX_REDIRECTS + 1):
-                async with self._session.post(url, data=data, headers=headers, allow_redirects=False) as response:
+                body = data() if callable(data) else data
+                async with self._session.request(
+                    method, url, data=body, headers=headers, allow_redirects=False, timeout=timeout
+                ) as response:
                     if response.status not in REDIRECTS:
-                        return Reply(response.status, response.headers, await self._read(response))
+                        content = await self._read(response, into, max_bytes or self._max_bytes)
+                        return Reply(response.status, response.headers, content)
                     target = _redirect_target(response)
                     if isinstance(target, str):
                         return Reply(response.status, response.headers, target.encode())
@@ -223,8 +244,8 @@ class Session:
         note = f"the server redirects more than {MAX_REDIRECTS} times in a row"
         return Reply(response.status, response.headers, note.encode())
 
-    async def _read(self, response: aiohttp.ClientResponse) -> bytes:
-        """The body of a reply; of an error its beginning."""
+    async def _read(self, response: aiohttp.ClientResponse, into: IO[bytes] | None, max_bytes: int) -> bytes:
+        """The body of a reply, where it is not written to `into`."""
         encoding = ", ".join(response.headers.getall("Content-Encoding", ())).strip().lower()[:40]
         unreadable = f"the reply is in the content encoding {encoding!r}, which was not asked for"
         if encoding in ("", "identity"):
@@ -237,20 +258,20 @@ class Session:
         if unreadable:
             raise ReplyError("server_error", f"{self._server}: {unreadable}")
         size = response.content_length
-        if size is not None and size > self._max_bytes:
-            raise self._too_large()
+        if size is not None and size > max_bytes:
+            raise self._too_large(max_bytes)
+        if into is not None:
+            return await self._write(response, into, max_bytes)
         if size is not None and size <= LARGE:
             return await response.read()
-        return await self._collect(response)
+        return await self._collect(response, max_bytes)
 
-    async def _collect(self, response: aiohttp.ClientResponse) -> bytes:
+    async def _collect(self, response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
         """A body that is large, or whose length the server does not state."""
         body = bytearray()
         try:
             async with AsyncExitStack() as alone:
-                async for chunk in response.content.iter_any():
-                    if len(body) + len(chunk) > self._max_bytes:
-                        raise self._too_large()
+                async for chunk in self._chunks(response, max_bytes):
                     if len(body) <= LARGE < len(body) + len(chunk):
                         await alone.enter_async_context(self._large_reply)
                     body += chunk
@@ -258,8 +279,29 @@ class Session:
         finally:
             body.clear()  # the traceback of an error would keep it
 
-    def _too_large(self) -> ReplyError:
-        return ReplyError("reply_too_large", f"{self._server}: the reply is larger than {self._max_bytes} bytes")
+    async def _write(self, response: aiohttp.ClientResponse, into: IO[bytes], max_bytes: int) -> bytes:
+        """Write a body to a file; the incomplete body of a connection that breaks is removed again."""
+        start = into.tell()
+        try:
+            async for chunk in self._chunks(response, max_bytes):
+                into.write(chunk)
+        except BaseException:
+            into.seek(start)
+            into.truncate()
+            raise
+        return b""
+
+    async def _chunks(self, response: aiohttp.ClientResponse, max_bytes: int) -> AsyncIterator[bytes]:
+        """The body as it arrives. Raises ReplyError once it is longer than `max_bytes`."""
+        size = 0
+        async for chunk in response.content.iter_any():
+            size += len(chunk)
+            if size > max_bytes:
+                raise self._too_large(max_bytes)
+            yield chunk
+
+    def _too_large(self, max_bytes: int) -> ReplyError:
+        return ReplyError(TOO_LARGE, f"{self._server}: the reply is larger than {max_bytes} bytes")
 
 
 #: How many idle connections may have bytes left over before one is used as it is.
