@@ -289,6 +289,7 @@ def commands_page() -> str:
     """docs/command-line.md."""
     names = [[name] for name in COMMANDS] + [
         ["judges", "measure"],
+        ["judges", "check"],
         ["judges", "tune"],
         ["judges", "prompts"],
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +18,7 @@ from ragauge.analysis.measure import (
     measure,
     measurement_view,
 )
+from ragauge.analysis.robustness import card_view, check_robustness, robustness_cases
 from ragauge.analysis.tuning import Tuner, tuning_view
 from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
@@ -117,6 +119,30 @@ def measure_command(
         )
 
 
+@command.command("check")
+@_judge_option
+@click.option(
+    "--data", metavar="DATA", help="Samples with responses and contexts, as for `run`. [default: packaged cases]"
+)
+@click.option("--limit", type=opts.POSITIVE, metavar="N", help="Only the first N samples.")
+@_asking_options
+@opts.output_option("Write the card", [".json"])
+def check_command(judge: str | JudgeSpec, data: str | None, limit: int | None, output: Paths, **asking: Any) -> None:
+    """Check how often verdicts change where they should not: a robustness card for any judge.
+
+    Each sentence of a response is a claim about the contexts. It is asked again as it was, with sources and claims in
+    reverse order, in other words, with praise among the sources, and with instructions among them to change the
+    verdict.
+    """
+    opts.check_outputs(output, [".json"], [data])
+    cases = robustness_cases(data, limit)
+    cached = _CachedJudge(judge, **asking)
+    again = cached.apart().ask_member
+    card = cached.run(lambda: check_robustness(cached.judge, cases, cached.asker.ask_member, again), "checked")
+    show_parts(*card_view(card))
+    say(*(f"wrote {card.save(path)}" for path in output))
+
+
 @command.command("tune")
 @_judge_option
 @_labels_option
@@ -188,7 +214,6 @@ def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
         say(f"wrote {path}")
 
 
-opts.gone(command, "check", "the robustness card is gone; -j 'repeat(JUDGE,3)' reports how often verdicts flip")
 opts.gone(command, "export", "models are no longer exported; use the model itself: -j entail=hf/MODEL")
 
 
@@ -211,12 +236,21 @@ class _CachedJudge:
         router = load_judges(self.judge)
         self._store = store
         self.asker = Dispatcher(router, opened_store(store), Budget(max_cost))
+        self._others: list[Dispatcher] = []
+
+    def apart(self) -> Dispatcher:
+        """Another asker on the same budget, which knows no stored answer and stores none."""
+        router = self.asker.router
+        self._others.append(Dispatcher(router, opened_store(None), self.asker.budget))
+        return self._others[-1]
 
     def run(self, work: Callable[[], Awaitable[T]], done: str) -> T:
         """Do work that asks the judge, and print the usage. Exits as `end` does. done: what is done, for messages."""
 
         async def opened() -> T:
-            async with self.asker.opened():
+            async with AsyncExitStack() as stack:
+                for asker in (self.asker, *self._others):
+                    await stack.enter_async_context(asker.opened())
                 return await work()
 
         try:

@@ -1,4 +1,4 @@
-"""`ragauge judges tune`: what it prints, writes and refuses."""
+"""`ragauge judges check` and `ragauge judges tune`: what they print, write and refuse."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.llm.stub.fixture import StubFactory
 
+from ragauge.analysis.robustness import CHANGES, Change
+
 Call = Callable[..., Any]
 
 
@@ -17,6 +19,31 @@ Call = Callable[..., Any]
 def key(monkeypatch: pytest.MonkeyPatch) -> None:
     """A key; the stub accepts any."""
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+
+
+def test_the_command_prints_and_writes_the_card(call: Call, folder: Path, stub_server: StubFactory) -> None:
+    """Six calls a sample and the day of their price; again, the repetition alone is asked; the file has the figures."""
+    server = stub_server()
+    command = ("judges", "check", "-j", f"openai/gpt-4o-mini?base_url={server.url}", "--limit", 3, "-o", "card.json")
+    result = call(*command)
+    assert result.exit_code == 0, result.output
+    assert "6 claims of 3 samples" in result.stdout
+    assert "openai/gpt-4o-mini: prices of 20" in result.stdout
+    assert server.stats()["calls"] == 18
+    written = json.loads((folder / "card.json").read_text())
+    assert written["schema"] == "ragauge.robustness/1"
+    assert [one["name"] for one in written["changes"]] == list(CHANGES)
+    assert Change.__struct_fields__ == tuple(written["changes"][0])
+    call(*command)
+    assert server.stats()["calls"] == 21
+
+
+def test_the_command_refuses_what_it_cannot_do(call: Call, folder: Path) -> None:
+    """An unknown ending, missing data and a judge without a price under a limit end with exit code 2."""
+    assert folder.exists()
+    assert "use one of .json" in call("judges", "check", "-o", "card.txt").stderr
+    assert "no such file" in call("judges", "check", "--data", "nowhere.jsonl").stderr
+    assert "price=0.15:0.60" in call("judges", "check", "-j", "openai/my-own", "--max-cost", 1).stderr
 
 
 ROWS = [
