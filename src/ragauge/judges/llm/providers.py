@@ -51,7 +51,6 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     variable_headers: tuple[tuple[str, str], ...] = ()
     seed: str | None = "seed"
     truncates: bool = False
-    logprobs: bool = True
 
     def key(self, environment: Mapping[str, str]) -> str:
         """The key, "" where none is set. Raises UsageError for what cannot be a key."""
@@ -158,14 +157,8 @@ PROVIDERS = {
             key_prefix="",
             headers=(("anthropic-version", "2023-06-01"),),
             seed=None,
-            logprobs=False,
         ),
-        _provider(
-            "gemini",
-            "https://generativelanguage.googleapis.com/v1beta/openai",
-            "GEMINI_API_KEY GOOGLE_API_KEY",
-            logprobs=False,
-        ),
+        _provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY GOOGLE_API_KEY"),
         _provider(
             "bedrock",
             "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
@@ -173,7 +166,6 @@ PROVIDERS = {
             "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
             protocol="bedrock",
             seed=None,
-            logprobs=False,
         ),
         _provider(
             "vertex",
@@ -183,16 +175,9 @@ PROVIDERS = {
             "VERTEX_BASE_URL",
             protocol="vertex",
         ),
-        _provider(
-            "cohere",
-            "https://api.cohere.com/v2",
-            "CO_API_KEY COHERE_API_KEY",
-            "CO_API_URL",
-            protocol="cohere",
-            logprobs=False,
-        ),
-        _provider("mistral", "https://api.mistral.ai/v1", seed="random_seed", logprobs=False),
-        _provider("groq", "https://api.groq.com/openai/v1", logprobs=False),
+        _provider("cohere", "https://api.cohere.com/v2", "CO_API_KEY COHERE_API_KEY", "CO_API_URL", protocol="cohere"),
+        _provider("mistral", "https://api.mistral.ai/v1", seed="random_seed"),
+        _provider("groq", "https://api.groq.com/openai/v1"),
         _provider("deepseek", "https://api.deepseek.com/v1", structured="json"),
         _provider("openrouter", "https://openrouter.ai/api/v1"),
         _provider("together", "https://api.together.xyz/v1"),
@@ -226,6 +211,10 @@ PROVIDERS = {
         ),
     )
 }
+
+
+#: Providers whose replies have no log-probabilities of tokens that were not chosen.
+_WITHOUT_LOGPROBS = frozenset({"anthropic", "bedrock", "cohere", "gemini", "groq", "mistral"})
 
 
 def protect_keys(environment: Mapping[str, str]) -> None:
@@ -360,7 +349,7 @@ def parse_llm_spec(spec: str, **keywords: object) -> LLMSpec:
     parsed = options_of(options | {option: value for option, value in keywords.items() if value is not None})
     if parsed.seed is not None and server.seed is None:
         raise BadParameter(f"seed: {server.name} takes none; leave it out")
-    if parsed.logprobs and not server.logprobs:
+    if parsed.logprobs and server.name in _WITHOUT_LOGPROBS:
         raise BadParameter(f"logprobs: {server.name} gives none; take shares of votes instead: repeat({name},3)")
     if server.protocol in ("anthropic", "bedrock") and (parsed.temperature or 0) > 1:
         raise BadParameter(f"temperature: {server.name} takes a number from 0 to 1, such as temperature=0")

@@ -138,13 +138,9 @@ class _TokenCandidate(msgspec.Struct, rename="camel"):
     log_probability: float
 
 
-class _TopCandidates(msgspec.Struct):
-    candidates: list[_TokenCandidate]
-
-
 class _LogprobsResult(msgspec.Struct, rename="camel"):
     chosen_candidates: list[_TokenCandidate] = []
-    top_candidates: list[_TopCandidates] = []
+    top_candidates: list[dict[str, list[_TokenCandidate]]] = []
 
 
 class _Candidate(msgspec.Struct, rename="camel"):
@@ -207,7 +203,7 @@ def read_vertex(body: bytes) -> Completion | Fault:
         text = "".join(part.text for part in candidate.content.parts if not part.thought)
         given = candidate.logprobs_result
         tokens = tuple(
-            ReplyToken(chosen.token, {one.token: one.log_probability for one in (chosen, *top.candidates)})
+            ReplyToken(chosen.token, {one.token: one.log_probability for one in (chosen, *top["candidates"])})
             for chosen, top in zip(given.chosen_candidates, given.top_candidates, strict=False)
         )
         return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version, tokens)
