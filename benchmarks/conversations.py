@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 import ragauge as rg
+from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.statistics.agreement import group_interval, spearman
 
 Scores = Mapping[str, float | None]
@@ -30,9 +31,15 @@ def rows_of(path: Path) -> list[dict[str, Any]]:
         return [json.loads(line) for line in file]
 
 
+class AnyTopic(EmbeddedJudge):
+    """The embedded judge, asked what it is no judge of as well."""
+
+    unable = frozenset()
+
+
 def measured(samples: Sequence[rg.Sample], metrics: str, judge: str) -> dict[str, Scores]:
     """Metric -> the score of each sample, by id; None where it is undefined."""
-    run = rg.evaluate(samples, metrics, judge)
+    run = rg.evaluate(samples, metrics, AnyTopic() if judge == "embedded" else judge)
     return {key: {record.sample.id: record.score(key).value for record in run.records()} for key in run.estimates}
 
 

@@ -356,3 +356,30 @@ def test_trajectories_of_tau_bench_are_read_as_they_are() -> None:
     assert run.estimates["tool_calls.success"].value == 1
     assert run.estimates["pass_all(2,outcome(column=reward))"].value == 0
     assert run.estimates["pass_all(2,tool_calls(reads=get_*).f1)"].value == 1
+
+
+RULES = "# Refunds\n\n- Refund no more than 100 euros.\n2. Greet the customer.\n"
+
+
+def test_a_policy_is_judged_rule_by_rule(tmp_path: Path) -> None:
+    """Each line of a file is a rule, held against what was said and the calls that were made."""
+    file = tmp_path / "rules.md"
+    file.write_text(RULES)
+    seen: list[str] = []
+
+    def rate(rubric: str, conversation: str) -> float:
+        seen.append(conversation)
+        return float("greet" in conversation.lower() or len(seen) == 1)
+
+    row = {"query": "Money!", "response": "Done.", "tool_calls": [{"name": "refund", "arguments": {"euros": 90}}]}
+    score = rg.score(row, f"policy({file})", rg.judge_from(rate=rate))["policy"]
+    assert score.value == 0.5
+    assert [piece.text for piece in score.evidence] == ["Refund no more than 100 euros.", "Greet the customer."]
+    assert seen[0] == "User: Money!\n\nAssistant: Done.\n\nCall: refund(euros=90)"
+
+
+@pytest.mark.parametrize(("rules", "fault"), [("nowhere.md", "cannot be read"), ("# Rules\n\n", "holds no rule")])
+def test_a_policy_without_rules_is_refused(rules: str, fault: str) -> None:
+    """One line says what is wrong before anything is asked."""
+    with pytest.raises(rg.errors.BadParameter, match=fault):
+        rg.metrics.registry.metric_named("policy")(rules=rules)

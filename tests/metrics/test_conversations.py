@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
+from ragauge.errors import UsageError
 from ragauge.questions import Decompose, Entail, Relevant, judgment_key
 from ragauge.types import Identity
 
@@ -80,3 +81,15 @@ def test_a_criterion_over_a_conversation() -> None:
     assert run.estimates["criterion"].value == 1
     assert "User: I am vegan." in str(seen)
     assert "Assistant: It is made of oats." in str(seen)
+
+
+@pytest.mark.parametrize("metric", ["self_consistency", "retention", "answered_requests"])
+def test_the_embedded_judge_refuses_what_it_is_no_judge_of(metric: str) -> None:
+    """One line names another judge; no number is printed that means nothing."""
+    with pytest.raises(UsageError, match=r"embedded does not answer \w+:conversation; choose a judge that does"):
+        rg.evaluate([{"id": "c", "messages": CHAT}], metric, per="turn")
+
+
+def test_turns_are_numbered_so_that_slices_can_tell_them_apart() -> None:
+    """Each answer of a conversation knows its turn."""
+    assert [sample.metadata["turn"] for sample in rg.read([{"id": "c", "messages": CHAT}], per="turn")] == [1, 2]

@@ -369,3 +369,42 @@ def test_a_broken_request_is_one_bad_row(row: dict[str, Any]) -> None:
     """What only looks like spans is refused by its number."""
     with pytest.raises(BadRow, match=r"no span of a trace; export it again"):
         list(read([row]))
+
+
+def _invocation(query: str, answer: str, *calls: dict[str, Any]) -> dict[str, Any]:
+    """An invocation as Google's ADK writes it."""
+    return {
+        "invocation_id": "i",
+        "user_content": {"parts": [{"text": query}], "role": "user"},
+        "final_response": {"parts": [{"text": answer}], "role": "model"},
+        "intermediate_data": {"tool_uses": list(calls), "intermediate_responses": []},
+        "creation_timestamp": 0.0,
+    }
+
+
+ROLL = {"id": "1", "name": "roll", "args": {"sides": 6}}
+
+
+def test_an_evaluation_set_of_adk_holds_what_is_expected(tmp_path: Path) -> None:
+    """Each invocation is a sample with the ones before it, a reference, and reference calls."""
+    case = {"eval_id": "dice", "conversation": [_invocation("Roll.", "A 4.", ROLL), _invocation("Again.", "A 5.")]}
+    path = tmp_path / "dice.evalset.json"
+    path.write_text(json.dumps({"eval_set_id": "s", "eval_cases": [case]}))
+    first, second = read(path)
+    assert (first.id, first.group, first.query, first.references) == ("dice#1", "dice", "Roll.", ("A 4.",))
+    assert first.reference_tool_calls is not None
+    assert (first.reference_tool_calls[0].signature, first.response) == ("roll(sides=6)", None)
+    assert [turn.text for turn in second.turns or ()] == ["Roll.", "A 4."]
+
+
+def test_results_of_adk_hold_what_was_made(tmp_path: Path) -> None:
+    """The answers and calls that were made stand beside the expected ones."""
+    pair = {
+        "actual_invocation": _invocation("Roll.", "A 6."),
+        "expected_invocation": _invocation("Roll.", "A 4.", ROLL),
+    }
+    case = {"eval_id": "dice", "eval_metric_result_per_invocation": [pair]}
+    path = tmp_path / "dice.evalset_result.json"
+    path.write_text(json.dumps({"eval_set_result_id": "r", "eval_case_results": [case]}))
+    (sample,) = read(path)
+    assert (sample.response, sample.references, sample.tool_calls) == ("A 6.", ("A 4.",), ())

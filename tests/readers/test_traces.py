@@ -186,6 +186,14 @@ def test_openllmetry_wraps_what_its_spans_hold() -> None:
     assert reading.unmeasured["without_texts"] == 1
 
 
+def test_a_trace_that_is_cut_in_half_is_counted() -> None:
+    """Where the outermost span is not there, what is left is read, and the report says so."""
+    cut = _span("w", "gone", session__id="c9", input__value=QUESTION, output__value=ANSWER)
+    reading = read([_request(cut)])
+    assert [sample.query for sample in reading] == [QUESTION]
+    assert reading.unmeasured["cut"] == 1
+
+
 def test_of_nested_retrievers_the_outer_one_counts() -> None:
     """Documents that a retriever hands up are there once, and what a reranker gave replaces them."""
     root = {"openinference__span__kind": "CHAIN", "input__value": QUESTION, "output__value": ANSWER}

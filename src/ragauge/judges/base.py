@@ -136,6 +136,7 @@ class JudgeBase(ABC):
         members: the judges that a composite one asks.
         is_checked: whether its answers need no check: they fit their questions, have the declared types throughout,
             so that a store returns them as they are, and repeat no key of this process.
+        unable: topics that it is no judge of, although it answers questions of their kind.
         is_paid: whether its calls may cost money.
         price: of the tokens of its model; None where that is not known, or it has none.
         threshold: the confidence from which its word stands in a cascade, for all kinds of question or by kind.
@@ -146,6 +147,7 @@ class JudgeBase(ABC):
     by_sample: int = 0
     members: tuple[JudgeBase, ...] = ()
     is_checked: bool = False
+    unable: frozenset[str] = frozenset()
     is_paid: bool = False
     price: Price | None = None
     threshold: Mapping[str, float] | float | None = None
@@ -336,7 +338,7 @@ class JudgeRouter:
     def can(self, topic: str) -> bool:
         """Whether a judge answers `topic`, such as "decompose", "entail:contradiction" or "rate:coherence"."""
         judge = self._judge(topic)
-        return judge is not None and answerable(topic, judge.answers)
+        return judge is not None and topic not in judge.unable and answerable(topic, judge.answers)
 
     def judge_of(self, question: Question) -> JudgeBase | None:
         """The judge of a question; None where there is none for its kind."""

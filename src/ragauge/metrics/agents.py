@@ -8,7 +8,7 @@ from typing import Annotated
 from ragauge.metrics.base import MetricValue, metric, share
 from ragauge.metrics.checks import CheckResult, Count, Text, check
 from ragauge.metrics.claims import best_share
-from ragauge.needs.base import Supports, Undefined
+from ragauge.needs.base import Grades, Supports, Undefined
 from ragauge.needs.calls import (
     NO_CALL,
     FlaggedCalls,
@@ -20,6 +20,7 @@ from ragauge.needs.calls import (
     matched_calls,
 )
 from ragauge.needs.entailment import CALLED, reference_claims_in_trial
+from ragauge.needs.nuggets import policy_kept
 from ragauge.scores import F1Counts, Share
 from ragauge.types import Sample
 
@@ -92,6 +93,16 @@ def goal(in_trial: Supports) -> Share | Undefined:
     The references say how the trial should end: "The order is cancelled, and 20 euros are refunded."
     """
     return best_share([table.entailed for table in in_trial.tables], "no reference makes a claim")
+
+
+@metric(policy_kept, caption="rules that are kept")
+def policy(grades: Grades) -> Share:
+    """Share of the rules that the agent keeps, by what it says and the calls that it makes, as in policy(rules.md).
+
+    rules: a file of text or Markdown with one rule a line; headings are left out. A rule that does not apply is kept.
+    Each is judged by itself, and the evidence has a line for each.
+    """
+    return Share(sum(grades.values), len(grades.values))
 
 
 @metric(arguments_said_before, caption="arguments that were said")

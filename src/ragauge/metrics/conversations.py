@@ -33,7 +33,7 @@ def _uncontradicted(support: Support) -> Share | Undefined | Failed:
     return share((Label.CONTRADICTED not in row for row in rows), NO_CLAIMS)
 
 
-@metric(response_to_query, caption="requests answered")
+@metric(response_to_query.also_asking("relevant:conversation"), caption="requests answered")
 def answered_requests(checks: Checks) -> Share | Undefined:
     """1 if any part of the response helps to answer the request, else 0; with `--per turn` the share of requests.
 

@@ -204,7 +204,9 @@ def _said_by(role: str, what: str, name: str) -> Need[Support]:
         claims = yield from response_claims(sample)
         return (yield from support(claims, "turns", said, sample.query, history(sample)))
 
-    return Need(name, ("response", "turns"), frozenset({"decompose", "entail:contradiction"}), flow)
+    return Need(
+        name, ("response", "turns"), frozenset({"decompose", "entail:contradiction", "entail:conversation"}), flow
+    )
 
 
 response_claims_in_answers = _said_by("assistant", "earlier answer", "response_claims_in_answers")

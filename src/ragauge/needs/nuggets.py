@@ -1,13 +1,18 @@
-"""Needs about what a question's answer should hold: nuggets with the share of each that is given, and criteria."""
+"""Needs about what an answer should hold: nuggets with the share of each that is given, criteria, rules of a policy."""
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
-from typing import cast
+from pathlib import Path
+from typing import Annotated, cast
 
-from ragauge.needs.base import Grades, NothingToCount, QuestionFlow, Statements, Support, gather, need
+from ragauge.host import read_file
+from ragauge.needs.base import Grades, Need, NothingToCount, QuestionFlow, Statements, Support, gather, need
 from ragauge.needs.checks import graded_text
 from ragauge.needs.entailment import history, response_of, support
 from ragauge.needs.gold import gold_answers
@@ -79,6 +84,43 @@ def criteria_met(sample: Sample) -> QuestionFlow[MetCriteria]:
     ]
     pieces = tuple(Evidence(one.text, f"criteria[{i}]", against="response") for i, one in enumerate(criteria))
     return MetCriteria(pieces, tuple(judgments), tuple(one.points for one in criteria))
+
+
+_KEEPS = (
+    "Does the agent keep the rule, by what it says and by the calls of tools that it makes? 1: it does, or the rule "
+    "does not apply here. 0: it breaks it. The rule: "
+)
+
+#: What stands before a rule in a list.
+_BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
+
+
+@cache
+def policy_kept(rules: Annotated[str, "the file of the rules, one a line, or the rules themselves"]) -> Need[Grades]:
+    """Which rules does the agent keep? Raises ValueError where the file cannot be read, or holds none."""
+    lines = _lines_of(rules)
+    wordings = [_BULLET.sub("", line, count=1).strip() for line in lines if line.strip() and not line.startswith("#")]
+    if rules and not wordings:
+        raise ValueError(f"{rules!r} holds no rule; write one a line")
+
+    def flow(sample: Sample) -> QuestionFlow[Grades]:
+        made = "".join(f"\n\nCall: {call.passage}" for call in sample.calls.values())
+        said = (("conversation", graded_text(sample, "conversation") + made),)
+        rubrics = [Rubric("policy", ("conversation",), 0, 1, f"{_KEEPS}{rule}", whole=True) for rule in wordings]
+        judgments = yield [Rate(rubric, said) for rubric in rubrics]
+        return Grades(tuple(Evidence(rule, "policy", against="conversation") for rule in wordings), tuple(judgments))
+
+    digest = hashlib.sha256("\n".join(wordings).encode()).hexdigest()[:8]
+    return Need(f"policy_kept({digest})", ("response or tool_calls or turns",), frozenset({"rate:policy"}), flow)
+
+
+def _lines_of(rules: str) -> list[str]:
+    if "\n" in rules or not rules:  # "" before it is given
+        return rules.splitlines()
+    try:
+        return read_file(Path(rules)).splitlines()
+    except OSError as error:
+        raise ValueError(f"{rules!r} cannot be read: {error.strerror}; give a file of rules, one a line") from error
 
 
 #: What a nugget is worth to an answer.

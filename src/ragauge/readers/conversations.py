@@ -415,18 +415,23 @@ Per = Literal["turn", "conversation"]
 def by_turn(sample: Sample) -> list[Sample]:
     """A sample for each question of a conversation, with the turns before it and what was said and done since.
 
-    They are c#1, c#2 ... of the group c, or of the sample's own. What is known of the last answer alone stays with it.
+    They are c#1, c#2 ... of the group c, or of the sample's own, with the number of the turn in their metadata. What is
+    known of the last answer alone stays with it.
     """
     turns = sample.turns or ()
     asked = [place for place, turn in enumerate(turns) if turn.role == "user"]
     group = sample.group or sample.id
-    shared = Sample(sample.id, system=sample.system, group=group, tools=sample.tools, metadata=sample.metadata)
+    shared = Sample(sample.id, system=sample.system, group=group, tools=sample.tools)
     samples = []
-    for number, (place, end) in enumerate(pairwise([*asked, len(turns)]), start=1):
+    for place, end in pairwise([*asked, len(turns)]):
         chat = Conversation(turns[:place], turns[place].text, turns[place + 1 : end])
         fields = {name: chat.field(name) for name in ("turns", "query", "response", "contexts", "tool_calls")}
-        samples.append(msgspec.structs.replace(shared, id=f"{sample.id}#{number}", **fields))
-    return [*samples, msgspec.structs.replace(sample, id=f"{sample.id}#{len(asked) + 1}", group=group)]
+        samples.append(msgspec.structs.replace(shared, **fields))
+    samples.append(msgspec.structs.replace(sample, group=group))
+    return [
+        msgspec.structs.replace(one, id=f"{sample.id}#{turn}", metadata={"turn": turn, **sample.metadata})
+        for turn, one in enumerate(samples, start=1)
+    ]
 
 
 def as_conversation(sample: Sample) -> Sample:

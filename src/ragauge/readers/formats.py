@@ -33,7 +33,7 @@ from ragauge.readers.budget import (
     is_pipe,
     size_with_values,
 )
-from ragauge.readers.exports import inspect_rows
+from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
 from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native
 
@@ -182,6 +182,8 @@ def mapping_rows(document: Mapping[str, Any], name: str) -> Sequence[Any]:
     """The rows of an object that holds a list of rows, or columns of equal length, or that is one row itself."""
     if not REQUEST.keys().isdisjoint(document):
         return [document]
+    if any(isinstance(document.get(key), list) for key in ADK_KEYS):
+        return list(adk_rows(document))
     for key in ROW_KEYS:
         rows = document.get(key)
         if isinstance(rows, list) and all(isinstance(row, Mapping) for row in rows):

@@ -276,6 +276,7 @@ def _traces(spans: Sequence[dict[str, Any]], name: str, counts: Counter[str]) ->
         under[[key, *_ancestors(key, by_id)][-1]].append(span)
     recorded = {str(_at(span, "recorded")) for span in spans if _has_text(span)} - {"None"}
     for key in filter(under.__contains__, by_id):
+        counts["cut"] += _at(by_id[key], "parent") is not None
         if any(map(_has_text, under[key])):
             yield _row(key, under[key], by_id, counts)
         elif str(_at(by_id[key], "recorded")) not in recorded:  # else the same call was recorded twice

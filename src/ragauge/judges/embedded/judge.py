@@ -280,6 +280,7 @@ class EmbeddedJudge(JudgeBase):
 
     answers: frozenset[str] = frozenset()
     is_checked = True
+    unable = frozenset({"entail:conversation", "relevant:conversation"})  # docs/conversations.md has the figures
     threshold = MappingProxyType({"entail": 0.85})
     batch = 128  # questions at once: claims about one passage are read together
 
