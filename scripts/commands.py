@@ -40,6 +40,8 @@ MODULES = {  # a command that has this: what the extra that its page names insta
     r"--engine ray|--workers": "ray",
     r"--corpus|-m trust": "bm25s",
     r"postgresql://": "psycopg",
+    r"mlflow:": "mlflow",
+    r"wandb:": "wandb",
 }
 SERVERS = {
     "http://localhost:4318": "a collector; tests/report/test_otlp.py has a receiver",

@@ -368,7 +368,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     left_out, failures, undefined: reasons, by metric. about: each metric in one line. captions: each in about four
     words. columns: not fields of a sample. unmeasured: numbers of what was read and not measured, by the keys of
     `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads. made_by: the user and machine, by a
-    random name.
+    random name. archived: whether lists and trends leave it out.
     """
 
     id: str
@@ -404,3 +404,5 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     unmeasured: dict[str, int] = {}
     unread: tuple[str, ...] = ()
     made_by: str = ""
+    tags: tuple[str, ...] = ()
+    archived: bool = False

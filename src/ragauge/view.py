@@ -74,7 +74,7 @@ class App:
                 policy = {"Content-Security-Policy": "frame-ancestors 'none'"}  # what works only in a header
                 return PageResponse(self._page, "text/html; charset=utf-8", policy)
             case ["api", "runs"]:
-                return _json([self._listed(record) for record in self._store.runs()])
+                return _json([self._listed(record) for record in self._store.runs() if not record.archived])
             case ["api", "compare"]:
                 return _json(compare(self._run(query.get("a", "")), self._run(query.get("b", ""))).to_dict())
             case ["api", "runs", run, "live"]:
@@ -117,9 +117,13 @@ class App:
         metric = chooser(record)
         running = record.status == "running"
         return {
-            **{name: getattr(record, name) for name in ("id", "name", "data", "started", "status")},
+            **{
+                name: getattr(record, name)
+                for name in ("id", "name", "data", "started", "status", "tags", "seconds", "version")
+            },
             "samples": self._store.size(record.id) if running else record.samples,
             "judges": sorted({str(judge) for judge in record.judges.values()}),
+            "cost": record.spent.cost,
             "metric": metric,
             "estimate": record.estimates[metric] if metric else None,
         }

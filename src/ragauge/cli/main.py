@@ -125,7 +125,9 @@ COMMANDS = {
     "batch": "ragauge.cli.batch:command",
     "dataset": "ragauge.cli.datasets:dataset_command",
     "generate": "ragauge.cli.datasets:generate_command",
+    "log": "ragauge.cli.trackers:log_command",
     "report": "ragauge.cli.runs:report_command",
+    "history": "ragauge.cli.store:history_command",
     "compare": "ragauge.cli.runs:compare_command",
     "rank": "ragauge.cli.runs:rank_command",
     "view": "ragauge.cli.runs:view_command",
@@ -135,7 +137,7 @@ COMMANDS = {
     "metrics": "ragauge.cli.reference:metrics_command",
     "docs": "ragauge.cli.reference:docs_command",
     "judges": "ragauge.cli.judges:command",
-    "store": "ragauge.cli.runs:store_command",
+    "store": "ragauge.cli.store:store_command",
 }
 
 

@@ -260,9 +260,7 @@ judging_options = combined(
     _MAP,
 )
 
-#: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
-data_options = combined(
-    click.argument("data", metavar="DATA"),
+_READING = combined(
     judging_options,
     group_option,
     _PER,
@@ -271,6 +269,16 @@ data_options = combined(
     _reading_limit_option,
     skip_option,
     _LABELS,
+)
+
+#: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
+data_options = combined(click.argument("data", metavar="DATA"), _READING)
+
+#: The same, with the traces of a tracker in place of DATA; see `data_and_labels`.
+traced_data_options = combined(
+    click.argument("data", metavar="[DATA]", default=""),
+    click.option("--from", "source", metavar="TRACKER", help="Measure the traces of mlflow:EXPERIMENT, not DATA."),
+    _READING,
 )
 
 

@@ -16,6 +16,7 @@ import click
 from ragauge.cli import options as opts
 from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
+from ragauge.cli.trackers import data_and_labels, log_to, loggers_of
 from ragauge.errors import RunFailed, UsageError
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
@@ -93,12 +94,14 @@ def exit_stopped(why: str, store: Place | None) -> NoReturn:
 
 #: The endings of the files that decide what follows a run in CI; they are written before the others.
 GATE_FILES = (".xml", ".sarif", ".json")
+#: What else a run can be written to.
+_PLACES = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a FOLDER/ of Parquet")
 
 
 @click.command("run")
-@opts.data_options
+@opts.traced_data_options
 @opts.store_options
-@opts.output_option("Write the run", (*WRITERS, "or, with an engine, a FOLDER/ of Parquet"), str)
+@opts.output_option("Write the run", (*WRITERS, *_PLACES), str)
 @opts.engine_options
 @opts.raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
@@ -116,6 +119,7 @@ GATE_FILES = (".xml", ".sarif", ".json")
 )
 def run_command(
     data: str,
+    source: str | None,
     output: Texts,
     raw_csv: bool,
     show: int | None,
@@ -133,6 +137,8 @@ def run_command(
     """
     spread = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
     asked, store = opts.evaluation_arguments(**arguments), arguments["store"]
+    loggers = loggers_of(output)
+    output = [place for place in output if place not in loggers]
     folders = [place for place in output if place.endswith("/") or "://" in place]
     engine = _engine(folders, **spread) if folders or any(spread.values()) else None
     files = [Path(place) for place in output if place not in folders]
@@ -140,13 +146,14 @@ def run_command(
     for path in paths:
         check_output(path, filter(None, (data, asked["labels"])))
     conditions = opts.gates(under, over, asked["metrics"])
+    rows = data_and_labels(data, source, asked)
     is_sliced = by or any(gate.column for gate in conditions)
     if is_sliced and engine is None and data != "-":
         options = {name: asked[name] for name in ("limit", "skip_bad_rows", "per", "corpus")}
         columns = RunRequest(map=asked["map"], group=asked["group"]).columns
-        check_slices(read(data, map=columns, **options), by, conditions)
+        check_slices(read(rows, map=columns, **options), by, conditions)
     with judging(store, asked["limit"]) as progress:
-        run = evaluate(data, progress=progress, engine=engine, **asked)
+        run = evaluate(rows, progress=progress, engine=engine, **asked)
     for column in by:
         run.by(column)
     if conditions:
@@ -161,7 +168,10 @@ def run_command(
             say(*_next_steps(run, store))
     except BrokenPipeError:
         discard_output()
+    is_logged = log_to(loggers, run, is_kept=store is not None)
     exit_by_outcome(run, conditions, store)
+    if not is_logged:
+        raise SystemExit(1)
 
 
 def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
@@ -233,13 +243,14 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
 
 
 @click.command("plan")
-@opts.data_options
+@opts.traced_data_options
 @opts.store_options
-def plan_command(data: str, store: Place | None, **options: Any) -> None:
+def plan_command(data: str, source: str | None, store: Place | None, **options: Any) -> None:
     """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
     asked = opts.evaluation_arguments(**options)
+    rows = data_and_labels(data, source, asked)
     with progress_bar("planning", asked["limit"]) as progress:
-        planned = plan(data, store=store, progress=progress, **asked)
+        planned = plan(rows, store=store, progress=progress, **asked)
     say(*str(planned).splitlines())
 
 

@@ -22,14 +22,13 @@ from ragauge.analysis.rank import RANKING_WRITERS, contests_of, rank, ranking_vi
 from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
-from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, progress_bar, show_run
+from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, show_run
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.registry import split_specs
-from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
-from ragauge.store import Place, Store
+from ragauge.store import Store
 from ragauge.view import Server
 
 
@@ -285,21 +284,3 @@ def label_command(run: str, store: Store, metric: str | None, port: int, by: str
     chosen = labelling.metric(metric)
     _serve(store, {"run": labelling.run.id, "view": "label", "metric": chosen}, port, by, no_open)
     say(*summary_lines(labelling.summaries([chosen])))
-
-
-@click.group("store")
-def store_command() -> None:
-    """Work on stores: files, or databases given as postgresql://USER@HOST/DATABASE."""
-
-
-@store_command.command("copy")
-@click.argument("source", type=opts.store_place)
-@click.argument("target", type=opts.store_place)
-def copy_command(source: Place, target: Place) -> None:
-    """Add the judgments of the store SOURCE to the store TARGET, where its own answers stay.
-
-    Runs, calls and labels are not copied. If interrupted, run the same command again to resume.
-    """
-    with opts.existing_store(source) as read, Store.open(target) as written, progress_bar("copying", None) as progress:
-        count, new = read.copy_to(written, progress)
-    say(f"{counted(count, 'judgment')} read, {new:,} new in {target}")

@@ -73,3 +73,50 @@ function description(metric, low, high, counts) {
   const quarters = [0, 1, 2, 3].map((i) => counts.slice(i * 5, i * 5 + 5).reduce((sum, count) => sum + count, 0));
   return `Distribution of ${metric} from ${number(low)} to ${number(high)}, samples by quarter: ${quarters.join(", ")}`;
 }
+
+const TREND_WIDTH = 640;
+const TREND_HEIGHT = 120;
+const MARGIN = 8;
+
+/** The estimates of runs, the oldest first, as points with their intervals; href: of a run. Two runs at least. */
+export function trend(metric, runs, href) {
+  const ends = runs.flatMap(({ estimate }) => [estimate.value, estimate.low, estimate.high]).filter((end) => end !== null);
+  const low = Math.min(0, ...ends);
+  const high = Math.max(1, ...ends);
+  const x = (i) => MARGIN + ((TREND_WIDTH - 2 * MARGIN) * i) / (runs.length - 1);
+  const y = (value) => TREND_HEIGHT - MARGIN - ((value - low) / (high - low)) * (TREND_HEIGHT - 2 * MARGIN);
+  const points = runs.map(({ estimate }, i) => `${x(i)},${y(estimate.value)}`).join(" ");
+  const first = number(runs[0].estimate.value);
+  const last = number(runs.at(-1).estimate.value);
+  return drawing(
+    "svg",
+    {
+      class: "trend",
+      viewBox: `0 0 ${TREND_WIDTH} ${TREND_HEIGHT}`,
+      role: "img",
+      "aria-label": `${metric} over ${counted(runs.length, "run")}, from ${first} to ${last}`,
+      click: (event) => follow(event.target.dataset.href),
+    },
+    [
+      drawing("polyline", { class: "line", points }),
+      runs.map((run, i) => point(run, x(i), y, href(run))),
+    ],
+  );
+}
+
+/** A run in a trend: its interval as a line, its value as a dot, and all about it in words. */
+function point(run, x, y, href) {
+  const { id, name, started, judges, version, cost, seconds, tags, estimate } = run;
+  const spent = cost ? `$${number(cost)}` : null;
+  const facts = [name || id, started, judges.join(", "), `ragauge ${version}`, spent, `${number(seconds)} s`, ...tags];
+  const words = [`${number(estimate.value)} [${number(estimate.low)}, ${number(estimate.high)}]`, ...facts];
+  const line = { class: "interval", x1: x, x2: x, y1: y(estimate.low), y2: y(estimate.high) };
+  return [
+    estimate.low === null ? null : drawing("line", line),
+    drawing(
+      "circle",
+      { class: "dot", "data-href": href, cx: x, cy: y(estimate.value), r: 5 },
+      drawing("title", {}, words.filter(Boolean).join("\n")),
+    ),
+  ];
+}

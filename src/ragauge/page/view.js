@@ -1,5 +1,6 @@
 // The local page: the list of all runs of a store, each run, and two of them compared.
 
+import { trend } from "./charts.js";
 import { element, figure, quoted, table } from "./dom.js";
 import { arrow, counted, interval, number, whole } from "./format.js";
 import { RunPage, main, showError, showLinks, startPage } from "./page.js";
@@ -117,9 +118,22 @@ async function runList() {
   const button = { type: "button", click: compare, disabled: runs.length < 2 };
   return [
     element("h1", { tabindex: -1 }, counted(runs.length, "run")),
+    runTrend(runs),
     table("Runs", HEADS, list, { class: "runs" }),
     element("p", {}, element("button", button, "Compare A and B")),
   ];
+}
+
+/** The main metric of the newest run over all runs of its name or its data; nothing where there are not two. */
+function runTrend(runs) {
+  const newest = runs.find(({ estimate }) => estimate);
+  if (!newest) return null;
+  const isSame = (run) => (newest.name ? run.name === newest.name : run.data === newest.data);
+  const alike = runs.filter((run) => isSame(run) && run.metric === newest.metric && run.estimate?.value != null).reverse();
+  if (alike.length < 2) return null;
+  const chart = trend(newest.metric, alike, ({ id }) => `#run=${encodeURIComponent(id)}`);
+  const title = element("figcaption", {}, `${newest.metric} of `, quoted(newest.name || newest.data));
+  return element("figure", {}, title, chart);
 }
 
 /** Ask again as long as a run is under way and the list is on the page. */
@@ -135,7 +149,7 @@ function followList(list, runs, draw) {
 }
 
 function runRow(run, chosen) {
-  const { id, name, data, judges, samples, status, metric, estimate } = run;
+  const { id, name, data, judges, samples, status, metric, estimate, tags } = run;
   const link = element("a", { href: `#run=${encodeURIComponent(id)}` }, quoted(name || id));
   const value = estimate ? `${metric} ${arrow(estimate.better)} ${number(estimate.value)}` : "–";
   return element(
@@ -143,7 +157,7 @@ function runRow(run, chosen) {
     { "data-run": id },
     element("td", {}, runChoice("a", run, chosen)),
     element("td", {}, runChoice("b", run, chosen)),
-    element("th", { scope: "row" }, link, name ? element("div", { class: "quiet" }, id) : null),
+    element("th", { scope: "row" }, link, name ? element("div", { class: "quiet" }, id) : null, tags.length ? element("div", { class: "quiet" }, quoted(tags.join(", "))) : null),
     element("td", { class: "spare" }, quoted(data)),
     element("td", { class: "spare" }, quoted(judges.join(", "))),
     figure(whole(samples), { class: "figure spare" }),

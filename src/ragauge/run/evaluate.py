@@ -173,7 +173,7 @@ class Scorer:
         self, metrics: Iterable[str], judge: JudgeLike = "embedded", store: StoreLike = None, **options: Any
     ) -> None:
         self.values = {name: value_of(name) for name in metrics}
-        self._router, self._store, self._options = load_judges(judge), opened_store(store), options
+        self.router, self._store, self._options = load_judges(judge), opened_store(store), options
         self._in_flight: dict[Any, asyncio.Task[SampleScores]] = {}
 
     async def score_async(self, name: str, row: Any) -> SampleScores:
@@ -187,7 +187,7 @@ class Scorer:
         able = [metric for metric in metrics if metric is wanted or not missing_fields(metric.needs, [sample])]
         asked = (asyncio.get_running_loop(), repr(sample), tuple(metric.spec for metric in able))
         if not (scoring := self._in_flight.get(asked)):
-            work = score_async(sample, able, self._router, self._store, **self._options)
+            work = score_async(sample, able, self.router, self._store, **self._options)
             scoring = self._in_flight[asked] = asyncio.ensure_future(work)
             scoring.add_done_callback(lambda _: self._in_flight.pop(asked))
         return await asyncio.shield(scoring)

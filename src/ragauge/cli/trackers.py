@@ -1,0 +1,89 @@
+"""Trackers: places of runs and traces such as mlflow:EXPERIMENT, and `ragauge log`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import click
+
+from ragauge.cli import options as opts
+from ragauge.cli.main import say
+from ragauge.cli.options import Texts
+from ragauge.compat.tracking import TrackerError, labels_of
+from ragauge.errors import BadParameter
+from ragauge.metrics.registry import CATALOGUE
+from ragauge.readers import read
+from ragauge.run.results import Run
+from ragauge.store import Store, read_labels
+
+#: The name before the colon of a place -> the module that logs runs there.
+TRACKERS = {"mlflow": "ragauge.compat.mlflow", "wandb": "ragauge.compat.wandb"}
+
+
+def is_tracker(place: str) -> bool:
+    """Whether a place is a tracker, not a file."""
+    return place.partition(":")[0] in TRACKERS and ":" in place
+
+
+def logger(place: str) -> Callable[[Run], str]:
+    """The function that logs a run to a place, and returns its id there.
+
+    Raises MissingExtra where the tracker's library is not installed, BadParameter for another place.
+    """
+    kind, _, name = place.partition(":")
+    if not (kind in TRACKERS and name):
+        raise BadParameter(f"{place!r} is no tracker; write mlflow:EXPERIMENT or wandb:PROJECT")
+    module = import_module(TRACKERS[kind])
+    module.check_installed()
+    return lambda run: str(module.log_run(run, name))
+
+
+def log_to(loggers: dict[str, Callable[[Run], str]], run: Run, is_kept: bool) -> bool:
+    """Log a run to places; whether all took it. Those that did not are said, with the command that tries again."""
+    taken = True
+    for place, log in loggers.items():
+        try:
+            say(f"logged to {place} as run {log(run)}")
+        except TrackerError as error:
+            taken = False
+            say(f"{error}", err=True)
+            say(f"the run is kept; log it later with: ragauge log {run.id} {place}" if is_kept else "", err=True)
+    return taken
+
+
+def data_and_labels(data: str, source: str | None, asked: dict[str, Any]) -> Any:
+    """DATA, or the traces of --from, in which case people's feedback is added to `asked["labels"]`."""
+    if bool(data) == bool(source):
+        raise BadParameter("give DATA, or --from mlflow:EXPERIMENT")
+    if not source:
+        return data
+    kind, _, name = source.partition(":")
+    if kind != "mlflow" or not name:
+        raise BadParameter(f"--from {source}: write --from mlflow:EXPERIMENT; files of other trackers are DATA")
+    from ragauge.compat.mlflow import traces
+
+    found = traces(name)
+    metrics = CATALOGUE if asked["metrics"] is None else asked["metrics"]
+    labels = labels_of(read(found.data, map=asked["map"]), found.feedback, metrics)
+    if labels:
+        say(f"{source}: {len(labels)} of {len(found.feedback)} pieces of people's feedback are labels", err=True)
+        asked["labels"] = [*(read_labels(asked["labels"]) if asked["labels"] else ()), *labels]
+    return found.data
+
+
+@click.command("log")
+@click.argument("run", shell_complete=opts.complete_runs)
+@click.argument("places", nargs=-1, required=True, metavar="TRACKER...")
+@opts.open_store_option("The store of the run.")
+def log_command(run: str, places: Texts, store: Store) -> None:
+    """Log a run that is in the store to a tracker: mlflow:EXPERIMENT or wandb:PROJECT."""
+    loggers = {place: logger(place) for place in places}
+    if not log_to(loggers, Run(store, store.run(run)), is_kept=True):
+        raise SystemExit(1)
+
+
+def loggers_of(output: Sequence[str]) -> dict[str, Callable[[Run], str]]:
+    """The functions for those of the places of -o that are trackers."""
+    return {place: logger(place) for place in output if is_tracker(place)}

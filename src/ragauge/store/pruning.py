@@ -1,0 +1,101 @@
+"""What is in a store file, and what of it is no longer needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from ragauge.errors import UsageError
+from ragauge.store import texts
+from ragauge.store.database import Database
+from ragauge.store.store import Store
+from ragauge.store.texts import Connection, unpack
+
+TABLES = ("runs", "samples", "judgments", "texts", "labels", "calls", "responses")
+#: A key of a judgment in the evidence of a sample, as JSON.
+_KEY = re.compile(rb'"judgment":"([0-9a-f]{32})"')
+
+
+class Pruned(NamedTuple):
+    """How much is removed: runs with their samples, judgments that no other run shows, and texts of these alone."""
+
+    runs: int
+    samples: int
+    judgments: int
+    texts: int
+
+
+def sizes(store: Store) -> dict[str, int]:
+    """How many rows each table of a store has."""
+    sql = "SELECT count(*) FROM"
+    return store._database.read(
+        "count rows", lambda db: {table: int(db.execute(f"{sql} {table}").fetchone()[0]) for table in TABLES}
+    )
+
+
+def prune(store: Store, runs: Collection[str], *, dry: bool = True) -> Pruned:
+    """Remove runs from a store file, and what only they need.
+
+    A judgment goes if a removed run shows it as evidence and no other does; any other stays, as do labels and calls.
+
+    Args:
+        store: of which no other process has the file open.
+        runs: ids.
+        dry: whether to count only.
+
+    Raises:
+        UsageError: the store is not a file.
+        StoreError: another process has it open.
+    """
+    database = store._database
+    if not isinstance(database, Database):
+        raise UsageError("prune works on store files; remove runs of a PostgreSQL store with SQL")
+    if dry:
+        return database.read("count what is not needed", lambda db: _counted(db, runs)[0])
+
+    def remove(db: Connection) -> Pruned:
+        counts, numbers, keys = _counted(db, runs)
+        for number in numbers:
+            for table in ("samples", "columns"):
+                db.execute(f"DELETE FROM {table} WHERE run = ?", (number,))
+            db.execute("DELETE FROM runs WHERE number = ?", (number,))
+        db.executemany("DELETE FROM judgments WHERE key = ?", [(key,) for key in keys])
+        used = _used_texts(db, set())
+        unused = [(id,) for (id,) in db.execute("SELECT id FROM texts").fetchall() if id not in used]
+        db.executemany("DELETE FROM texts WHERE id = ?", unused)
+        return counts
+
+    return database.alone("remove what is not needed", remove)
+
+
+def _counted(db: Connection, runs: Collection[str]) -> tuple[Pruned, list[int], set[bytes]]:
+    """What goes with the runs: their numbers, and the keys of judgments."""
+    stored = dict(db.execute("SELECT id, number FROM runs").fetchall())
+    numbers = [stored[id] for id in runs if id in stored]
+    removed = {key for number in numbers for key in _shown(db, number)}
+    for id, number in stored.items():
+        if removed and id not in runs:
+            removed.difference_update(_shown(db, number))
+    samples = sum(db.execute("SELECT count(*) FROM samples WHERE run = ?", (n,)).fetchone()[0] for n in numbers)
+    known = {key for (key,) in db.select_in("SELECT key FROM judgments WHERE key IN ?", removed)}
+    (total,) = db.execute("SELECT count(*) FROM texts").fetchone()
+    unused = total - len(_used_texts(db, known)) if numbers else 0
+    return Pruned(len(numbers), samples, len(known), unused), numbers, known
+
+
+def _shown(db: Connection, number: int) -> Iterator[bytes]:
+    """The keys of the judgments that a run shows as evidence."""
+    for (record,) in db.execute("SELECT record FROM samples WHERE run = ?", (number,)):
+        yield from (bytes.fromhex(key.decode()) for key in _KEY.findall(unpack(record)))
+
+
+def _used_texts(db: Connection, removed: Collection[bytes]) -> set[int]:
+    """The numbers of the texts of all judgments but those."""
+    used: set[int] = set()
+    for key, judge, question in db.execute("SELECT key, judge, question FROM judgments"):
+        if key not in removed:
+            used |= {judge, *texts.references(msgspec.json.decode(unpack(question)))}
+    return used

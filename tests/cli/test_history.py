@@ -1,0 +1,156 @@
+"""`ragauge history` and `ragauge store`: runs over time, and what a store keeps."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+import ragauge as rg
+from ragauge.errors import StoreError
+from ragauge.store import Store
+from ragauge.store.pruning import prune, sizes
+
+Call = Callable[..., Result]
+
+
+def keep_run(name: str, right: int, started: str = "", data: str = "answers", tags: tuple[str, ...] = ()) -> str:
+    """Keep a run of 40 answers, of which so many are right; its id."""
+    rows = [{"response": "yes" if place < right else "no", "references": ["yes"]} for place in range(40)]
+    with Store.open(".ragauge") as store:
+        run = rg.evaluate(rows, "exact_match", store=store, name=name)
+        run.record.data, run.record.tags = data, tags
+        run.record.started = started or run.record.started
+        store.finish(run.record)
+        return run.id
+
+
+def test_a_metric_over_time(call: Call) -> None:
+    """Runs of one name are listed from the oldest, a change is marked where the intervals have nothing in common."""
+    ids = [keep_run("main", right) for right in (38, 37, 10)]
+    keep_run("other", 5, data="others")
+    result = call("history", "main")
+    assert result.exit_code == 0
+    lines = [line for line in result.stdout.splitlines() if line.strip().startswith("2")]
+    assert [line.split()[0] for line in lines] == ids
+    assert ["*" in line for line in lines] == [False, False, True]
+    assert "-0.675 *" in lines[2]
+    assert f"ragauge compare {ids[1]} {ids[2]}" in result.stdout
+    assert "exact_match of other, 1 run" in call("history").stdout
+    assert "exact_match of answers, 3 runs" in call("history", "answers", "-m", "exact_match").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["history", "mian"], "did you mean 'main'"),
+        (["history", "main", "-m", "bleu"], "exact_match"),
+        (["history", "main", "--tag", "none"], "main"),
+        (["store", "prune"], "--keep"),
+        (["store", "prune", "--keep", "soon"], "write it as 30s, 15m, 1h or 7d"),
+        (["store", "edit", "nothing"], "nothing"),
+    ],
+)
+def test_a_wrong_call_is_told(call: Call, arguments: list[str], message: str) -> None:
+    """A wrong name, metric or time exits with 2 and says what there is."""
+    keep_run("main", 20)
+    result = call(*arguments)
+    assert (result.exit_code, message in result.stderr) == (2, True)
+
+
+def test_runs_are_renamed_tagged_and_archived(call: Call) -> None:
+    """A name, tags and the archive change the record and the lists, and nothing of the scores."""
+    first, second = keep_run("main", 30), keep_run("main", 31)
+    before = Store.open(".ragauge").run(first)
+    assert (
+        "name base, tags release, listed" in call("store", "edit", first, "--name", "base", "--tag", "release").stdout
+    )
+    assert "1 run" in call("history", "base", "--tag", "release").stdout
+    call("store", "edit", first, "--untag", "release", "--archive")
+    record = Store.open(".ragauge").run(first)
+    assert (record.name, record.tags, record.archived) == ("base", (), True)
+    assert record.estimates == before.estimates
+    assert call("history", "base").exit_code == 2
+    assert "1 run" in call("history", "base", "--archived").stdout
+    call("store", "edit", first, "--restore", "--name", "main")
+    assert first in call("history", "main").stdout
+    assert second in call("history", "main").stdout
+
+
+def judged(name: str, started: str, *claims: str) -> str:
+    """Keep a run of the embedded judge over one answer a claim; its id."""
+    premise = "The bridge was opened in 1931 by the mayor of the town, after nine years of work on both of its towers. "
+    rows = [{"query": "?", "response": claim, "contexts": [premise + claim]} for claim in claims]
+    with Store.open(".ragauge") as store:
+        run = rg.evaluate(rows, "faithfulness", store=store, name=name)
+        run.record.started = started
+        store.finish(run.record)
+        return run.id
+
+
+OLD, NEW = "2020-01-01T00:00:00+00:00", "2126-01-01T00:00:00+00:00"
+
+
+def test_old_runs_are_pruned_and_what_others_need_stays(call: Call) -> None:
+    """A dry run removes nothing; then old runs go with what they alone show, and the others are as before."""
+    old, new = judged("old", OLD, "Ada came first.", "Bob came last."), judged("new", NEW, "Bob came last.")
+    kept = judged("tagged", OLD, "Cy came second.")
+    call("store", "edit", kept, "--tag", "release")
+    with Store.open(".ragauge") as store:
+        before, whole = list(store.samples(new)), sizes(store)
+    shown = call("store", "prune", "--keep", "90d")
+    assert f"{old}  2020-01-01" in shown.stdout
+    assert "would remove: 1 runs, 2 samples, 1 judgments" in shown.stdout
+    assert sizes(Store.open(".ragauge")) == whole
+    removed = call("store", "prune", "--keep", "90d", "--yes")
+    assert "removed: 1 runs, 2 samples, 1 judgments" in removed.stdout
+    with Store.open(".ragauge") as store:
+        assert {run.id for run in store.runs()} == {new, kept}
+        assert list(store.samples(new)) == before
+        assert len(list(store.judgments())) == whole["judgments"] - 1
+        again = rg.evaluate([record.sample for record in before], "faithfulness", store=store)
+        assert again.record.asked == 0
+    stats = call("store", "stats").stdout
+    assert "runs" in stats
+    assert "MiB in .ragauge/store.db" in stats
+
+
+def test_a_store_that_is_open_elsewhere_is_not_pruned(call: Call, folder: Path) -> None:
+    """While another process has the store open nothing is removed, and the message says so."""
+    old = judged("old", OLD, "Ada came first.")
+    code = "from ragauge.store import Store; s = Store.open('.ragauge'); s.runs(); print(1, flush=True); input()"
+    source = str(Path(rg.__file__).parents[1])
+    with subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=folder,
+        env={"PYTHONPATH": source},
+    ) as other:
+        assert other.stdout
+        other.stdout.readline()
+        with Store.open(".ragauge") as store, pytest.raises(StoreError, match="another process has it open"):
+            prune(store, {old}, dry=False)
+        other.communicate(b"\n")
+    with Store.open(".ragauge") as store:
+        assert [run.id for run in store.runs()] == [old]
+        assert prune(store, {old}, dry=False).runs == 1
+
+
+def test_a_backup_is_a_store(call: Call, folder: Path) -> None:
+    """A copy made by SQLite's own backup while a run is in the store has all runs, and goes on as a store."""
+    id = keep_run("main", 20)
+    with Store.open(".ragauge") as store:
+        code = "import sqlite3; s = sqlite3.connect('.ragauge/store.db'); s.execute(\"VACUUM INTO 'backup.db'\")"
+        subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
+        expected: list[Any] = list(store.samples(id))
+    shutil.rmtree(folder / ".ragauge")
+    with Store.open("backup.db") as store:
+        assert list(store.samples(id)) == expected
+    assert call("report", id, "--store", "backup.db", "-o", "run.json").exit_code == 0
