@@ -6,7 +6,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import lru_cache
+from pkgutil import get_data
 from typing import Any
+
+import msgspec
 
 from ragauge.errors import BadData, UnknownName
 from ragauge.readers.conversations import conversation, messages
@@ -15,47 +18,7 @@ from ragauge.types import FIELDS
 
 #: Field -> the columns that may hold it, best first. A name listed under two fields ("answer", "context") is taken for
 #: the later one only where a better column already holds the earlier. A point leads into an object or a list.
-ALIASES: dict[str, tuple[str, ...]] = {
-    field: tuple(names.split())
-    for field, names in {
-        "id": "id sample_id query_id question_id example_id qid prompt_id SNo.",
-        "query": """query question user_input input inputs questions user_query request prompt prompt.raw
-            attributes.llm.input_messages attributes.input.value messages traj conversation conversations turns
-            inputRecord.prompt conversationTurns.0.inputRecord.prompt.content.0.text""",
-        "response": """response actual_output candidate_response prediction predicted_answer predicted_answers
-            generated_answer answer_text output outputs result completion answer summary output.message.content
-            outputs.generations.0.0.text outputs.choices.0.message.content attributes.llm.output_messages
-            attributes.output.value outputs.messages output.messages inputs.response modelResponses.0.response
-            conversationTurns.0.output.text""",
-        "contexts": """contexts retrieved_contexts retrieval_context retrieved_context context_list
-            retrieved_documents retrieved_chunks source_documents source_nodes docs documents chunks passages
-            passage context conversationTurns.0.output.retrievedPassages.retrievalResults""",
-        "answers": "answers qa_pairs claims expected_facts nuggets",
-        "answer_weights": "answer_weights",
-        "criteria": "criteria rubrics",
-        "references": """references reference ground_truth ground_truths groundtruth gt_answer golden_response
-            golden_answer gold_answer expected_output expected_response expected_answer reference_outputs
-            ground_truth_answers correct_answers expectations expected expected_response/value target highlights
-            annotations answers answer summary reference_outputs.messages reference_answer inputs.ground_truth
-            inputRecord.referenceResponse conversationTurns.0.inputRecord.referenceResponses.0.content.0.text""",
-        "reference_contexts": """reference_contexts golden_context golden_contexts gold_contexts ideal_contexts
-            ground_truth_documents expected_retrieved_context context""",
-        "source": "source_text document article source text",
-        "answerable": "answerable is_answerable has_answer",
-        "system": "system system_name model model_name provider.id output.model attributes.llm.model_name",
-        "turns": "turns history chat_history conversation_history messages traj conversation conversations",
-        "tool_calls": "tool_calls tools_called actual_tool_calls",
-        "reference_tool_calls": """reference_tool_calls expected_tools expected_tool_calls tool_uses expected_tool_use
-            info.task.actions""",
-        "tools": "tools tool_definitions available_tools",
-        "read_only_tools": "read_only_tools",
-        "group": """group group_id cluster cluster_id testIdx task_id conversation_id session_id thread_id dialogue_id
-            dialog_id""",
-        "metadata": "metadata",
-        "retrieved_context_ids": "retrieved_context_ids",
-        "reference_context_ids": "reference_context_ids",
-    }.items()
-}
+ALIASES = msgspec.json.decode(get_data(__name__, "columns.json") or b"", type=dict[str, tuple[str, ...]])
 
 #: Fields of ids -> the field of the chunks that they belong to; ids of chunks without their texts go to the metadata.
 IDS_OF = {"retrieved_context_ids": "contexts", "reference_context_ids": "reference_contexts"}

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from itertools import chain
+from pkgutil import get_data
 from typing import Any
 
 import msgspec
@@ -26,62 +27,11 @@ from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, native, parse_
 from ragauge.types import ToolCall
 
 #: Paths in a span, each under the names of OpenTelemetry and Phoenix, LangSmith, Langfuse and MLflow.
-_SPAN = {
-    name: paths.split()
-    for name, paths in {
-        "id": "context.span_id span_id spanId id",
-        "trace": "context.trace_id trace_id traceId",
-        "parent": "parent_id parent_span_id parentSpanId parent_run_id parent_observation_id parentObservationId",
-        "kind": """attributes.openinference.span.kind attributes.gen_ai.operation.name attributes.traceloop.span.kind
-            span_kind run_type attributes.mlflow.spanType type""",
-        "start": "start_time startTime startTimeUnixNano start_time_unix_nano",
-        "end": "end_time endTime endTimeUnixNano end_time_unix_nano",
-        "input tokens": """attributes.gen_ai.usage.input_tokens attributes.gen_ai.usage.prompt_tokens
-            attributes.llm.token_count.prompt""",
-        "output tokens": """attributes.gen_ai.usage.output_tokens attributes.gen_ai.usage.completion_tokens
-            attributes.llm.token_count.completion""",
-        "documents": """attributes.retrieval.documents attributes.gen_ai.retrieval.documents
-            attributes.traceloop.entity.output.documents attributes.output.value.documents attributes.output.value
-            attributes.mlflow.spanOutputs outputs.documents outputs.output output.documents outputs output""",
-        "reranked": "attributes.reranker.output_documents attributes.output.value.documents attributes.output.value",
-        "searched": """attributes.gen_ai.retrieval.query.text attributes.traceloop.entity.input.query
-            attributes.input.value""",
-        "texts": "attributes.input attributes.output attributes.llm inputs outputs input output request response",
-        "asked": """attributes.gen_ai.input.messages attributes.gen_ai.prompt attributes.llm.input_messages
-            attributes.traceloop.entity.input.inputs""",
-        "answered": """attributes.gen_ai.output.messages attributes.gen_ai.completion attributes.llm.output_messages
-            attributes.traceloop.entity.output.outputs""",
-        "conversation": """attributes.gen_ai.conversation.id attributes.session.id
-            attributes.traceloop.association.properties.session_id
-            attributes.traceloop.association.properties.conversation_id
-            attributes.traceloop.association.properties.thread_id attributes.mlflow.trace.session sessionId""",
-        "model": """attributes.gen_ai.response.model attributes.llm.response.model_name attributes.llm.model_name
-            attributes.gen_ai.request.model""",
-        "call id": "attributes.gen_ai.tool.call.id attributes.tool_call.id",
-        "tool": "attributes.gen_ai.tool.name attributes.tool.name attributes.traceloop.entity.name name",
-        "arguments": """attributes.gen_ai.tool.call.arguments attributes.traceloop.entity.input attributes.input.value
-            inputs input""",
-        "result": """attributes.gen_ai.tool.call.result attributes.traceloop.entity.output attributes.output.value
-            outputs output""",
-        "error": "attributes.error.type attributes.exception.message status.message error",
-        "offered": "attributes.gen_ai.tool.definitions attributes.llm.tools",
-        "recorded": "attributes.gen_ai.response.id",
-    }.items()
-}
+_SPAN = msgspec.json.decode(get_data(__name__, "spans.json") or b"", type=dict[str, list[str]])
 
-#: What a span does -> the kinds that say so.
-_KINDS = {
-    kind: does
-    for does, kinds in {
-        "retrieve": "retriever retrieval vector_db_retrieve",
-        "rerank": "reranker",
-        "tool": "tool execute_tool",
-        "model": "llm chat_model chat generate_content text_completion generation completion",
-        "": """chain embedding embeddings agent guardrail evaluator prompt parser span event unknown task workflow
-            invoke_agent create_agent invoke_workflow execute_task plan""",
-    }.items()
-    for kind in kinds.split()
-}
+#: The kinds of spans -> what such a span does.
+_OF_KINDS = msgspec.json.decode(get_data(__name__, "span_kinds.json") or b"", type=dict[str, list[str]])
+_KINDS = {kind: does for does, kinds in _OF_KINDS.items() for kind in kinds}
 
 #: Columns in which a trace holds its own spans: Langfuse, MLflow, LangSmith.
 _CHILDREN = ("observations", "spans", "child_runs")

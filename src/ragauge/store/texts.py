@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pkgutil import get_data
 from typing import Any, Protocol
 
 Cell = str | bytes
@@ -141,3 +143,9 @@ def restore(tree: Any, texts: dict[int, str]) -> Any:
     if isinstance(tree, dict):
         return texts[tree["$"]] if "$" in tree else {name: restore(branch, texts) for name, branch in tree.items()}
     return [restore(branch, texts) for branch in tree] if isinstance(tree, list) else tree
+
+
+def migrations(name: str) -> tuple[str, ...]:
+    """The steps of a file of SQL next to this module, each below a line with its number."""
+    content = (get_data(__name__, name) or b"").decode()
+    return tuple(re.split(r"^-- \d+: .*\n", content, flags=re.MULTILINE)[1:])

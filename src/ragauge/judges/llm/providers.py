@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from pkgutil import get_data
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
@@ -127,90 +128,17 @@ def _ollama(host: str) -> str:
     return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/').removesuffix('/v1')}/v1"
 
 
-def _provider(name: str, base_url: str | None, keys: str = "", bases: str = "", **fields: Any) -> Provider:
-    """keys, bases: variables, separated by spaces; by default NAME_API_KEY, and NAME_BASE_URL and NAME_API_BASE."""
-    variables = keys or "{0}_API_KEY", bases or "{0}_BASE_URL {0}_API_BASE"
-    named = [tuple(names.format(name.upper()).split()) for names in variables]
-    return Provider(name=name, base_url=base_url, keys=named[0], bases=named[1], **fields)
+def _providers() -> dict[str, Provider]:
+    """The providers of providers.json; keys are NAME_API_KEY, and bases NAME_BASE_URL and NAME_API_BASE by default."""
+    providers = {}
+    for fields in msgspec.json.decode(get_data(__name__, "providers.json") or b"", type=list[dict[str, Any]]):
+        variable = fields["name"].upper()
+        usual = {"keys": [f"{variable}_API_KEY"], "bases": [f"{variable}_BASE_URL", f"{variable}_API_BASE"]}
+        providers[fields["name"]] = msgspec.convert(usual | fields, Provider)
+    return providers
 
 
-_OPENAI_HEADERS = (("OpenAI-Organization", "OPENAI_ORG_ID"), ("OpenAI-Project", "OPENAI_PROJECT_ID"))
-
-PROVIDERS = {
-    provider.name: provider
-    for provider in (
-        _provider("openai", "https://api.openai.com/v1", variable_headers=_OPENAI_HEADERS),
-        _provider(
-            "azure",
-            None,
-            "AZURE_OPENAI_API_KEY AZURE_API_KEY",
-            "AZURE_OPENAI_ENDPOINT AZURE_API_BASE",
-            key_header="api-key",
-            key_prefix="",
-        ),
-        _provider(
-            "anthropic",
-            "https://api.anthropic.com/v1",
-            bases="ANTHROPIC_BASE_URL",
-            protocol="anthropic",
-            key_header="x-api-key",
-            key_prefix="",
-            headers=(("anthropic-version", "2023-06-01"),),
-            seed=None,
-        ),
-        _provider("gemini", "https://generativelanguage.googleapis.com/v1beta/openai", "GEMINI_API_KEY GOOGLE_API_KEY"),
-        _provider(
-            "bedrock",
-            "https://bedrock-runtime.{AWS_REGION|AWS_DEFAULT_REGION}.amazonaws.com",
-            "AWS_BEARER_TOKEN_BEDROCK",
-            "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-            protocol="bedrock",
-            seed=None,
-        ),
-        _provider(
-            "vertex",
-            "https://{GOOGLE_CLOUD_LOCATION}-aiplatform.googleapis.com/v1/projects/{GOOGLE_CLOUD_PROJECT}"
-            "/locations/{GOOGLE_CLOUD_LOCATION}",
-            "GOOGLE_OAUTH_ACCESS_TOKEN",
-            "VERTEX_BASE_URL",
-            protocol="vertex",
-        ),
-        _provider("cohere", "https://api.cohere.com/v2", "CO_API_KEY COHERE_API_KEY", "CO_API_URL", protocol="cohere"),
-        _provider("mistral", "https://api.mistral.ai/v1", seed="random_seed"),
-        _provider("groq", "https://api.groq.com/openai/v1"),
-        _provider("deepseek", "https://api.deepseek.com/v1", structured="json"),
-        _provider("openrouter", "https://openrouter.ai/api/v1"),
-        _provider("together", "https://api.together.xyz/v1"),
-        _provider("fireworks", "https://api.fireworks.ai/inference/v1"),
-        _provider("xai", "https://api.x.ai/v1"),
-        _provider(
-            "ollama", "http://127.0.0.1:11434/v1", bases="OLLAMA_HOST", local=True, max_concurrency=4, truncates=True
-        ),
-        _provider(
-            "vllm",
-            "http://127.0.0.1:8000/v1",
-            "VLLM_API_KEY HOSTED_VLLM_API_KEY",
-            "VLLM_BASE_URL HOSTED_VLLM_API_BASE",
-            local=True,
-        ),
-        _provider(
-            "lmstudio",
-            "http://127.0.0.1:1234/v1",
-            "LM_STUDIO_API_KEY",
-            "LMSTUDIO_BASE_URL LM_STUDIO_API_BASE",
-            local=True,
-            max_concurrency=4,
-        ),
-        _provider(
-            "llamacpp",
-            "http://127.0.0.1:8080/v1",
-            "LLAMA_API_KEY",
-            "LLAMACPP_BASE_URL",
-            local=True,
-            max_concurrency=4,
-        ),
-    )
-}
+PROVIDERS = _providers()
 
 
 #: Providers whose replies have no log-probabilities of tokens that were not chosen.

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from pkgutil import get_data
 from secrets import token_hex
 from typing import NamedTuple
 
@@ -151,28 +152,6 @@ MAX_ROUNDS = 3
 #: Failures that are final where a question was asked alone.
 _FINAL = frozenset({"too_long", "content_filter", "refused"})
 
-_SCHEMA = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-
-CREATE TABLE files (
-    name TEXT PRIMARY KEY, wave INTEGER NOT NULL, spec TEXT NOT NULL, requests INTEGER NOT NULL DEFAULT 0,
-    upload TEXT NOT NULL DEFAULT '', batch TEXT NOT NULL DEFAULT '', since TEXT NOT NULL DEFAULT '',
-    ended INTEGER NOT NULL DEFAULT 0
-);
-
-CREATE TABLE requests (
-    id TEXT PRIMARY KEY, file TEXT NOT NULL REFERENCES files, spec TEXT NOT NULL, form TEXT NOT NULL,
-    questions NOT NULL, waiting INTEGER NOT NULL DEFAULT 1, replied INTEGER NOT NULL DEFAULT 0
-);
-CREATE INDEX requests_by_file ON requests (file, waiting);
-
-CREATE TABLE questions (
-    key TEXT PRIMARY KEY, request TEXT NOT NULL REFERENCES requests, waiting INTEGER NOT NULL,
-    tries INTEGER NOT NULL, failure TEXT NOT NULL, alone INTEGER NOT NULL
-);
-CREATE INDEX questions_by_request ON questions (request);
-"""
-
 _encode = msgspec.json.Encoder().encode
 _decode_questions = msgspec.json.Decoder(tuple[Question, ...]).decode
 _decode_failure = msgspec.json.Decoder(Failure | None).decode
@@ -245,7 +224,7 @@ class Ledger:
             self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             if not self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 with self.writing():
-                    for statement in filter(str.strip, _SCHEMA.split(";")):
+                    for statement in filter(str.strip, (get_data(__name__, "ledger.sql") or b"").decode().split(";")):
                         self._db.execute(statement)
 
     def close(self) -> None:
