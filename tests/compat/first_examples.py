@@ -137,7 +137,11 @@ assert score.reason
         "experiments_quickstart",
         reason="no experiments with a back end of files; `rg.evaluate` and a store",
     ),
-    Example("ragas 0.4", "rag_testset_generation", reason="test sets are not generated from documents"),
+    Example(
+        "ragas 0.4",
+        "rag_testset_generation",
+        reason="a model writes test questions (docs/test-sets.md), and none is called here",
+    ),
     _single_turn("faithfulness", "Faithfulness", f"{_QUERY}, {_RESPONSE}, {_CONTEXTS}", f"llm={_GPT}"),
     _single_turn("answer_relevance", "ResponseRelevancy", f"{_QUERY}, {_RESPONSE}", f"llm={_GPT}", "embeddings=None"),
     _single_turn(

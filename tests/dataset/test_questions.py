@@ -5,12 +5,13 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 import ragauge as rg
 from ragauge.cli.main import main
-from ragauge.datasets import QuestionSet, questions
+from ragauge.datasets import QuestionSet, difference, questions
 from ragauge.datasets.corpus import read_corpus
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.offline_questions import GAP
@@ -109,7 +110,7 @@ def test_from_documents_to_the_figures_of_a_retriever(tmp_path: Path, monkeypatc
 )
 def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:
     """An unknown kind and a number below one are refused before anything is read."""
-    with pytest.raises(rg.UsageError, match=message):
+    with pytest.raises(rg.errors.UsageError, match=message):
         questions(MINI, **options)
 
 
@@ -121,9 +122,9 @@ def test_a_corpus_that_gives_less_is_said(tmp_path: Path) -> None:
     nothing = _call("dataset", "questions", tmp_path, "-o", tmp_path / "out.jsonl")
     assert nothing.exit_code == 1
     assert "1 passage; 1 more repeat one of them; files skipped: 1 .png" in nothing.output
-    assert "gives no question; it needs whole sentences, or headings" in nothing.output
+    assert "gives no question; see above" in nothing.output
     few = _call("dataset", "questions", MINI, "-n", 100, "-o", tmp_path / "out.jsonl")
-    assert "not 100: the corpus gives no more" in few.output
+    assert "not 100: there are no more" in few.output
 
 
 @pytest.mark.parametrize(
@@ -132,7 +133,7 @@ def test_a_corpus_that_gives_less_is_said(tmp_path: Path) -> None:
 def test_an_empty_or_binary_corpus_is_an_error(content: bytes, message: str, tmp_path: Path) -> None:
     """A corpus without text ends in an error that says so."""
     (tmp_path / "a.txt").write_bytes(content)
-    with pytest.raises(rg.UsageError, match=message):
+    with pytest.raises(rg.errors.UsageError, match=message):
         questions(tmp_path)
 
 
@@ -145,3 +146,31 @@ def test_a_large_corpus_is_drawn_from(tmp_path: Path) -> None:
     drawn = {chunk.id for chunk in corpus.passages}
     assert (len(drawn), corpus.total) == (30, 400)
     assert {chunk.id for sample in made.samples for chunk in sample.reference_contexts or ()} <= drawn
+
+
+def test_versions_of_a_set_are_told_apart(tmp_path: Path) -> None:
+    """Rows that were added, removed and edited are named; what a system adds to a row changes nothing."""
+    made = questions(MINI, n=4, kinds=["cloze"])
+    made.save(tmp_path / "a.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
+    first, second, third, _ = rows
+    second["references"] = ["something else"]
+    rows = [{**first, "response": "an answer", "contexts": []}, second, third, {"id": "own", "query": "Who?"}]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    found = difference(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert found == (("own",), (made.samples[3].id,), (second["id"],))
+    shown = _call("dataset", "diff", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert shown.output.splitlines()[0] == "added: 1 (own)"
+
+
+def test_runs_of_two_sets_are_compared_only_on_request(tmp_path: Path) -> None:
+    """Two runs of one set are compared; of two sets, only where what they have in common is asked for."""
+    runs = []
+    for seed in (1, 1, 2):
+        made = questions(MINI, n=11, kinds=["cloze"], seed=seed)
+        answered = [msgspec.structs.replace(sample, response="It is known.") for sample in made.samples]
+        runs.append(rg.evaluate(answered, "exact_match", store=tmp_path / "store"))
+    assert rg.compare(runs[0], runs[1]).samples == 11
+    with pytest.raises(rg.errors.UsageError, match=r"the runs are of two test sets, .*--force"):
+        rg.compare(runs[0], runs[2])
+    assert 0 < rg.compare(runs[0], runs[2], force=True).samples <= 11

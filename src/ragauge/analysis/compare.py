@@ -637,6 +637,7 @@ def compare(
     judge: JudgeLike = "embedded",
     max_cost: float | None = None,
     progress: Callable[[int], None] | None = None,
+    force: bool = False,
 ) -> Comparison:
     """Compare run `b` with run `a`, sample by sample; no judge is asked but for a preference.
 
@@ -655,17 +656,19 @@ def compare(
             responses to a sample is better, in both orders; or "claims", which asks nothing. Other metrics are then
             compared only where `metrics` names them.
         judge, max_cost, progress: As for `evaluate`, for a preference. The answers are kept in the store of `b`.
+        force: Compare what two test sets have in common, too; see docs/test-sets.md.
 
     Returns:
         The differences (b - a) with 95 % intervals and p-values adjusted by Holm.
 
     Raises:
-        UsageError: The runs do not have the same samples, a metric was measured in two ways, or the judge gives no
-            grades.
+        UsageError: The runs do not have the same samples or are of two test sets, a metric was measured in two ways, or
+            the judge gives no grades.
         UnknownName: A metric was measured in neither run, or a column is in neither.
     """
     for run in (a, b):
         check_run(run)
+    _check_test_sets(a, b, force)
     named = split_specs(metrics) if isinstance(metrics, str) else metrics
     kept, left_out = _chosen(a.record, b.record, named) if named or not prefer else ([], {})
     sides = side(a.records(), kept, group), side(b.records(), kept, group)
@@ -711,6 +714,18 @@ def compare(
         tuple(judging),
         preferred.about if preferred else None,
     )
+
+
+def _check_test_sets(a: Run, b: Run, force: bool) -> None:
+    """Raise UsageError where the first samples of two runs say that they are of two test sets."""
+    firsts = [next(run.records(), None) for run in (a, b)]
+    marks = [first.sample.metadata.get("test_set") if first else None for first in firsts]
+    one, other = (mark.get("id") if isinstance(mark, dict) else None for mark in marks)
+    if one and other and one != other and not force:
+        raise UsageError(
+            f"the runs are of two test sets, {one} and {other}; run both systems on one of them, or compare what they "
+            "have in common: --force (in Python: force=True)"
+        )
 
 
 def check_run(run: Run) -> Run:

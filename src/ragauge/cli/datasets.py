@@ -14,7 +14,7 @@ import click
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
-from ragauge.datasets import Built, Generated, QuestionSet, build, generate, plan_questions, questions
+from ragauge.datasets import Built, Generated, QuestionSet, build, difference, generate, plan_questions, questions
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.corpus import WORDS, Corpus
 from ragauge.datasets.drafting import ASKED_KINDS
@@ -36,6 +36,7 @@ def dataset_command() -> None:
     ragauge dataset mini       a small corpus with questions, to try it on
     ragauge dataset build      from your own questions and corpus
     ragauge dataset questions  questions from your documents
+    ragauge dataset diff       what distinguishes two versions of a test set
     ragauge dataset nuggets    what the answers to your questions should say
     """
 
@@ -141,6 +142,17 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
         exit_stopped(made.stopped, options["store"])
     if not made.samples:
         raise RunFailed(f"{corpus} gives no question; see above, and use documents with whole sentences")
+
+
+@dataset_command.command("diff")
+@click.argument("a", type=opts.FILE)
+@click.argument("b", type=opts.FILE)
+def diff_command(a: Path, b: Path) -> None:
+    """What distinguishes test set B from A: rows that were added, removed or changed."""
+    found = difference(a, b)
+    for what, ids in found._asdict().items():
+        shown = ", ".join(ids[:10]) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
+        say(f"{what}: {len(ids)}{f' ({shown})' if ids else ''}")
 
 
 def _question_lines(made: QuestionSet) -> Iterator[str]:

@@ -29,7 +29,7 @@ _MODULES = {
     "use GEval with the steps of the decision": "metrics.dag metrics.conversational_dag",
     "speech is not measured": "voice voice.connectors",
     "conversations are not simulated; measure those that were held": "simulator simulator.controller",
-    "test questions are not generated; give your own as Golden": "synthesizer synthesizer.config",
+    "the kinds of question are those of docs/test-sets.md": "synthesizer.config",
     "use Inspect, which runs benchmarks": """benchmarks benchmarks.modes benchmarks.task benchmarks.tasks
     benchmarks.mmlu.task""",
     "use `ragauge label`, rg.metrics.rouge or rg.metrics.bleu": "annotation config.settings scorer utils",
@@ -37,6 +37,7 @@ _MODULES = {
 modules(__name__, "metrics test_case test_case.mcp models models.base_model evaluate evaluate.configs")
 modules(f"{__name__}.metrics", _METRICS)
 modules("ragauge.compat.deepeval_dataset", "dataset", __name__)
+modules("ragauge.compat.test_sets", "synthesizer", __name__, "the kinds of question are those of docs/test-sets.md")
 modules("ragauge.compat.deepeval_dataset", "tracing", __name__, _TRACES)
 for _advice, _names in _MODULES.items():
     modules(__name__, _names, advice=_advice)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import ragauge as rg
 from ragauge.compat import BadInput, not_offered
@@ -25,17 +25,21 @@ class Golden(LLMTestCase):
     custom_column_key_values: dict[str, str] | None = None
 
 
+Case = TypeVar("Case", bound=LLMTestCase)
+
+
 def _adds(kind: type[LLMTestCase], attribute: str) -> Callable[..., None]:
     def add(self: EvaluationDataset, file_path: str | Path, **columns: Any) -> None:
         """Add what a JSON, JSONL or CSV file holds; input_key_name="question" or input_col_name= name its columns."""
         named = {key.removesuffix("_col_name").removesuffix("_key_name"): column for key, column in columns.items()}
         map = {FIELDS[part]: column for part, column in named.items() if part in FIELDS}
-        getattr(self, attribute).extend(_case(kind, sample) for sample in rg.read(file_path, map=map))
+        getattr(self, attribute).extend(case_of(kind, sample) for sample in rg.read(file_path, map=map))
 
     return add
 
 
-def _case(kind: type[LLMTestCase], sample: rg.Sample) -> LLMTestCase:
+def case_of(kind: type[Case], sample: rg.Sample) -> Case:
+    """The sample as a test case or golden."""
     both = {"retrieval_context": sample.contexts, "context": sample.reference_contexts}
     lists: dict[str, Any] = {
         part: [chunk.passage for chunk in chunks] for part, chunks in both.items() if chunks is not None

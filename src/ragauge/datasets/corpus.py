@@ -154,7 +154,7 @@ class Corpus(NamedTuple):
 
 
 def read_corpus(
-    path: str | Path,
+    path: str | Path | Iterable[Any],
     words: int = WORDS,
     *,
     skip_bad: bool = False,
@@ -168,7 +168,7 @@ def read_corpus(
     Rows (.jsonl .json .csv .tsv .parquet .arrow) have text, id and title under the names that contexts have them under.
 
     Args:
-        path: the file or folder.
+        path: the file or folder; or documents: texts, dicts, or objects of LangChain and LlamaIndex.
         words: the most words of a passage.
         skip_bad: keep the error of a file or row in `Corpus.bad` instead of raising BadData.
         distinct: leave out passages with the text of an earlier one.
@@ -178,6 +178,10 @@ def read_corpus(
     Raises:
         BadData: a file or row cannot be read, or there is no text.
     """
+    drawn = _Draw(distinct, most, Random(seed))
+    if not isinstance(path, str | Path):
+        drawn.add(_row_passages(path, "documents", "documents", words, _raise))
+        return drawn.corpus("documents")
     root = Path(path)
     files = [root]
     if root.is_dir():
@@ -196,7 +200,6 @@ def read_corpus(
         bad.append(str(error))
 
     reading = _Reading(root if root.is_dir() else root.parent, words, skip, skipped)
-    drawn = _Draw(distinct, most, Random(seed))
     for file in files:
         if file not in reasons:
             drawn.add(reading.passages_of(file))
@@ -204,8 +207,11 @@ def read_corpus(
         why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         left_out = "".join(f"; skipped: {number} {reason}" for reason, number in skipped.items())
         raise BadData(f"{root}: no text in {len(files)} files{why}{left_out}")
-    ordered = [drawn.passages[place] for place in sorted(drawn.passages)]
-    return Corpus(str(root), ordered, dict(skipped), tuple(bad), drawn.total, drawn.repeated)
+    return drawn.corpus(str(root), dict(skipped), tuple(bad))
+
+
+def _raise(error: BadData) -> None:
+    raise error
 
 
 def _skip_reason(path: Path, formats: Collection[str]) -> str:
@@ -240,6 +246,11 @@ class _Draw:
             self._keep(passage)
             self.total += 1
 
+    def corpus(self, name: str, skipped: dict[str, int] | None = None, bad: tuple[str, ...] = ()) -> Corpus:
+        """The passages in their order."""
+        ordered = [self.passages[place] for place in sorted(self.passages)]
+        return Corpus(name, ordered, skipped or {}, bad, self.total, self.repeated)
+
     def _keep(self, passage: Chunk) -> None:
         if self._most is not None and self.total >= self._most:
             slot = self._rng.randrange(self.total + 1)
@@ -271,7 +282,7 @@ class _Reading(NamedTuple):
             elif kind in _TEXT:
                 yield from self._split(name, sections(_lines(path), path.stem, markdown=kind in _MARKDOWN))
             else:
-                yield from self._rows(path, name)
+                yield from _row_passages(file_source(path).rows(), name, str(path), self.words, self.skip)
         except BadData as error:
             self.skip(error)
 
@@ -289,17 +300,21 @@ class _Reading(NamedTuple):
         if not number:
             self.skipped[".pdf without text, which takes text recognition first"] += 1
 
-    def _rows(self, path: Path, name: str) -> Iterator[Chunk]:
-        for number, row in enumerate(file_source(path).rows(), start=1):
-            try:
-                document = _document(row, f"{name}#{number}", str(path), number)
-            except BadRow as error:
-                self.skip(error)
-                continue
-            pieces = passages(document.text, self.words)
-            for part, piece in enumerate(pieces, start=1):
-                id = f"{document.id}#{part}" if len(pieces) > 1 else document.id
-                yield Chunk(piece, id, document.title, document.metadata)
+
+def _row_passages(
+    rows: Iterable[Any], name: str, where: str, words: int, skip: Callable[[BadData], None]
+) -> Iterator[Chunk]:
+    """The passages of documents in rows. name: begins the ids of those without one."""
+    for number, row in enumerate(rows, start=1):
+        try:
+            document = _document(row, f"{name}#{number}", where, number)
+        except BadRow as error:
+            skip(error)
+            continue
+        pieces = passages(document.text, words)
+        for part, piece in enumerate(pieces, start=1):
+            id = f"{document.id}#{part}" if len(pieces) > 1 else document.id
+            yield Chunk(piece, id, document.title, document.metadata)
 
 
 def _lines(path: Path) -> Iterator[str]:
@@ -345,7 +360,8 @@ def _document(row: Any, id: str, where: str, number: int) -> Chunk:
         if isinstance(row, Malformed):
             raise row
         (chunk,) = to_chunks([row]) or ()
-        has_id = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
+        named = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
+        has_id = named or (isinstance(row, Chunk) and row.id != "")
     except Malformed as error:
         raise BadRow(where, number, None, error.problem.removeprefix("item 1").lstrip(": "), error.fix) from None
     return chunk if has_id else msgspec.structs.replace(chunk, id=id)

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
 from ragauge.datasets.asked_questions import AskedQuestions, DraftedSet
 from ragauge.datasets.calls import ModelCalls
 from ragauge.datasets.corpus import WORDS, Corpus, read_corpus
-from ragauge.datasets.drafting import ASKED_KINDS, prompts_digest
+from ragauge.datasets.drafting import ASKED_KINDS, STANDALONE, prompts_digest
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.offline_questions import OfflineQuestions
 from ragauge.datasets.retrieval import CorpusRetriever, load_bm25s
 from ragauge.datasets.samples import ProgressCallback, add_metadata
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
-from ragauge.judges.llm.build import llm
+from ragauge.judges.llm.judge import LLMJudge
+from ragauge.readers import read
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, check_priced, price_dates
 from ragauge.run.plan import Plan
@@ -31,6 +32,9 @@ from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 from ragauge.store import Store
 from ragauge.types import Sample
+
+#: A folder, a file, documents, or a corpus that was read.
+CorpusLike = str | Path | Corpus | Iterable[Any]
 
 #: What questions are made without a model.
 OfflineKind = Literal["cloze", "heading"]
@@ -97,11 +101,11 @@ class QuestionOptions:
     progress: ProgressCallback | None = None
 
 
-async def questions_async(corpus: str | Path | Corpus, model: Any = None, **options: Any) -> QuestionSet:
+async def questions_async(corpus: CorpusLike, model: Any = None, **options: Any) -> QuestionSet:
     """Make a test set from documents; `questions` is the synchronous form.
 
     Args:
-        corpus: a folder or file of documents; see `read_corpus`.
+        corpus: a folder or file of documents, or documents; see `read_corpus`.
         model: writes the questions, as for `rg.llm`; None makes questions that need no model.
         options: n, how many questions, and the others of `QuestionOptions`. The same corpus, options and replies give
             the same set, with fewer than n where the corpus or the model does not give as many.
@@ -138,7 +142,7 @@ async def questions_async(corpus: str | Path | Corpus, model: Any = None, **opti
 questions = blocking(questions_async, "questions")
 
 
-def plan_questions(corpus: str | Path | Corpus, model: Any, **options: Any) -> Plan:
+def plan_questions(corpus: CorpusLike, model: Any, **options: Any) -> Plan:
     """What `questions` costs with the same arguments if every draft holds; each one that is dropped adds its part.
 
     Nothing is sent and no key is needed. Arguments and errors are those of `questions`.
@@ -154,7 +158,7 @@ def plan_questions(corpus: str | Path | Corpus, model: Any, **options: Any) -> P
 class _Making:
     """What is to be made. quotas: kind -> how many questions. Raises what `questions` raises before it asks."""
 
-    def __init__(self, corpus: str | Path | Corpus, model: Any, options: QuestionOptions) -> None:
+    def __init__(self, corpus: CorpusLike, model: Any, options: QuestionOptions) -> None:
         offered: tuple[str, ...] = OFFLINE_KINDS if model is None else ASKED_KINDS
         kinds, n, seed = tuple(dict.fromkeys(options.kinds or offered)), options.n, options.seed
         if unknown := [kind for kind in kinds if kind not in offered]:
@@ -196,9 +200,44 @@ class _Making:
 
     def askers(self, store: Store, budget: Budget) -> tuple[ModelCalls, Dispatcher]:
         """Who writes, and who proves: a judge, or a judge made of the model."""
-        model, judge = self._model, self._options.judge
-        router = load_judges(judge if judge is not None else model if isinstance(model, str) else llm(model))
+        own = load_judges(self._model)
+        router = own if self._options.judge is None else load_judges(self._options.judge)
+        if not isinstance(writer := own.unique[0], LLMJudge):
+            raise BadParameter(f"{writer.identity} writes no questions; name a model, such as openai/gpt-4o-mini")
         check_priced(router.unique, budget.limit)
         if missing := [topic for topic in PROOF_TOPICS if not router.can(topic)]:
             raise UnanswerableNeed(f"the judge does not answer {', '.join(missing)}; name one that does")
-        return ModelCalls(model, store, budget, self.made), Dispatcher(router, store, budget)
+        return ModelCalls(writer.client, store, budget, self.made), Dispatcher(router, store, budget)
+
+
+class SetDifference(NamedTuple):
+    """The ids of the rows that only the second of two test sets has, only the first, and that differ."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[str, ...]
+
+
+def difference(a: Any, b: Any) -> SetDifference:
+    """What distinguishes two versions of a test set.
+
+    Args:
+        a, b: in any form that `read` takes. Rows are matched by id; what a system added, its response and contexts, and
+            the identity of the set do not count.
+
+    Returns:
+        The ids, in the order of the rows.
+
+    Raises what `read` raises.
+    """
+    first, second = ({sample.id: _content(sample) for sample in read(data)} for data in (a, b))
+    return SetDifference(
+        tuple(id for id in second if id not in first),
+        tuple(id for id in first if id not in second),
+        tuple(id for id in first if id in second and first[id] != second[id]),
+    )
+
+
+def _content(sample: Sample) -> Sample:
+    kept = {key: value for key, value in sample.metadata.items() if key in (KIND, STANDALONE)}
+    return msgspec.structs.replace(sample, response=None, contexts=None, system=None, metadata=kept)

@@ -19,6 +19,7 @@ from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
 from ragauge.host import optional
 
 _PROMPTS = "prompts are ragauge's own; docs/llm-judges.md says how to change them"
+_QUESTIONS = "the kinds of question are those of docs/test-sets.md"
 _METRICS = """collections collections.base result numeric rubrics critique _faithfulness _answer_relevance
     _answer_correctness _string _answer_similarity _aspect_critic _bleu_score _chrf_score _context_precision
     _context_recall _factual_correctness _domain_specific_rubrics _instance_specific_rubrics _noise_sensitivity
@@ -35,9 +36,8 @@ _MODULES = {
     "use result.run.record.spent, or rg.plan beforehand": "cost",
     "progress is printed, and logged by the module logging": "callbacks utils",
     "give evaluate() the path of a file, and rg.evaluate a store": "backends",
-    "test questions are not generated; `ragauge dataset build` finds documents for yours": """testset testset.evolutions
-    testset.generator testset.graph testset.persona testset.synthesizers testset.synthesizers.base_query
-    testset.synthesizers.generate testset.synthesizers.multi_hop testset.synthesizers.multi_hop.base
+    _QUESTIONS: """testset.evolutions testset.graph testset.persona testset.synthesizers
+    testset.synthesizers.base_query testset.synthesizers.multi_hop testset.synthesizers.multi_hop.base
     testset.synthesizers.prompts testset.synthesizers.single_hop testset.synthesizers.single_hop.specific
     testset.transforms testset.transforms.extractors testset.transforms.extractors.llm_based
     testset.transforms.splitters testset.transforms.relationship_builders
@@ -47,6 +47,8 @@ _MODULES = {
     integrations.llama_index integrations.r2r integrations.swarm langchain langchain.evalchain llama_index""",
 }
 modules(f"{__name__}.metrics", _METRICS)
+_GENERATORS = "testset testset.generator testset.synthesizers.generate"
+modules("ragauge.compat.test_sets", _GENERATORS, __name__, _QUESTIONS)
 modules("ragauge.compat.ragas.samples", "dataset_schema messages", __name__)
 modules(__name__, "llms llms.base embeddings embeddings.base evaluation run_config dataset experiment")
 for _advice, _names in _MODULES.items():
