@@ -226,12 +226,12 @@ def test_a_list_of_statements_that_is_cut_off_is_a_fault() -> None:
 
 BAD = [
     ("1", {"label": "entailed", "supports": ["S9"], "contradicts": []}, 'has in "supports" some text, not one of'),
-    ("1", {"label": "entailed", "supports": [1], "contradicts": []}, 'has in "supports" 1, not one of its sources S1'),
+    ("1", {"label": "entailed", "supports": [9], "contradicts": []}, 'has in "supports" 9, not one of its sources S1'),
     ("1", {"label": "entailed", "supports": ["S1"]}, 'has no list "contradicts"'),
     ("1", {"label": "entailed", "supports": "S9", "contradicts": []}, 'has as "supports" some text, not a list'),
-    ("2", {"label": "supported"}, 'has as its "label" some text, not one of entailed, neutral, contradicted'),
+    ("2", {"label": "likely"}, 'has as its "label" some text, not one of entailed, neutral, contradicted'),
     ("2", {"label": ["yes"]}, 'has as its "label" a list, not one of entailed, neutral, contradicted'),
-    ("3", {"label": True}, 'has as its "label" true, not one of yes, no'),
+    ("3", {"label": 1}, 'has as its "label" 1, not one of yes, no'),
     ("3", {}, 'has as its "label" null, not one of yes, no'),
     ("3", "perhaps", 'has as its "label" some text, not one of yes, no'),
     ("4", {"grade": 6}, 'has as its "grade" 6, not a whole number from 1 to 5'),

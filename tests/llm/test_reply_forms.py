@@ -34,6 +34,14 @@ DOGS = '[{"s": 1, "text": "Dogs bark at Rex.", "kind": "claim"}]'
 E, N, C, Y, NO = "entailed", "neutral", "contradicted", "yes", "no"
 
 READ: list[tuple[list[Question], str, list[Any]]] = [
+    (ONE, '{"1": {"label": "supported"}}', [E]),
+    (ONE, '{"1": {"label": "Not supported."}}', [N]),
+    (ONE, '{"1": {"label": "refuted"}}', [C]),
+    (JOINT, '{"1": {"label": "entailed", "supports": [1, "2"], "contradicts": []}}', [E]),
+    (TWO, '{"1": {"label": true}, "2": {"label": "False"}}', [Y, NO]),
+    (TWO, '{"1": {"label": "yes"}}\n{"2": {"label": "no"}}', [Y, NO]),
+    (TWO, '{"label": "yes"}\n{"label": "no"}', [Y, NO]),
+    (TWO, '```\n{"id": "2", "label": "yes"},\n{"id": 1, "label": "no"}\n```', [NO, Y]),
     (ONE, '{"1": "Entailed."}', [E]),
     (ONE, '{"1": "**contradicted**"}', [C]),
     (ONE, '{"1": {"label": " NEUTRAL! "}}', [N]),
@@ -85,7 +93,7 @@ AGAIN: list[tuple[list[Question], str, str]] = [
     (ONE, '{"1": null}', "is null, not an object"),
     (ONE, '{"1": ["entailed"]}', "is a list, not an object"),
     (ONE, '{"1": {}}', 'has as its "label" null'),
-    (ONE, '{"1": {"label": "supported"}}', 'has as its "label" some text, not one of entailed'),
+    (ONE, '{"1": {"label": "likely"}}', 'has as its "label" some text, not one of entailed'),
     (ONE, '{"1": {"label": "not entailed"}}', 'has as its "label" some text'),
     (ONE, '{"1": {"label": true}}', 'has as its "label" true'),
     (ONE, '{"1": {"label": ["entailed"]}}', 'has as its "label" a list'),
@@ -99,7 +107,7 @@ AGAIN: list[tuple[list[Question], str, str]] = [
     (JOINT, '{"1": {"label": "entailed"}}', 'has no list "supports"; it has no list "contradicts"'),
     (JOINT, '{"1": "entailed"}', 'has no list "supports"'),
     (JOINT, '{"1": {"label": "entailed", "supports": ["S3"], "contradicts": []}}', "not one of its sources S1, S2"),
-    (JOINT, '{"1": {"label": "entailed", "supports": [1], "contradicts": []}}', "not one of its sources S1, S2"),
+    (JOINT, '{"1": {"label": "entailed", "supports": [3], "contradicts": []}}', "not one of its sources S1, S2"),
     (JOINT, '{"1": {"label": "entailed", "supports": {"S1": 1}, "contradicts": []}}', "an object, not a list"),
     (JOINT, '{"1": {"label": "neutral", "supports": ["S1"], "supports": []}}', 'has as "supports" some text'),
     (JOINT, '{"1": {"label": "neutral", "supports": ["S1"], "contradicts": []}}', "neutral, and yet lists sources"),

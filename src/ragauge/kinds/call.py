@@ -223,10 +223,21 @@ def item_of(value: object, field: str) -> ReplyItem:
     raise not_a("object", value)
 
 
+#: What models write in place of a label, where that can mean nothing else -> the label.
+_SAME_LABEL: Mapping[str, str] = {
+    **dict.fromkeys(("supported", "entails", "entailment", "fully supported"), "entailed"),
+    **dict.fromkeys(("unsupported", "not supported", "not_supported", "not mentioned"), "neutral"),
+    **dict.fromkeys(("contradicts", "contradiction", "contradictory", "refuted"), "contradicted"),
+    "true": "yes",
+    "false": "no",
+}
+
+
 def label_of(item: ReplyItem, labels: Mapping[str, Label]) -> Label:
     """The label of an answer."""
     value = item.get("label")
-    label = labels.get(word(value))
+    said = word(str(value) if isinstance(value, bool) else value)
+    label = labels.get(_SAME_LABEL.get(said, said))
     if label is None:
         raise InvalidItem(f'has as its "label" {described(value)}, not one of {", ".join(labels)}')
     return label

@@ -316,6 +316,8 @@ def _listed(item: ReplyItem, name: str, valid_ids: set[str], optional: bool) -> 
         raise InvalidItem(f'has no list "{name}"')
     value = item.get(name)
     listed = [] if value is None else [value] if isinstance(value, str) and value in valid_ids else value
+    if isinstance(listed, list) and valid_ids == {f"S{place}" for place in range(1, len(valid_ids) + 1)}:
+        listed = [f"S{source}" if f"S{source}" in valid_ids else source for source in listed]  # numbers alone
     if not isinstance(listed, list):
         raise InvalidItem(
             f'has as "{name}" {described(listed)}, not a list of its sources {listing(sorted(valid_ids))}'

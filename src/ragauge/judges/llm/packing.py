@@ -135,6 +135,9 @@ _INSTRUCTIONS_AND_REPLY, _INSTRUCTIONS = 3000, 1500
 #: A lower bound of the average characters a token; English has four.
 _CHARS_PER_TOKEN = 2
 
+#: Characters of texts in a call, however large the window: beyond 100,000 tokens some providers charge more.
+_MOST_CHARS = _CHARS_PER_TOKEN * 100_000
+
 
 def pack_limits(context: int | None) -> PackLimits:
     """What a call may hold so that it fits a window of `context` tokens. Raises BadParameter for one too small."""
@@ -146,6 +149,4 @@ def pack_limits(context: int | None) -> PackLimits:
     prompt_chars = _CHARS_PER_TOKEN * (context - _INSTRUCTIONS_AND_REPLY)
     # The reply repeats the text, in a form three times as long.
     decompose_chars = _CHARS_PER_TOKEN * (context - _INSTRUCTIONS) // 4
-    return PackLimits(
-        min(prompt_chars, default.prompt_chars), default.verdicts, min(decompose_chars, default.decompose_chars)
-    )
+    return PackLimits(min(prompt_chars, _MOST_CHARS), default.verdicts, min(decompose_chars, default.decompose_chars))

@@ -207,7 +207,7 @@ def _in_order(pack: Pack, text: str) -> ReplyItem:
     if len(body) > MAX_CHARS:
         return {}
     value = _decoded(body)
-    value = body if value is None else value
+    value = (_one_a_line(body, pack.keys) or body) if value is None else value
     if isinstance(value, dict) and len(value) == 1 and value.keys().isdisjoint(_ITEM_FIELDS):
         value = next(iter(value.values()))
     if len(pack.keys) == 1 and not (isinstance(value, list) and len(value) == 1 and pack.questions[0].answer_field):
@@ -215,6 +215,18 @@ def _in_order(pack: Pack, text: str) -> ReplyItem:
     if not isinstance(value, list) or len(value) != len(pack.keys):
         return {}
     return dict(zip(pack.keys, value, strict=True)) if all(map(_is_item, value)) else {}
+
+
+def _one_a_line(body: str, keys: Sequence[str]) -> list[Any] | None:
+    """The answers of a text with one object a line: by their keys, or in the order of the questions where none has one.
+
+    None for any other text.
+    """
+    lines = [_decoded(line.strip().rstrip(",")) for line in body.splitlines() if line.strip()]
+    if len(lines) != len(keys) or not all(isinstance(line, dict) for line in lines):
+        return None
+    named = {str(line.pop(name)): line for line in lines for name in ("id", "key", "item") if name in line}
+    return [named[key] for key in keys] if named.keys() == set(keys) else None if named else lines
 
 
 def _is_item(value: object) -> bool:
