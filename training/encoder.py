@@ -8,6 +8,7 @@ claims are one packed sequence under a mask that says who sees whom.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import torch
@@ -68,10 +69,10 @@ class Encoder(nn.Module):
         """The states before the first layer. sorts: 0 for the tokens of a premise, 1 for those of a claim."""
         return self.normed(self.word(ids) + self.position(positions) + self.sort(sorts))
 
-    def encode(self, states: Tensor, mask: Tensor) -> Tensor:
-        """The states after the last layer, where `mask` alone says who sees whom."""
-        for layer in self.layers:
-            states = layer(states, states, mask)
+    def encode(self, states: Tensor, mask: Tensor, layers: Iterable[int] = range(LAYERS)) -> Tensor:
+        """The states after the layers of these numbers, where `mask` alone says who sees whom."""
+        for number in layers:
+            states = self.layers[number](states, states, mask)
         return states
 
     def heads(self, states: Tensor, present: Tensor) -> Reading:

@@ -1,10 +1,10 @@
 """Measure what lies between two encoders, by themselves, on rows that were kept from training.
 
-    python training/measure_encoder.py MINILM ONE.pt TWO.pt GROUPS... [--shares 0,0.5,1] [--most 150] [--cross]
+    python training/measure_encoder.py MINILM ONE.pt TWO.pt GROUPS... [--shares 0,0.5,1] [--most 150] [--joint LAYER]
 
 MINILM: the folder of the tokenizer. GROUPS: as for train_encoder.py; of these the groups that are held for choosing.
 Prints the AUC of "entailed" against all else for each source of at least 20 claims of both sides, and the mean of each
-file, with each share of the second encoder's weights. --most: claims of a source. --cross: read as trained with it.
+file, with each share of the second encoder's weights. --most: claims of a source. --joint: read as trained with it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 from average import weights_of
 from encoder import Encoder
 from rows import Row
-from train_encoder import Tokens, alone, aside, batches, packed, read, tokenised, tokenizer_of
+from train_encoder import Tokens, aside, batches, packed, read, tokenised, tokenizer_of
 
 from ragauge.statistics.agreement import auc
 
@@ -37,7 +37,7 @@ def main() -> None:
     options.add_argument("groups", nargs="+", type=Path)
     options.add_argument("--shares", default="0,0.25,0.33,0.5,0.75,1")
     options.add_argument("--most", type=int, default=150)
-    options.add_argument("--cross", action="store_true")
+    options.add_argument("--joint", type=int, metavar="LAYER")
     given = options.parse_args()
     tokenizer = tokenizer_of(given.minilm)
     files = {file: [tokenised(group, tokenizer) for group in kept(file, given.most)] for file in given.groups}
@@ -48,7 +48,7 @@ def main() -> None:
     for share in shares:
         encoder.load_state_dict({name: first[name].lerp(second[name], share) for name in first})
         for file, groups in files.items():
-            found[file].append(scores(encoder, groups, given.cross))
+            found[file].append(scores(encoder, groups, given.joint))
     for file, by_share in found.items():
         show(file, by_share)
 
@@ -65,13 +65,13 @@ def kept(file: Path, most: int) -> Iterator[Row]:
 
 
 @torch.no_grad()
-def scores(encoder: Encoder, groups: Sequence[Tokens], cross: bool) -> Scores:
+def scores(encoder: Encoder, groups: Sequence[Tokens], joint: int | None) -> Scores:
     """By source whether each claim is entailed, and the log-odds that it is."""
     found: Scores = defaultdict(list)
-    for tokens in batches(alone(groups) if cross else groups, random.Random(0)):
+    for tokens in batches(groups, random.Random(0), joint=joint):
         batch = packed(tokens, "cpu")
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            (labels, _), _ = read(encoder, batch, cross)
+            (labels, _), _ = read(encoder, batch, joint)
         chances = torch.log_softmax(labels.float(), dim=1)
         odds = (chances[:, 0] - torch.logsumexp(chances[:, 1:], dim=1)).tolist()
         for source, label, score in zip(batch.sources, batch.label.tolist(), odds, strict=True):

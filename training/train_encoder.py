@@ -9,7 +9,11 @@ of the weights, kept by itself as OUT/STEP.pt too. GROUPS=SHARE: what groups.py,
 wrote, and its share of the batches. Groups that are "held", or, where they do not say, one in fifty by the premise, are
 not trained on: measure_encoder.py reads those. --margin is the weight of a margin between the claims that a premise
 entails and its others, --smoothing that of all labels alike. The tokens of premises are kept near those of the start,
-of which similarities and toxicity are made. --cross: the text attends to the claim too, and is read anew for each.
+of which similarities and toxicity are made.
+
+--joint LAYER: the layers from this one on are trained, in which the premise attends to the claim too, and which read
+the premise anew with each claim; those below stay as they were, and read it once. With 0 all layers are trained, as a
+plain cross-encoder.
 """
 
 from __future__ import annotations
@@ -19,12 +23,13 @@ import math
 import random
 import time
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import rows
 import torch
-from encoder import Encoder, Reading
+from encoder import LAYERS, Encoder, Reading
 from held_out import held_out
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
@@ -36,6 +41,7 @@ PREMISE, CLAIM, TOKENS, POOL = 320, 64, 3600, 400  # tokens of a premise, a clai
 WARM, DISTILLED = 200, 4  # steps of rising rate; and one step in how many keeps the embedding near MiniLM's
 WRONG_WEIGHT, SUPPORT_WEIGHT, DISTIL_WEIGHT = 3.0, 0.3, 2.0
 MARGIN, DECAY = 1.0, 0.995  # between log-odds; of the running mean of the weights
+MOST = 4  # claims of a premise that is read with each
 CLS, SEP = 101, 102
 Group = dict[str, Any]
 
@@ -113,28 +119,42 @@ def packed(groups: Sequence[Tokens], device: str) -> Packed:
     return Packed(*(tensor.to(device) for tensor in tensors), [claim[3] for claim in every])
 
 
-def visible(segments: Tensor, cross: bool = False) -> Tensor:
-    """The mask of attention: a token sees its own segment and the premise; padding sees itself.
-
-    cross: the premise sees the claims as well.
-    """
+def visible(segments: Tensor) -> Tensor:
+    """The mask of attention: a token sees its own segment and the premise; padding sees itself."""
     own, other = segments.unsqueeze(2), segments.unsqueeze(1)
-    seen = (own == other) | ((other == 0) & (own > 0))
-    if cross:
-        seen |= (own == 0) & (other > 0)
-    return torch.zeros(seen.shape, device=segments.device).masked_fill(~seen, -1e4).unsqueeze(1)
+    return masked((own == other) | ((other == 0) & (own > 0)))
 
 
-def read(encoder: Encoder, batch: Packed, cross: bool = False) -> tuple[Reading, Tensor]:
-    """What the claims are given, and the last states of all tokens."""
+def masked(seen: Tensor) -> Tensor:
+    """What attention adds: (batch, tokens, keys) that say what is seen, as (batch, 1, tokens, keys)."""
+    return torch.zeros(seen.shape, device=seen.device).masked_fill(~seen, -1e4).unsqueeze(1)
+
+
+def read(encoder: Encoder, batch: Packed, joint: int | None = None) -> tuple[Reading, Tensor]:
+    """What the claims are given, and the last states of all tokens that a premise is read to without its claims.
+
+    joint: the layer from which on it sees them.
+    """
     states = encoder.embedded(batch.ids, batch.positions, (batch.segments > 0).long())
-    states = encoder.encode(states, visible(batch.segments, cross).to(states.dtype))
-    return encoder.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
+    mask = visible(batch.segments).to(states.dtype)
+    if joint is None:
+        states = encoder.encode(states, mask)
+        return encoder.heads(states.reshape(-1, states.shape[-1])[batch.claims], batch.present), states
+    with torch.set_grad_enabled(torch.is_grad_enabled() and not joint):
+        states = encoder.encode(states, mask, range(joint))
+    premises = batch.claims[:, 0] // batch.ids.shape[1]  # the place in the batch of each claim's
+    longest = int((batch.segments == 0).sum(1).max())
+    claims = states.reshape(-1, states.shape[-1])[batch.claims]
+    together = torch.cat([claims, states[:, :longest][premises]], dim=1)
+    present = torch.cat([batch.present > 0, (batch.segments[:, :longest] == 0)[premises]], dim=1)
+    seen = masked(present[:, None].expand(-1, present.shape[1], -1)).to(states.dtype)
+    together = encoder.encode(together, seen, range(joint, LAYERS))
+    return encoder.heads(together[:, : claims.shape[1]], batch.present), states
 
 
 def losses(encoder: Encoder, batch: Packed, given: argparse.Namespace) -> tuple[Tensor, Tensor]:
     """The loss, of labels and of tokens where they are known, and the last states of all tokens."""
-    (labels, support), states = read(encoder, batch, given.cross)
+    (labels, support), states = read(encoder, batch, given.joint)
     chances = torch.log_softmax(labels.float(), dim=1)
     chances = torch.cat([chances, torch.logsumexp(chances[:, 1:], dim=1, keepdim=True)], dim=1)
     loss = (1 - given.smoothing) * functional.nll_loss(chances, batch.label) - given.smoothing * chances[:, :3].mean()
@@ -167,17 +187,29 @@ def away(teacher: Encoder, batch: Packed, states: Tensor) -> Tensor:
     return (1 - functional.cosine_similarity(own, states[:, :longest], dim=-1))[segments == 0].mean()
 
 
-def batches(groups: Sequence[Tokens], chance: random.Random, size: int = TOKENS) -> Iterator[list[Tokens]]:
-    """All groups in batches of about `size` tokens, those of one length together; drawn anew."""
+def batches(
+    groups: Sequence[Tokens], chance: random.Random, size: int = TOKENS, joint: int | None = None
+) -> Iterator[list[Tokens]]:
+    """All groups in batches of about `size` tokens, those of one length together; drawn anew. joint: as in `read`."""
     order = chance.sample(range(len(groups)), len(groups))
     for start in range(0, len(order), POOL * 8):
-        pool = sorted((groups[at] for at in order[start : start + POOL * 8]), key=lambda group: group.length)
+        shaped = [(shape(groups[at], joint), groups[at]) for at in order[start : start + POOL * 8]]
         found: list[list[Tokens]] = [[]]
-        for group in pool:
-            if found[-1] and (len(found[-1]) + 1) * group.length > size:
+        rows = 0
+        for (length, own), group in sorted(shaped, key=lambda pair: pair[0][0]):
+            if found[-1] and (rows + own) * length > size:
                 found.append([])
+                rows = 0
             found[-1].append(group)
+            rows += own
         yield from chance.sample(found, len(found))
+
+
+def shape(group: Tokens, joint: int | None) -> tuple[int, int]:
+    """The length of a group's rows in a batch, and how many it has: one, or the premise once with each claim."""
+    if joint is None:
+        return group.length, 1
+    return len(group.premise) + max(len(ids) for ids, *_ in group.claims), len(group.claims)
 
 
 def rate(step: int, steps: int) -> float:
@@ -204,7 +236,7 @@ def main() -> None:
     )
     options.add_argument("--device", default="cpu")
     options.add_argument("--half", action="store_true", help="bfloat16, where the processor has it")
-    options.add_argument("--cross", action="store_true")
+    options.add_argument("--joint", type=int, metavar="LAYER")
     options.add_argument("--seed", type=int, default=1)
     train(options.parse_args())
 
@@ -217,9 +249,13 @@ def tokenizer_of(minilm: Path) -> Tokenizer:
     return tokenizer
 
 
-def alone(groups: Sequence[Tokens]) -> list[Tokens]:
-    """The same with each claim in a group of its own."""
-    return [Tokens(group.premise, [claim]) for group in groups for claim in group.claims]
+def few(groups: Sequence[Tokens], chance: random.Random) -> Iterator[Tokens]:
+    """The same with at most MOST claims of each, of both sides where there are both."""
+    for group in groups:
+        drawn = chance.sample(group.claims, len(group.claims))
+        sides = [[claim for claim in drawn if (claim[2] == 0) == true] for true in (True, False)]
+        mixed = [claim for pair in zip_longest(*sides) for claim in pair if claim]
+        yield Tokens(group.premise, mixed[:MOST])
 
 
 def train(given: argparse.Namespace) -> None:
@@ -239,7 +275,9 @@ def train(given: argparse.Namespace) -> None:
     teacher.load_state_dict(encoder.state_dict())
     teacher.to(given.device).eval()
     encoder.to(given.device)
-    optimizer = torch.optim.AdamW(encoder.parameters(), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+    optimizer = torch.optim.AdamW(
+        learnt(encoder, given.joint), lr=given.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True
+    )
     given.out.mkdir(parents=True, exist_ok=True)
     average = {name: values.clone() for name, values in encoder.state_dict().items()}
     begun, first = time.perf_counter(), resumed(given.out / "encoder.pt", encoder, optimizer, average)
@@ -248,10 +286,10 @@ def train(given: argparse.Namespace) -> None:
     for step, tokens in zip(steps, endless(pools, given, first), strict=False):
         for part in optimizer.param_groups:
             part["lr"] = given.rate * rate(step - 1, given.steps)
-        batch = packed(alone(tokens) if given.cross else tokens, given.device)
+        batch = packed(tokens, given.device)
         with torch.autocast(given.device, dtype=torch.bfloat16, enabled=given.half):
             loss, states = losses(encoder, batch, given)
-            if step % DISTILLED == 1 and not given.cross:
+            if step % DISTILLED == 1 and given.joint is None:
                 loss = loss + DISTIL_WEIGHT * DISTILLED * away(teacher, batch, states)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(encoder.parameters(), 1.0)
@@ -266,6 +304,14 @@ def train(given: argparse.Namespace) -> None:
             torch.save(state | {"step": step}, given.out / "new.pt")
             (given.out / "new.pt").replace(given.out / "encoder.pt")
             torch.save({"encoder": average}, given.out / f"{step}.pt")
+
+
+def learnt(encoder: Encoder, joint: int | None) -> list[Tensor]:
+    """The weights that are trained: all, or those of the layers from `joint` on and of the heads."""
+    if joint:
+        for part in (encoder.word, encoder.position, encoder.sort, encoder.normed, *encoder.layers[:joint]):
+            part.requires_grad_(False)
+    return [values for values in encoder.parameters() if values.requires_grad]
 
 
 def aside(group: Group) -> str:
@@ -289,7 +335,7 @@ def endless(
 ) -> Iterator[list[Tokens]]:
     """Batches without end, each of one pool, drawn by its share; from the one after `skipped` on."""
     chance = random.Random(given.seed)
-    sources = [_again(pool, random.Random(given.seed + at), given.tokens) for at, (_, pool) in enumerate(pools)]
+    sources = [_again(pool, random.Random(given.seed + at), given) for at, (_, pool) in enumerate(pools)]
     while True:
         [source] = chance.choices(sources, [share for share, _ in pools])
         tokens = next(source)
@@ -298,9 +344,10 @@ def endless(
             yield tokens
 
 
-def _again(pool: Sequence[Tokens], chance: random.Random, size: int) -> Iterator[list[Tokens]]:
+def _again(pool: Sequence[Tokens], chance: random.Random, given: argparse.Namespace) -> Iterator[list[Tokens]]:
     while True:
-        yield from batches(pool, chance, size)
+        groups = pool if given.joint is None else list(few(pool, chance))
+        yield from batches(groups, chance, given.tokens, given.joint)
 
 
 if __name__ == "__main__":
