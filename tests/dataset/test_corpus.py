@@ -165,7 +165,7 @@ def test_repeated_passages_are_left_out_and_large_corpora_drawn_from(tmp_path: P
     corpus = read_corpus(folder, distinct=True)
     assert [one.id for one in corpus.passages] == ["a.txt#1", "c.txt#1"]
     assert (corpus.total, corpus.repeated, corpus.is_whole) == (2, 1, True)
-    (folder / "d.txt").write_text("One two. " * 500)
+    (folder / "d.txt").write_text(" ".join(f"One{n} two." for n in range(500)))
     drawn = [read_corpus(folder, words=2, most=20, seed=seed) for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1]
     assert drawn[0].passages != drawn[2].passages

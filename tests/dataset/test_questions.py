@@ -158,7 +158,7 @@ def test_versions_of_a_set_are_told_apart(tmp_path: Path) -> None:
     rows = [{**first, "response": "an answer", "contexts": []}, second, third, {"id": "own", "query": "Who?"}]
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     found = difference(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
-    assert found == (("own",), (made.samples[3].id,), (second["id"],))
+    assert found == {"added": ["own"], "removed": [made.samples[3].id], "changed": [second["id"]]}
     shown = _call("dataset", "diff", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     assert shown.output.splitlines()[0] == "added: 1 (own)"
 

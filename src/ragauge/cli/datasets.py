@@ -149,8 +149,7 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
 @click.argument("b", type=opts.FILE)
 def diff_command(a: Path, b: Path) -> None:
     """What distinguishes test set B from A: rows that were added, removed or changed."""
-    found = difference(a, b)
-    for what, ids in found._asdict().items():
+    for what, ids in difference(a, b).items():
         shown = ", ".join(ids[:10]) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
         say(f"{what}: {len(ids)}{f' ({shown})' if ids else ''}")
 

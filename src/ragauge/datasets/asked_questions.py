@@ -6,31 +6,33 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from hashlib import sha256
+from itertools import chain, cycle, islice
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from ragauge.datasets import proving
-from ragauge.datasets.calls import ModelCalls
+from ragauge.datasets.calls import Form, ModelCalls
 from ragauge.datasets.corpus import Corpus
 from ragauge.datasets.drafting import SHOWN, draft_form, draft_of, draft_prompt, known_prompt
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.generator import ANSWER, AnswerBrief, answer_prompt
 from ragauge.datasets.retrieval import CorpusRetriever, words_of
 from ragauge.datasets.samples import SampleSet, add_metadata
-from ragauge.judges.base import ExpectedCall
 from ragauge.judges.llm.messages import Prompt
-from ragauge.needs.base import Need, Rounds
-from ragauge.questions import Judgment
-from ragauge.run.asking import NOBODY, Dispatcher
+from ragauge.needs.base import Need
+from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Stopped
 from ragauge.run.plan import Cost
 from ragauge.run.sync import ordered_map
 from ragauge.text.refusals import refusal
 from ragauge.text.trust_eval import is_refusal
-from ragauge.types import Chunk, Failure, Sample, Statement
+from ragauge.types import Chunk, Failure, Sample
+
+#: The key of a sample's metadata for the kind of its question, and for the test set that it is of.
+KIND, TEST_SET = "kind", "test_set"
 
 #: Drafts that are worked on at once.
 _WIDTH = 32
@@ -52,21 +54,42 @@ class Draft(NamedTuple):
 
 
 @dataclass(kw_only=True)
-class DraftedSet(SampleSet):
-    """Samples that were made from a corpus; of what a model drafted, only what holds.
+class QuestionSet(SampleSet):
+    """A test set that was made from a corpus; of what a model drafted, only what holds.
 
+    identity: a hash of its rows. wanted: the number of questions asked for. kinds: kind -> the number of questions.
     made: kind -> the number of drafts. dropped: reason -> the number of drafts, of which `first_dropped` has the first.
     """
 
     corpus: Corpus
+    wanted: int
+    identity: str = ""
+    kinds: Counter[str] = field(default_factory=Counter)
     made: Counter[str] = field(default_factory=Counter)
     dropped: Counter[str] = field(default_factory=Counter)
     first_dropped: dict[str, str] = field(default_factory=dict)
+
+    def add(self, kind: str, question: Sample) -> None:
+        """Add a question, with its kind and an id that its content gives."""
+        ids = [chunk.id for chunk in question.reference_contexts or ()]
+        digest = sha256(msgspec.json.encode([kind, question.query, question.turns, ids])).hexdigest()[:10]
+        self.kinds[kind] += 1
+        self.samples.append(add_metadata(msgspec.structs.replace(question, id=f"{kind}-{digest}"), **{KIND: kind}))
 
     def drop(self, reason: str, question: str | None) -> None:
         """Count a draft that is dropped."""
         self.dropped[reason] += 1
         self.first_dropped.setdefault(reason, question or "")
+
+    def seal(self, **origin: Any) -> None:
+        """Give each row the identity of the set, and what it was made with."""
+        self.identity = sha256(msgspec.json.encode(self.samples)).hexdigest()[:12]
+        mark = {TEST_SET: {"id": self.identity, **origin}}
+        self.samples = [add_metadata(sample, **mark) for sample in self.samples]
+
+
+class _Dropped(Exception):
+    """Raised where a draft is dropped; the message is the reason, "" where a reply is missing, which is counted."""
 
 
 class AskedQuestions:
@@ -77,7 +100,7 @@ class AskedQuestions:
 
     def __init__(
         self,
-        made: DraftedSet,
+        made: QuestionSet,
         words: PassageMap,
         order: Sequence[int],
         retriever: CorpusRetriever | None,
@@ -92,23 +115,26 @@ class AskedQuestions:
 
     async def make(
         self, quotas: Mapping[str, int], attempts: float, calls: ModelCalls, dispatcher: Dispatcher
-    ) -> AsyncIterator[Draft]:
-        """The questions that hold, until each kind has its quota, or was tried `attempts` times as often."""
-        kept, places = Counter[str](), self._places(quotas)
+    ) -> AsyncIterator[int]:
+        """Add the questions that hold, until each kind has its quota, or was tried `attempts` times as often.
+
+        Yields their number after each wave.
+        """
+        made, places = self._made, self._places(quotas)
         self._calls, self._dispatcher = calls, dispatcher
-        while not self._made.stopped:
+        while not made.stopped:
             wave = []
             for kind, quota in quotas.items():
-                count = min(quota - kept[kind], round(attempts * quota) - self._made.made[kind])
-                wave += [(kind, position) for position in islice(places[kind], max(0, count))]
-                self._made.made[kind] += max(0, count)
+                count = max(0, min(quota - made.kinds[kind], round(attempts * quota) - made.made[kind]))
+                wave += [(kind, position) for position in islice(places[kind], count)]
+                made.made[kind] += count
             if not wave:
                 return
             drafts = [draft for draft in await _all(wave, self._draft) if draft and self._is_new(draft)]
             proven = [draft for draft in await _all(drafts, self._prove) if draft]
             for draft in await self._distinct(proven):
-                kept[draft.kind] += 1
-                yield draft
+                made.add(draft.kind, draft.question)
+            yield len(made.samples)
 
     def _places(self, kinds: Mapping[str, int]) -> dict[str, Iterator[int]]:
         """For each kind the passages once, beginning at different ones."""
@@ -127,74 +153,69 @@ class AskedQuestions:
     async def _draft(self, place: tuple[str, int]) -> Draft | None:
         kind, position = place
         prompt, shown = self._prompt(kind, position)
-        reply = await self._reply(prompt, draft_form(kind), "question")
-        question = draft_of(kind, reply, shown) if reply else None
-        if reply and question is None:
+        try:
+            question = draft_of(kind, await self._reply(prompt, draft_form(kind)), shown)
+        except _Dropped:
+            return None
+        if question is None:
             self._made.drop(proving.NO_QUESTION, f"({kind}, {shown[0].id})")
         return Draft(kind, position, question) if question else None
 
-    async def _reply(self, prompt: Prompt, form: Any, part: str) -> str | None:
-        """A reply; None where there is none, which is counted."""
+    async def _reply(self, prompt: Prompt, form: Form) -> str:
+        """A reply. Raises _Dropped where there is none."""
         try:
             reply = await self._calls.reply(prompt, form)
         except Stopped as stopped:
-            self._made.stop(Sample(""), part, stopped)
-            return None
+            self._made.stop(Sample(""), "reply", stopped)
+            raise _Dropped from None
         if isinstance(reply, Failure):
-            self._made.fail(Sample(""), part, reply)
-            return None
+            self._made.fail(Sample(""), "reply", reply)
+            raise _Dropped
         return reply
 
     def _is_new(self, draft: Draft) -> bool:
         words = tuple(words_of(f"{draft.question.query} {proving.full_query(draft.question)}"))
-        if words in self._queries:
-            self._drop(draft, proving.SAME)
-        new = words not in self._queries
-        self._queries.add(words)
+        if new := words not in self._queries:
+            self._queries.add(words)
+        else:
+            self._made.drop(proving.SAME, draft.question.query)
         return new
 
     async def _prove(self, draft: Draft) -> Draft | None:
         """The draft with its claims where it holds; None where it is dropped, or nothing can be said of it."""
-        if draft.kind == "unanswerable":
-            return await self._prove_unanswerable(draft)
-        proof = await self._outcome(draft, proving.answered_by_its_passages(draft.kind))
-        response = await self._read(draft, self._shown_to_reader(draft)) if proof else None
-        if response is None:
+        try:
+            return await self._proven(draft)
+        except _Dropped as dropped:
+            if reason := str(dropped):
+                self._made.drop(reason, draft.question.query)
             return None
-        is_read = is_known = False
-        if not _refuses(response):
-            known = await self._reply(known_prompt(proving.full_query(draft.question)), ANSWER, "reading")
-            need = proving.right_by_the_reference(response, known or "")
-            readings = await self._outcome(draft, need) if known is not None else None
-            if readings is None:
-                return None
-            is_read, is_known = readings.flags
+
+    async def _proven(self, draft: Draft) -> Draft:
+        question = draft.question
+        query = proving.full_query(question)
+        if self._retriever and draft.kind == "unanswerable":
+            best = await self._retriever.retrieve(query, _SEARCHED)
+            await self._outcome(question, proving.not_helped_by(best))
+            if not _refuses(await self._read(query, best)):
+                raise _Dropped(proving.ANSWERABLE)
+            return draft
+        proof = await self._outcome(question, proving.answered_by_its_passages(draft.kind))
+        response = await self._read(query, self._shown_to_reader(draft))
+        if _refuses(response):
+            raise _Dropped(proving.READ_OTHERWISE)
+        known = await self._reply(known_prompt(query), ANSWER)
+        is_read, is_known = (await self._outcome(question, proving.right_by_the_reference(response, known))).flags
         if not is_read:
-            self._drop(draft, proving.READ_OTHERWISE)
-            return None
-        question = msgspec.structs.replace(draft.question, answers=tuple((claim,) for claim in proof.claims))
+            raise _Dropped(proving.READ_OTHERWISE)
+        question = msgspec.structs.replace(question, answers=tuple((claim,) for claim in proof.claims))
         return draft._replace(question=add_metadata(question, known=is_known))
 
-    async def _prove_unanswerable(self, draft: Draft) -> Draft | None:
-        best = await self._retriever.retrieve(draft.question.query or "", _SEARCHED) if self._retriever else ()
-        response = None
-        if await self._outcome(draft, proving.not_helped_by(best)):
-            response = await self._read(draft, best)
-        if response is not None and not _refuses(response):
-            self._drop(draft, proving.ANSWERABLE)
-            return None
-        return None if response is None else draft
-
-    def _drop(self, draft: Draft, reason: str) -> None:
-        self._made.drop(reason, draft.question.query)
-
-    async def _outcome(self, draft: Draft, need: Need[Any]) -> Any:
-        """What a need finds; None where it drops the question, or has no answer, which is counted."""
-        outcome = await self._made.resolve(self._dispatcher, draft.question, need, "proof")
-        dropped = getattr(outcome, "dropped", "") or getattr(outcome, "reason", "")
-        if dropped:
-            self._drop(draft, dropped)
-        return None if dropped or isinstance(outcome, Sample) else outcome
+    async def _outcome(self, question: Sample, need: Need[proving.Proof]) -> proving.Proof:
+        """What a need finds. Raises _Dropped."""
+        outcome = await self._made.resolve(self._dispatcher, question, need, "proof")
+        if not isinstance(outcome, proving.Proof) or outcome.dropped:
+            raise _Dropped(getattr(outcome, "dropped", "") or getattr(outcome, "reason", ""))
+        return outcome
 
     def _shown_to_reader(self, draft: Draft) -> list[Chunk]:
         """The passages of the question among others that are like them, in an order of chance."""
@@ -205,10 +226,9 @@ class AskedQuestions:
         Random(f"{self._seed} {draft.question.query}").shuffle(shown)
         return shown
 
-    async def _read(self, draft: Draft, shown: Sequence[Chunk]) -> str | None:
+    async def _read(self, query: str, shown: Sequence[Chunk]) -> str:
         """The model's answer from passages."""
-        asked = Sample("", proving.full_query(draft.question), contexts=tuple(shown))
-        return await self._reply(answer_prompt(asked, AnswerBrief()), ANSWER, "reading")
+        return await self._reply(_reading(query, shown), ANSWER)
 
     async def _distinct(self, proven: Sequence[Draft]) -> list[Draft]:
         """Those that say something else than each one kept before."""
@@ -227,49 +247,34 @@ class AskedQuestions:
         for (old, new), is_same in zip(pairs, getattr(outcome, "flags", ()), strict=False):
             if is_same and not {old, new} & same:
                 same.add(new)
-                self._drop(drafts[new], proving.SAME)
+                self._made.drop(proving.SAME, drafts[new].question.query)
         distinct = [draft for place, draft in enumerate(drafts) if place >= first and place not in same]
         self._kept += distinct
         return distinct
 
     def expected(self, quotas: Mapping[str, int], calls: ModelCalls, dispatcher: Dispatcher) -> Cost:
         """What one draft for each wanted question costs if all hold, without what the model wrote already."""
-        cost = Cost()
+        cost, searched = Cost(), [self._passages[place] for place in self._order[:_SEARCHED]]
         for kind, places in self._places(quotas).items():
             for position in islice(places, quotas[kind]):
                 prompt, shown = self._prompt(kind, position)
                 if calls.is_stored(prompt):
                     continue
-                for call in (calls.expected(prompt), *self._expected_proof(kind, shown, calls, dispatcher)):
+                words = shown[0].text.split()
+                query = " ".join(words[:15])
+                read = [_reading(query, searched[:_READ]), known_prompt(query)]
+                if kind == "unanswerable":
+                    read = [_reading(query, searched)]
+                rounds = proving.expected_rounds(kind, " ".join(words[:25]), shown, searched)
+                asked = chain.from_iterable(map(dispatcher.router.by_judge, rounds))
+                judging = chain.from_iterable(judge.expect(group) for judge, group in asked if judge)
+                for call in (*map(calls.expected, (prompt, *read)), *judging):
                     cost.add(call)
         return cost
 
-    def _expected_proof(
-        self, kind: str, shown: Sequence[Chunk], calls: ModelCalls, dispatcher: Dispatcher
-    ) -> Iterator[ExpectedCall]:
-        words = shown[0].text.split()
-        texts = dict.fromkeys(("question", "missing", "earlier_question", "standalone"), " ".join(words[:15]))
-        texts |= dict.fromkeys(("answer", "earlier_answer"), " ".join(words[:25]))
-        draft = draft_of(kind, msgspec.json.encode(texts).decode(), shown) or Sample("", texts["question"])
-        searched = [self._passages[place] for place in self._order[:_SEARCHED]]
-        needs: list[Need[Any]] = [proving.answered_by_its_passages(kind), proving.right_by_the_reference("", " ")]
-        prompts = [answer_prompt(Sample("", draft.query, contexts=tuple(searched[:_READ])), AnswerBrief())]
-        if kind == "unanswerable":
-            needs = [proving.not_helped_by(searched)]
-            prompts = [answer_prompt(Sample("", draft.query, contexts=tuple(searched)), AnswerBrief())]
-        else:
-            prompts.append(known_prompt(draft.query or ""))
-        yield from map(calls.expected, prompts)
-        for need in needs:
-            rounds = Rounds(draft, [need])
-            while questions := rounds.questions:
-                for judge, group in dispatcher.router.by_judge(questions):
-                    yield from judge.expect(group) if judge else ()
-                rounds.advance({one: Judgment(one, one.guess(_as_one), NOBODY, "") for one in questions})
 
-
-def _as_one(text: str, _: str | None) -> tuple[Statement, ...]:
-    return (Statement(text),)
+def _reading(query: str, shown: Sequence[Chunk]) -> Prompt:
+    return answer_prompt(Sample("", query, contexts=tuple(shown)), AnswerBrief())
 
 
 def _refuses(response: str) -> bool:

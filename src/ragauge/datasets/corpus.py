@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
+from heapq import heappush, heappushpop
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
-from random import Random
 from typing import Any, NamedTuple
 
 import msgspec
@@ -172,13 +172,13 @@ def read_corpus(
         words: the most words of a passage.
         skip_bad: keep the error of a file or row in `Corpus.bad` instead of raising BadData.
         distinct: leave out passages with the text of an earlier one.
-        most: the most passages to hold; of more, as many are drawn by `seed`, each with the same chance.
+        most: the most passages to hold; of more, as many are drawn by `seed`.
         seed: of the draw.
 
     Raises:
         BadData: a file or row cannot be read, or there is no text.
     """
-    drawn = _Draw(distinct, most, Random(seed))
+    drawn = _Draw(distinct, most, seed)
     if not isinstance(path, str | Path):
         drawn.add(_row_passages(path, "documents", "documents", words, _raise))
         return drawn.corpus("documents")
@@ -203,7 +203,7 @@ def read_corpus(
     for file in files:
         if file not in reasons:
             drawn.add(reading.passages_of(file))
-    if not drawn.passages:
+    if not drawn.total:
         why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         left_out = "".join(f"; skipped: {number} {reason}" for reason, number in skipped.items())
         raise BadData(f"{root}: no text in {len(files)} files{why}{left_out}")
@@ -225,42 +225,32 @@ def _skip_reason(path: Path, formats: Collection[str]) -> str:
 
 
 class _Draw:
-    """Passages by their place in the corpus; beyond `most`, a uniform draw (Vitter, "Algorithm R", 1985)."""
+    """Passages as they come; of more than `most` those with the lowest hashes, which are a uniform draw."""
 
-    def __init__(self, distinct: bool, most: int | None, rng: Random) -> None:
-        self.passages: dict[int, Chunk] = {}
+    def __init__(self, distinct: bool, most: int | None, seed: int) -> None:
         self.total = self.repeated = 0
+        self.drawn: list[tuple[int, int, Chunk]] = []
         self._seen: set[bytes] | None = set() if distinct else None
-        self._places: list[int] = []
-        self._most, self._rng = most, rng
+        self._most, self._seed = most, str(seed).encode()
 
     def add(self, passages: Iterable[Chunk]) -> None:
-        """Take what is new, or draw whether it takes the place of another."""
+        """Take those that are new and within the draw."""
         for passage in passages:
+            digest = blake2b(" ".join(passage.text.split()).encode(), digest_size=8, key=self._seed).digest()
             if self._seen is not None:
-                digest = blake2b(" ".join(passage.text.split()).encode(), digest_size=8).digest()
                 if digest in self._seen:
                     self.repeated += 1
                     continue
                 self._seen.add(digest)
-            self._keep(passage)
             self.total += 1
+            within = self._most is None or self.total <= self._most
+            push = heappush if within else heappushpop
+            push(self.drawn, (-int.from_bytes(digest), self.total, passage))
 
     def corpus(self, name: str, skipped: dict[str, int] | None = None, bad: tuple[str, ...] = ()) -> Corpus:
         """The passages in their order."""
-        ordered = [self.passages[place] for place in sorted(self.passages)]
+        ordered = [passage for _, _, passage in sorted(self.drawn, key=lambda drawn: drawn[1])]
         return Corpus(name, ordered, skipped or {}, bad, self.total, self.repeated)
-
-    def _keep(self, passage: Chunk) -> None:
-        if self._most is not None and self.total >= self._most:
-            slot = self._rng.randrange(self.total + 1)
-            if slot >= self._most:
-                return
-            del self.passages[self._places[slot]]
-            self._places[slot] = self.total
-        elif self._most is not None:
-            self._places.append(self.total)
-        self.passages[self.total] = passage
 
 
 class _Reading(NamedTuple):

@@ -10,7 +10,7 @@ from typing import cast
 from ragauge.datasets.drafting import STANDALONE
 from ragauge.datasets.retrieval import words_of
 from ragauge.needs.base import Need, QuestionFlow, Statements
-from ragauge.questions import Correct, Decompose, Entail, Judgment, Relevant
+from ragauge.questions import Correct, Decompose, Entail, Judgment, Question, Relevant
 from ragauge.scores import Evidence
 from ragauge.types import Chunk, Label, Sample, Verdict
 
@@ -108,6 +108,17 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
         return Proof(flags=tuple(map(all, zip(entailed[::2], entailed[1::2], strict=True))))
 
     return Need("entail_each_other", (), frozenset({"entail:support"}), flow)
+
+
+def expected_rounds(kind: str, text: str, shown: Sequence[Chunk], searched: Sequence[Chunk]) -> list[list[Question]]:
+    """About the questions that proving a draft takes, in rounds. text: stands for its question and its answer."""
+    if kind == "unanswerable":
+        return [[Relevant(text, chunk.passage) for chunk in searched]]
+    premise = tuple(chunk.passage for chunk in shown)
+    alone = [Entail((passage,), text, text) for passage in premise]
+    relevance = [Relevant(text, passage) for passage in (*premise, text)]
+    correct = [Correct(text, f"{text} {number}", (text,)) for number in range(2)]
+    return [[Decompose(text, text)], [Entail(premise, text), *alone, *relevance], [*correct]]
 
 
 def _verdicts(judgments: Sequence[Judgment]) -> list[Verdict]:

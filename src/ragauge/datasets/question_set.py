@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
-from ragauge.datasets.asked_questions import AskedQuestions, DraftedSet
+from ragauge.datasets.asked_questions import KIND, AskedQuestions
+from ragauge.datasets.asked_questions import QuestionSet as QuestionSet
 from ragauge.datasets.calls import ModelCalls
 from ragauge.datasets.corpus import WORDS, Corpus, read_corpus
 from ragauge.datasets.drafting import ASKED_KINDS, STANDALONE, prompts_digest
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.offline_questions import OfflineQuestions
 from ragauge.datasets.retrieval import CorpusRetriever, load_bm25s
-from ragauge.datasets.samples import ProgressCallback, add_metadata
+from ragauge.datasets.samples import ProgressCallback
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
 from ragauge.judges.llm.judge import LLMJudge
@@ -45,34 +44,6 @@ MOST_PASSAGES = 50_000
 
 #: What a judge must answer to prove questions.
 PROOF_TOPICS = ("decompose", "entail:support", "relevant", "correct")
-
-#: The key of a sample's metadata for the kind of its question, and for the test set that it is of.
-KIND, TEST_SET = "kind", "test_set"
-
-
-@dataclass(kw_only=True)
-class QuestionSet(DraftedSet):
-    """A test set that was made from a corpus.
-
-    identity: a hash of its rows. wanted: the number of questions asked for. kinds: kind -> the number of questions.
-    """
-
-    wanted: int
-    identity: str = ""
-    kinds: Counter[str] = field(default_factory=Counter)
-
-    def add(self, kind: str, question: Sample) -> None:
-        """Add a question, with its kind and an id that its content gives."""
-        ids = [chunk.id for chunk in question.reference_contexts or ()]
-        digest = hashlib.sha256(msgspec.json.encode([kind, question.query, question.turns, ids])).hexdigest()[:10]
-        self.kinds[kind] += 1
-        self.samples.append(add_metadata(msgspec.structs.replace(question, id=f"{kind}-{digest}"), **{KIND: kind}))
-
-    def seal(self, **origin: Any) -> None:
-        """Give each row the identity of the set, and what it was made with."""
-        self.identity = hashlib.sha256(msgspec.json.encode(self.samples)).hexdigest()[:12]
-        mark = {TEST_SET: {"id": self.identity, **origin}}
-        self.samples = [add_metadata(sample, **mark) for sample in self.samples]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +98,9 @@ async def questions_async(corpus: CorpusLike, model: Any = None, **options: Any)
         budget = Budget(chosen.max_cost)
         calls, dispatcher = making.askers(opened_store(chosen.store), budget)
         async with calls, dispatcher.opened():
-            async for draft in making.asked().make(making.quotas, chosen.attempts, calls, dispatcher):
-                made.add(draft.kind, draft.question)
+            async for number in making.asked().make(making.quotas, chosen.attempts, calls, dispatcher):
                 if chosen.progress:
-                    chosen.progress(len(made.samples))
+                    chosen.progress(number)
         made.asked, made.reused = made.asked + dispatcher.asked, made.reused + dispatcher.reused
         made.spent = budget.spent
         judges = [str(judge.identity) for judge in dispatcher.router.unique]
@@ -210,15 +180,7 @@ class _Making:
         return ModelCalls(writer.client, store, budget, self.made), Dispatcher(router, store, budget)
 
 
-class SetDifference(NamedTuple):
-    """The ids of the rows that only the second of two test sets has, only the first, and that differ."""
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
-
-
-def difference(a: Any, b: Any) -> SetDifference:
+def difference(a: Any, b: Any) -> dict[str, list[str]]:
     """What distinguishes two versions of a test set.
 
     Args:
@@ -226,16 +188,16 @@ def difference(a: Any, b: Any) -> SetDifference:
             the identity of the set do not count.
 
     Returns:
-        The ids, in the order of the rows.
+        The ids of the rows that were "added", "removed" and "changed", in their order.
 
     Raises what `read` raises.
     """
     first, second = ({sample.id: _content(sample) for sample in read(data)} for data in (a, b))
-    return SetDifference(
-        tuple(id for id in second if id not in first),
-        tuple(id for id in first if id not in second),
-        tuple(id for id in first if id in second and first[id] != second[id]),
-    )
+    return {
+        "added": [id for id in second if id not in first],
+        "removed": [id for id in first if id not in second],
+        "changed": [id for id in first if id in second and first[id] != second[id]],
+    }
 
 
 def _content(sample: Sample) -> Sample:

@@ -42,11 +42,9 @@ def loss_section(run: RunRecord, records: Iterable[SampleRecord]) -> Section | N
     if not any(metrics <= run.estimates.keys() for metrics in _METRICS):
         return None
     rows, groups = list[tuple[int, ...]](), list[str | None]()
-    seen: dict[tuple[int, ...], tuple[int, ...]] = {}
     for record in records:
-        row = _counts(record)
-        if any(row):
-            rows.append(seen.setdefault(row, row))  # of many samples few rows differ
+        if any(row := _counts(record)):
+            rows.append(row)
             groups.append(record.sample.group)
     if not rows:
         return None
