@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+import ragauge as rg
 from ragauge.compat.ragas import evaluate
 from ragauge.compat.ragas.metrics import (
+    AgentGoalAccuracyWithoutReference,
     AgentGoalAccuracyWithReference,
     NonLLMStringSimilarity,
     ToolCallAccuracy,
@@ -62,3 +64,13 @@ def test_agents_reach_their_goal_wholly_or_not() -> None:
     sample = conversation([BOOK], [BOOK], reference="It is booked.")
     with pytest.warns(UserWarning, match="agent_goal_accuracy is not ragas'"):
         assert evaluate([sample], [AgentGoalAccuracyWithReference()])["agent_goal_accuracy"] == [1]
+
+
+def test_goals_without_a_reference_are_graded_by_a_model() -> None:
+    """The whole conversation is read, and what tools returned."""
+
+    def rate(rubric: str, query: str, contexts: str, response: str) -> float:
+        return float("A hotel?" in query and contexts == "booked" and response == "It is booked.")
+
+    metric = AgentGoalAccuracyWithoutReference(llm=rg.judge_from(rate=rate))
+    assert evaluate([conversation([BOOK], None)], [metric])["agent_goal_accuracy"] == [1]

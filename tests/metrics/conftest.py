@@ -33,6 +33,7 @@ from ragauge.types import (
     Answer,
     Chunk,
     ChunkVerdict,
+    Criterion,
     Decomposition,
     Failure,
     Grade,
@@ -128,6 +129,8 @@ def sample_of(**fields: Any) -> Sample:
     for name in ("tool_calls", "reference_tool_calls"):
         if fields.get(name) is not None:
             fields[name] = msgspec.convert(fields[name], tuple[ToolCall, ...])
+    if fields.get("criteria") is not None:
+        fields["criteria"] = msgspec.convert(fields["criteria"], tuple[Criterion, ...])
     if fields.get("turns") is not None:
         fields["turns"] = msgspec.convert(fields["turns"], tuple[Turn, ...])
     return Sample(**{"id": "1", **fields})

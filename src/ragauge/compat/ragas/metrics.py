@@ -472,6 +472,14 @@ class AspectCritic(Graded):
         super().__init__(name, llm, f"Does this apply? {definition} 1: yes. 0: no.", **options)
 
 
+class AgentGoalAccuracyWithoutReference(Graded):
+    """1 if the agent reached what the user wanted, else 0; ragas' compares two summaries of a model."""
+
+    def __init__(self, llm: Any = None, **options: Any) -> None:
+        wording = "Did the assistant reach all that the user wanted, as far as the conversation shows? 1: yes. 0: no."
+        super().__init__("agent_goal_accuracy", llm, wording, **options)
+
+
 _STEPS = (
     "Wrong.",
     "Right in part, with grave errors or gaps.",
@@ -572,8 +580,8 @@ rubrics_score_without_reference = rubrics_score_with_reference
 
 _INSTEAD = {
     "ContextEntityRecall|context_entity_recall": "use ContextRecall, which counts statements in place of entities",
-    "AgentGoalAccuracy(WithoutReference)?": "give a reference outcome, or use AspectCritic on a MultiTurnSample",
-    "Topic.*": "use AspectCritic on a MultiTurnSample",
+    "AgentGoalAccuracy": "use AgentGoalAccuracyWithReference or AgentGoalAccuracyWithoutReference",
+    "Topic.*": "use AspectCritic on a MultiTurnSample, with the topics in its definition",
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
     "(Multi|multi)[Mm]odal.*": "images are not read",
     "DataCompyScore|LLMSQL.*": "tables and queries are not compared; use rg.check on a function",
