@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 [ -x .venv/bin/python ] || python3 -m venv .venv
 extras=dev
-[ "${1:-}" != --all ] || extras=dev,docs,dev-models,dev-compat,dev-scale
+[ "${1:-}" != --all ] || extras=dev,docs,dev-models,dev-compat,dev-scale,dev-trackers
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -e ".[$extras]" -c constraints.txt
 if [ "${1:-}" != --all ]; then
     exec .venv/bin/python -m pytest -n auto

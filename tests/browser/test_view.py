@@ -69,6 +69,28 @@ def test_runs_are_listed_and_opened(watched: Watched, served: str, store: Store)
     watched.follow(page.get_by_role("link", name="Runs"), "runs")
 
 
+def test_runs_of_one_name_are_drawn_over_time(watched: Watched, served: str, store: Store) -> None:
+    """Runs of the newest one's name are points from the oldest on, which lead to them; an archived run is nowhere."""
+    first = _run(store, "candidate")
+    rg.rescore(rg.Run.open(store, "candidate"))
+    record = store.run("candidate")
+    record.tags = ("release",)
+    store.finish(record)
+    page = watched.open(served)
+    expect(page.locator(".trend .dot")).to_have_count(2)
+    expect(page.locator("svg.trend")).to_have_attribute("aria-label", re.compile("^faithfulness over 2 runs, from 0"))
+    expect(page.locator("figcaption")).to_have_text("faithfulness of candidate")
+    expect(page.locator(".runs tbody th").first).to_contain_text("release")
+    page.locator(".trend .dot").first.click()
+    watched.ready()
+    assert f"run={first}" in page.url
+    record.archived = True
+    store.finish(record)
+    page = watched.open(served)
+    expect(page.locator("h1")).to_have_text("2 runs")
+    expect(page.locator(".trend")).to_have_count(0)
+
+
 #: The elements that end beyond the right edge, of those that are seen.
 OFF_SCREEN = """() => [...document.querySelectorAll("body *")]
   .filter((one) => one.checkVisibility() && one.getBoundingClientRect().width && !one.closest(".grid, .skip"))
