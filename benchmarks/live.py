@@ -122,7 +122,7 @@ def throughput(number: int) -> None:
         sample = Sample(str(place), metadata={"start_time": 1.7e9 + place / 1000, "model": f"m{place % 3}"})
         scores = StreamScores(StreamRow("", place, {}), SampleRecord(sample, record), sample=sample, trace=str(place))
         watch.add(scores, 2e9)
-        watch.unwritten.clear()
+        watch.kept.unwritten.clear()
         if (place + 1) % (number // 5) == 0:
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     seconds = time.process_time() - start

@@ -92,12 +92,13 @@ def score_command(data: str, watch: Path | None, store: Place | None, **options:
         raise BadParameter("give - for standard input, or --watch FOLDER")
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    windows = {name: options.pop(name) for name in _WINDOW_ARGUMENTS}
+    names = "window grace time_column by sample alarm against on_alarm fail_on_alarm output"
+    windows = {name: options.pop(name) for name in names.split()}
     kept = None if store is None else Store.open(store)
     request = RunRequest(store=kept, **opts.evaluation_arguments(**options))
     tail = FolderTail(watch, kept) if watch else None
     if windows["window"]:
-        session = _Session(request, tail, kept, **windows)
+        session = _Session(request, tail, kept, windows)
         with exit_on_interrupt(store):
             blocking(session.run, "score")()
         stream = session.stream
@@ -116,11 +117,6 @@ def score_command(data: str, watch: Path | None, store: Place | None, **options:
             raise RunFailed("no line could be scored; the errors are in the output")
     if stream.stopped:
         exit_stopped(stream.stopped, store)
-
-
-_WINDOW_ARGUMENTS = (
-    "window", "grace", "time_column", "by", "sample", "alarm", "against", "on_alarm", "fail_on_alarm", "output",
-)  # fmt: skip
 
 
 def _rows(tail: FolderTail | None) -> AsyncIterator[StreamRow]:
@@ -152,39 +148,31 @@ class _Session:
         request: RunRequest,
         tail: FolderTail | None,
         store: Store | None,
-        *,
-        window: str,
-        grace: str | None,
-        time_column: str,
-        by: str,
-        sample: float,
-        alarm: Texts,
-        against: str | None,
-        on_alarm: str | None,
-        fail_on_alarm: bool,
-        output: Path | None,
+        options: Mapping[str, Any],
     ) -> None:
+        alarm, against, self._output = options["alarm"], options["against"], options["output"]
         if request.metrics is None:
             raise BadParameter("name the metrics of the windows, such as -m faithfulness")
         if against and not (store and alarm):
             raise BadParameter(f"--against {against}: name its metrics with --alarm, and the run's store with --store")
-        if output:
-            check_place(output)
-            output.parent.mkdir(parents=True, exist_ok=True)
-        length = seconds(window)
+        if self._output:
+            check_place(self._output)
+            self._output.parent.mkdir(parents=True, exist_ok=True)
+        length, grace = seconds(options["window"]), options["grace"]
         metrics = select_metrics(request.metrics)
         run = Run(store, store.run(against)) if against and store else None
         rules = alarm_rules(alarm, metrics, run)
-        self.watch = Watch(metrics, length, seconds(grace) if grace else length / 10, sample, by, rules, time_column)
+        more = (options["sample"], options["by"], rules, options["time_column"])
+        self.watch = Watch(metrics, length, seconds(grace) if grace else length / 10, *more)
         self.stream = Stream(request, self.watch.chosen)
         self.failed = False
-        self._tail, self._store, self._output = tail, store, output
-        self._on_alarm, self._fail_on_alarm = on_alarm, fail_on_alarm
+        self._tail, self._store = tail, store
+        self._on_alarm, self._fail_on_alarm = options["on_alarm"], options["fail_on_alarm"]
         self._answers: dict[str, Answers] = {}
         self._last_trace, self._next_look = time.monotonic(), 0.0
         if tail:
             if store and (kept := store.stream_state(_state_name(tail.name))):
-                self._resume(self.watch.restore(kept))
+                self._resume(kept)
             tail.companion = self._states
 
     async def run(self) -> None:
@@ -224,15 +212,15 @@ class _Session:
 
     def _flush(self) -> None:
         """Write lines so that each is written once, whenever the process is killed, and tell of alarms."""
-        if lines := self.watch.unwritten:
+        if lines := self.watch.kept.unwritten:
             if self._tail:
                 self._tail.record()
             _append(self._output, lines)
-            self.watch.unwritten = []
+            lines.clear()
             self._tell()
             if self._tail:
                 self._tail.record()
-        elif any(alarm.raised for alarm in self.watch.alarms.values()) and time.monotonic() > self._next_look:
+        elif any(alarm.raised for alarm in self.watch.kept.alarms.values()) and time.monotonic() > self._next_look:
             self._tell()
 
     def _tell(self) -> None:
@@ -254,11 +242,11 @@ class _Session:
         spent = (budget.day, budget.spent_today) if isinstance(budget, DailyBudget) else ("", 0.0)
         return {_state_name(self._tail.name): self.watch.state(*spent)}
 
-    def _resume(self, state: WatchState) -> None:
-        """Write what a killed process may not have written, and count what it has spent today."""
+    def _resume(self, state: str) -> None:
+        """Go on from a state: write what a killed process may not have written, and count what it has spent today."""
+        _append(self._output, _missing(self._output, self.watch.restore(state)))
         if isinstance(self.stream.budget, DailyBudget):
-            self.stream.budget.restore(state.day, state.spent)
-        _append(self._output, _missing(self._output, state.unwritten))
+            self.stream.budget.restore(self.watch.kept.day, self.watch.kept.spent)
 
 
 def _append(output: Path | None, lines: Sequence[str]) -> None:
@@ -329,7 +317,7 @@ def alarms_command(folder: Path, acknowledge: Texts, silence: Texts, store: Stor
     kept = store.stream_state(_state_name(name))
     if kept is None:
         raise BadParameter(f"{folder} was not watched with this store; see `ragauge score --watch FOLDER --window 1h`")
-    alarms = {alarm.name: alarm for alarm in msgspec.json.decode(kept, type=WatchState).alarms}
+    alarms = msgspec.json.decode(kept, type=WatchState).alarms
     answers = _answers(store, name)
     silences = [written.rpartition("=") for written in silence]
     for wanted in (*acknowledge, *(wanted for wanted, _, _ in silences)):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
@@ -19,7 +19,7 @@ from ragauge.run.aggregation import Accumulators
 from ragauge.run.results import Run
 from ragauge.run.slices import MAX_SLICES
 from ragauge.run.stream import StreamScores
-from ragauge.scores import Estimate, Gate, SampleRecord, Scale, check_gate, gate_on, slice_value
+from ragauge.scores import Gate, SampleRecord, Scale, check_gate, gate_on, slice_value
 from ragauge.statistics.intervals import Summary
 from ragauge.statistics.sequential import Bets, ConfidenceSequence
 from ragauge.types import Sample
@@ -135,74 +135,40 @@ class Answers(msgspec.Struct):
 
 
 class Window(msgspec.Struct):
-    """The counts of an open window, and the summaries of each slice and metric as the store keeps them."""
+    """An open window: what is counted in it, the traces of each slice, and by slice and metric the sums of the scores,
+    which are written before it is kept."""
 
-    start: float
     counts: dict[str, int] = {}
     sizes: dict[str, int] = {}
-    summaries: dict[str, dict[str, list[Any]]] = {}
+    sums: dict[str, dict[str, list[Any]]] = {}
 
 
 class WatchState(msgspec.Struct):
     """All that a watch has to know to go on where it was killed.
 
-    clock: the latest time seen. closed: the end of the last window that is complete. lost: numbers of traces that are
-    in no window, since the last. unwritten: lines that may not be in the output yet. day, spent: the dollars spent on a
-    day. recent: hashes of ids, oldest first.
+    clock: the latest time seen. closed: the end of the last window that is complete. windows: by their start. lost:
+    numbers of traces that are in no window, since the last. unwritten: lines that may not be in the output yet. day,
+    spent: the dollars spent on a day. recent: hashes of ids, oldest first.
     """
 
     options: list[Any]
     clock: float = 0.0
     closed: float = 0.0
-    windows: list[Window] = []
+    windows: dict[float, Window] = {}
     slices: list[str] = []
-    alarms: list[Alarm] = []
+    alarms: dict[str, Alarm] = {}
     so_far: dict[str, list[list[float]]] = {}
     lost: dict[str, int] = {}
     unwritten: list[str] = []
     day: str = ""
     spent: float = 0.0
-    recent: list[str] = []
-
-
-class _Open:
-    """A window that still takes traces."""
-
-    def __init__(self, metrics: Collection[Measure]) -> None:
-        self.counts: Counter[str] = Counter()
-        self.sizes: Counter[str] = Counter()
-        self.slices: dict[str, Accumulators] = {}
-        self._metrics = metrics
-
-    def add(self, record: SampleRecord, slices: Sequence[str]) -> None:
-        for value in slices:
-            self.sizes[value] += 1
-            self.slices.setdefault(value, Accumulators(self._metrics)).add(record)
-
-    def state(self, start: float) -> Window:
-        summaries = {
-            value: {
-                key: [one.summary.state(), one.undefined, one.failed, one.counted, one.pieces]
-                for key, one in part.by_key.items()
-            }
-            for value, part in self.slices.items()
-        }
-        return Window(start, dict(self.counts), dict(self.sizes), summaries)
-
-    def restore(self, window: Window) -> None:
-        self.counts, self.sizes = Counter(window.counts), Counter(window.sizes)
-        for value, kept in window.summaries.items():
-            part = self.slices.setdefault(value, Accumulators(self._metrics))
-            for key, (summary, undefined, failed, counted, pieces) in kept.items():
-                one = part.by_key[key]
-                one.summary, one.undefined, one.failed = Summary.restored(summary), undefined, failed
-                one.counted, one.pieces = counted, pieces
+    recent: dict[str, None] = {}
 
 
 class Watch:
     """Collects scores into windows, and looks after every score whether an alarm is to be raised.
 
-    Lines for the output, one a window that is complete and one an alarm, are appended to `unwritten`.
+    Lines for the output, one a window that is complete and one an alarm, are appended to `kept.unwritten`.
 
     Args:
         metrics: what is measured.
@@ -224,104 +190,98 @@ class Watch:
         rules: Sequence[AlarmRule] = (),
         time_column: str = "",
     ) -> None:
-        self.unwritten: list[str] = []
-        self.alarms: dict[str, Alarm] = {}
         self.chosen = partial(is_sampled, share)
         self._metrics, self._window, self._grace, self._by, self._rules = metrics, window, grace, by, rules
         self._times = [time_column] if time_column else _TIMES
-        self._options = [window, grace, share, by, [metric.spec for metric in metrics]]
-        self._open: dict[float, _Open] = {}
+        self.kept = WatchState([window, grace, share, by, [metric.spec for metric in metrics]])
+        self._parts: dict[float, dict[str, Accumulators]] = {}
         self._bets: dict[str, Bets] = {}
-        scales = {rule.gate.metric: rule.scale for rule in rules}
-        self._so_far = {key: ConfidenceSequence(scale) for key, scale in scales.items()}
-        self._slices: list[str] = []
-        self._clock = self._closed = 0.0
-        self._lost: Counter[str] = Counter()
-        self._recent: dict[str, None] = {}
+        self._so_far = {rule.gate.metric: ConfidenceSequence(rule.scale) for rule in rules}
 
     def add(self, scores: StreamScores, now: float) -> None:
         """Count a trace at the time `now`, in seconds since 1970, and complete the windows that it shows to be over."""
+        kept = self.kept
         if scores.sample is None:
-            self._lost["unreadable"] += 1
-            return
+            return _tally(kept.lost, "unreadable")
         began = self._time(scores.sample, now)
         is_ahead = began > now + self._grace
         moment = now if is_ahead else began
         start = moment // self._window * self._window
-        if start + self._window <= self._closed:
-            self._lost["late"] += 1
-            return
+        if start + self._window <= kept.closed:
+            return _tally(kept.lost, "late")
         hashed = _hash(scores.trace).hex()
-        if hashed in self._recent:
-            self._lost["repeated"] += 1
-            return
-        self._recent[hashed] = None
-        if len(self._recent) > RECENT:
-            del self._recent[next(iter(self._recent))]
-        window = self._open.setdefault(start, _Open(self._metrics))
-        window.counts.update(traces=1, ahead=int(is_ahead), over_budget=int(scores.unpaid))
+        if hashed in kept.recent:
+            return _tally(kept.lost, "repeated")
+        kept.recent[hashed] = None
+        if len(kept.recent) > RECENT:
+            del kept.recent[next(iter(kept.recent))]
+        window = kept.windows.setdefault(start, Window())
+        facts = {"traces": True, "scored": scores.record, "over_budget": scores.unpaid, "ahead": is_ahead}
+        _tally(window.counts, *(name for name, holds in facts.items() if holds))
         if scores.record:
-            window.counts["scored"] += 1
             slices = [ALL, self._slice(scores.sample)] if self._by else [ALL]
-            window.add(scores.record, slices)
+            _tally(window.sizes, *slices)
+            parts = self._parts.setdefault(start, {})
             for value in slices:
+                parts.setdefault(value, Accumulators(self._metrics)).add(scores.record)
                 self._bet(scores.record, value, moment)
             for key, sequence in self._so_far.items():
                 score = scores.record.scores.get(key)
-                if score and score.value is not None:
-                    sequence.add([score.value])
-        self.advance(moment)
+                sequence.add([score.value] if score and score.value is not None else [])
+        return self.advance(moment)
 
     def advance(self, moment: float) -> None:
         """Complete the windows that are over at a time."""
-        self._clock = max(self._clock, moment)
-        over = (self._clock - self._grace) // self._window * self._window
-        if over <= (self._closed or min(self._open, default=over)):
+        kept = self.kept
+        kept.clock = max(kept.clock, moment)
+        over = (kept.clock - self._grace) // self._window * self._window
+        if over <= (kept.closed or min(kept.windows, default=over)):
             return
-        for start in sorted(start for start in self._open if start < over):
+        for start in sorted(start for start in kept.windows if start < over):
             self._complete_empty(start)
-            self._complete(start, start + self._window, self._open.pop(start))
+            self._complete(start, start + self._window)
         self._complete_empty(over)
 
     def finish(self) -> None:
         """Complete all windows, at the end of a stream."""
-        self.advance(max(self._open, default=self._clock) + self._window + self._grace)
+        self.advance(max(self.kept.windows, default=self.kept.clock) + self._window + self._grace)
 
     def _complete_empty(self, end: float) -> None:
         """Say that there were no traces from the last complete window to a time, if that is so."""
-        if self._closed and end > self._closed:
-            self._complete(self._closed, end, _Open(self._metrics))
-        self._closed = max(self._closed, end)
+        if self.kept.closed and end > self.kept.closed:
+            self._complete(self.kept.closed, end)
+        self.kept.closed = max(self.kept.closed, end)
 
-    def _complete(self, start: float, end: float, window: _Open) -> None:
-        self._closed = end
-        estimates = {value: _estimates(part) for value, part in window.slices.items()}
-        names = ("traces", "scored", "over_budget", "ahead")
+    def _complete(self, start: float, end: float) -> None:
+        window, parts = self.kept.windows.pop(start, Window()), self._parts.pop(start, {})
+        estimates = {value: _estimates(part) for value, part in parts.items()}
         document = {
             "window": {"start": iso_time(start), "end": iso_time(end)},
-            **{name: window.counts[name] for name in names},
-            **{name: self._lost.pop(name, 0) for name in ("late", "repeated", "unreadable")},
-            **({} if window.counts["traces"] else {"note": "no traces: nothing is known of this time, no alarm"}),
+            **{name: window.counts.get(name, 0) for name in ("traces", "scored", "over_budget", "ahead")},
+            **{name: self.kept.lost.pop(name, 0) for name in ("late", "repeated", "unreadable")},
+            **({} if window.counts else {"note": "no traces: nothing is known of this time, no alarm"}),
             "estimates": estimates.pop(ALL, {}),
         }
         if self._by:
-            parts = {value: {"traces": window.sizes[value], "estimates": part} for value, part in estimates.items()}
-            document["slices"] = {self._by: parts}
-        states = {alarm.name: _shown(alarm) for alarm in self.alarms.values()}
-        so_far = {key: sequence.interval() for key, sequence in self._so_far.items()}
-        ends = {key: {"value": one.value, "low": one.low, "high": one.high} for key, one in so_far.items()}
-        self._say({**document, "so_far": ends, "alarms": states} if self._rules else document)
+            slices = {value: {"traces": window.sizes[value], "estimates": part} for value, part in estimates.items()}
+            document["slices"] = {self._by: slices}
+        if self._rules:
+            intervals = {key: sequence.interval() for key, sequence in self._so_far.items()}
+            document["so_far"] = {key: [one.value, one.low, one.high] for key, one in intervals.items()}
+            document["alarms"] = {name: _shown(alarm) for name, alarm in self.kept.alarms.items()}
+        self.kept.closed = end
+        self._say(document)
 
     def _say(self, document: Mapping[str, Any]) -> None:
-        self.unwritten.append(msgspec.json.encode(document).decode())
+        self.kept.unwritten.append(msgspec.json.encode(document).decode())
 
     def _slice(self, sample: Sample) -> str:
         is_model = self._by in ("model", "system") and self._by not in sample.metadata
         value = (sample.system or "(none)") if is_model else slice_value(sample, self._by)
-        if value not in self._slices:
-            if len(self._slices) == MAX_SLICES:
+        if value not in self.kept.slices:
+            if len(self.kept.slices) == MAX_SLICES:
                 return OTHER
-            self._slices.append(value)
+            self.kept.slices.append(value)
         return value
 
     def _bet(self, record: SampleRecord, value: str, moment: float) -> None:
@@ -331,7 +291,7 @@ class Watch:
             if score is None or score.value is None or (value != ALL and not rule.sliced):
                 continue
             name = rule.name if value == ALL else f"{rule.name}@{self._by}={value}"
-            alarm = self.alarms.setdefault(name, Alarm(name, 1 / (rule.alpha * self._part(rule, value))))
+            alarm = self.kept.alarms.setdefault(name, Alarm(name, 1 / (rule.alpha * self._part(rule, value))))
             if alarm.raised:
                 continue
             low, width = rule.scale[0], rule.scale[1] - rule.scale[0]
@@ -349,20 +309,20 @@ class Watch:
         """The part of a rule's alpha that a slice has: those of all slices sum to 1, however many there will be."""
         if not (self._by and rule.sliced):
             return 1.0
-        place = 1 if value == ALL else 2 + (self._slices.index(value) if value in self._slices else MAX_SLICES)
+        place = 1 if value == ALL else 2 + (self.kept.slices.index(value) if value in self.kept.slices else MAX_SLICES)
         return 1 / (place * (place + 1))
 
     def answer(self, answers: Mapping[str, Answers]) -> None:
         """Start alarms anew that people have acknowledged."""
         for name, said in answers.items():
-            alarm = self.alarms.get(name)
+            alarm = self.kept.alarms.get(name)
             if alarm and alarm.raised and said.acknowledged == alarm.raised:
-                self.alarms[name] = Alarm(name, alarm.needed)
+                self.kept.alarms[name] = Alarm(name, alarm.needed)
                 self._bets.pop(name, None)
 
     def to_notify(self, answers: Mapping[str, Answers], now: float) -> Iterator[Alarm]:
         """The raised alarms that nobody was told of yet and that are not silent."""
-        for alarm in self.alarms.values():
+        for alarm in self.kept.alarms.values():
             if alarm.raised and not alarm.notified and answers.get(alarm.name, Answers()).silent_until <= now:
                 yield alarm
 
@@ -374,69 +334,65 @@ class Watch:
     def state(self, day: str = "", spent: float = 0.0) -> str:
         """All of this as JSON, for `restore`. day, spent: the dollars spent on a day."""
         for name, bets in self._bets.items():
-            self.alarms[name].capital = bets.state()
-        windows = [window.state(start) for start, window in self._open.items()]
-        state = WatchState(
-            self._options,
-            self._clock,
-            self._closed,
-            windows,
-            self._slices,
-            list(self.alarms.values()),
-            {key: sequence.state() for key, sequence in self._so_far.items()},
-            dict(self._lost),
-            self.unwritten,
-            day,
-            spent,
-            list(self._recent),
-        )
-        return msgspec.json.encode(state).decode()
+            self.kept.alarms[name].capital = bets.state()
+        for start, parts in self._parts.items():
+            self.kept.windows[start].sums = {
+                value: {
+                    key: [one.summary.state(), one.undefined, one.failed, one.counted, one.pieces]
+                    for key, one in part.by_key.items()
+                }
+                for value, part in parts.items()
+            }
+        self.kept.so_far = {key: sequence.state() for key, sequence in self._so_far.items()}
+        self.kept.day, self.kept.spent = day, spent
+        return msgspec.json.encode(self.kept).decode()
 
-    def restore(self, text: str) -> WatchState:
-        """Go on from a state. Raises BadParameter where it is of a watch with other options."""
-        state = msgspec.json.decode(text, type=WatchState)
-        if msgspec.to_builtins(self._options) != state.options:
+    def restore(self, text: str) -> list[str]:
+        """Go on from a state; the lines that may not be in the output. Raises BadParameter for other options."""
+        kept, own = msgspec.json.decode(text, type=WatchState), self.kept.options
+        if msgspec.json.decode(msgspec.json.encode(own)) != kept.options:
             names = ("--window", "--grace", "--sample", "--by", "-m")
-            was = ", ".join(f"{name} {value}" for name, value in zip(names, state.options, strict=True))
+            was = ", ".join(f"{name} {value}" for name, value in zip(names, kept.options, strict=True))
             raise BadParameter(f"this folder is watched with {was}; give the same, or keep this watch in another store")
-        self._clock, self._closed, self._slices = state.clock, state.closed, state.slices
-        for key in self._so_far.keys() & state.so_far.keys():
-            self._so_far[key].restore(state.so_far[key])
-        self._lost = Counter(state.lost)
-        self._recent = dict.fromkeys(state.recent)
-        self.alarms = {alarm.name: alarm for alarm in state.alarms}
-        for window in state.windows:
-            self._open[window.start] = _Open(self._metrics)
-            self._open[window.start].restore(window)
-        return state
+        for key in self._so_far.keys() & kept.so_far.keys():
+            self._so_far[key].restore(kept.so_far[key])
+        for start, window in kept.windows.items():
+            parts = self._parts[start] = {value: Accumulators(self._metrics) for value in window.sums}
+            for value, sums in window.sums.items():
+                for key, (summary, *numbers) in sums.items():
+                    one = parts[value].by_key[key]
+                    one.summary = Summary.restored(summary)
+                    one.undefined, one.failed, one.counted, one.pieces = numbers
+        self.kept, lines = kept, kept.unwritten
+        kept.unwritten = []
+        return lines
+
+
+def _tally(counts: dict[str, int], *names: str) -> None:
+    """Add 1 to each."""
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
 
 
 def parsed_time(value: Any) -> float | None:
     """Seconds since 1970 of a number of seconds, milli-, micro- or nanoseconds, or of an ISO time (UTC if it names no
     zone); None for anything else."""
     text = str(value).strip()
-    try:
+    with suppress(ValueError):
         number = float(text)
-    except ValueError:
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            return None
+        while number > 1e11 and isfinite(number):
+            number /= 1000
+        return number if isfinite(number) and number >= 0 else None
+    with suppress(ValueError):
+        moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    if not isfinite(number) or number < 0:
-        return None
-    while number > 1e11:
-        number /= 1000
-    return number
+    return None
 
 
 def _estimates(accumulators: Accumulators) -> dict[str, Any]:
-    return {key: _plain(estimate) for key, estimate in accumulators.estimates().items()}
-
-
-def _plain(estimate: Estimate) -> dict[str, Any]:
     names = ("value", "low", "high", "n", "undefined", "failed")
-    return {name: getattr(estimate, name) for name in names}
+    estimates = accumulators.estimates().items()
+    return {key: {name: getattr(estimate, name) for name in names} for key, estimate in estimates}
 
 
 def _shown(alarm: Alarm) -> dict[str, Any]:
