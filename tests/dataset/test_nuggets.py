@@ -79,6 +79,12 @@ def run(*arguments: str) -> str:
     return result.output
 
 
+def test_a_nugget_names_the_chunk_that_it_was_read_in(grader: rg.judges.Judge) -> None:
+    """Without references the claims of chunks that help are proposed, each with its place."""
+    row = {**ROW, "references": None}
+    assert found(nuggets([row], grader)) == [("Tea needs very hot water", False, "contexts[0]")]
+
+
 @pytest.mark.parametrize("form", ["ragauge", "nuggetizer", "healthbench"])
 def test_forms_are_read_again(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nuggets that are there are written in each form without a question, and read as nuggets or criteria."""

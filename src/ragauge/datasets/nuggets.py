@@ -26,7 +26,7 @@ _POINTS = 2
 
 
 class Nugget(msgspec.Struct, omit_defaults=True):
-    """A claim that an answer should make, in words of one or more kinds. chunk: where it was read."""
+    """A claim that an answer should make, in one wording or more. chunk: where it was read, as in "contexts[0]"."""
 
     text: str
     vital: bool

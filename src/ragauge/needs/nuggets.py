@@ -145,7 +145,8 @@ _SIMILAR = 0.4
 def nuggets_of_question(sample: Sample) -> QuestionFlow[Grades]:
     """What should an answer say? Claims of the references and of relevant chunks, each once, with its worth."""
     query = sample.query or ""
-    chunks = {chunk.passage: chunk.id for chunk in sample.contexts or sample.reference_contexts or ()}
+    field = "contexts" if sample.contexts else "reference_contexts"
+    chunks = {chunk.passage: f"{field}[{i}]" for i, chunk in enumerate(getattr(sample, field) or ())}
     relevant = yield [Relevant(query, passage) for passage in chunks]
     useful = [passage for passage, judgment in zip(chunks, relevant, strict=True) if _is_yes(judgment.answer)]
     texts = [text for text in sample.references or () if text.strip()]
