@@ -48,7 +48,7 @@ SERVERS = {
     "ray:10.0.0.1:6379": "a cluster and a bucket; tests/run/test_ray.py has them",
     "postgresql://writer@db.example.org/evals": "PostgreSQL; tests/docs has one",
 }
-ENDLESS = re.compile(r"--watch|ragauge (view|label)")  # stopped after some seconds
+ENDLESS = re.compile(r"--watch|ragauge view|ragauge label(?!.*--(read|write))")  # stopped after some seconds
 
 
 @dataclass

@@ -57,10 +57,15 @@ _GIVEN = msgspec.json.Decoder(GivenLabel)
 
 
 class App:
-    """Serves everything that the page requests, from one store. by: the name of the person who labels."""
+    """Serves everything that the page requests, from one store.
 
-    def __init__(self, store: Store, by: str) -> None:
+    by: the name of the person who labels. each: whether what others have labelled is labelled too, without sight of it.
+    differing: whether only that is labelled on which people differ.
+    """
+
+    def __init__(self, store: Store, by: str, each: bool = False, differing: bool = False) -> None:
         self._store, self._by = store, by
+        self._own, self._differing = by if each or differing else "", differing
         self._lock = threading.Lock()  # one thread makes what is kept while others wait
         self._ended = lru_cache(8)(lambda run: _parts(Run.open(store, run)))  # of the last ended runs
         self._labellings: dict[str, Labelling] = {}
@@ -156,15 +161,15 @@ class App:
         """The next sample to label with its unlabelled pieces; {"draw": None} if nothing is left."""
         labelling = self._labelling(run)
         chosen = labelling.metric(metric)
-        drawn = labelling.next(chosen, skipped)
-        pieces = labelling.open(drawn, chosen) if drawn else []
+        drawn = labelling.next(chosen, skipped, self._own, self._differing)
+        pieces = labelling.open(drawn, chosen, self._own, self._differing) if drawn else []
         id = self._store.sample(run.id, drawn.position).sample.id if drawn else None
         return {"metric": chosen, "draw": drawn, "id": id, "pieces": [_piece(piece) for piece in pieces]}
 
     def _sample(self, run: Run, position: int, metric: str) -> dict[str, Any]:
         """The pieces of one metric of a sample with their labels, and its scores with these."""
         labelling = self._labelling(run)
-        pieces = labelling.pieces(position, metric) if metric in labelling.metrics else []
+        pieces = labelling.pieces(position, metric, self._own) if metric in labelling.metrics else []
         scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
         return {"pieces": [_piece(piece) for piece in pieces], "scores": scores}
 
@@ -225,13 +230,13 @@ MAX_BODY = 65_536
 
 
 class Server(ThreadingHTTPServer):
-    """Serves the runs of a store on this machine at `address`. by: the name of the person. port: 0 for any free one."""
+    """Serves the runs of a store on this machine at `address`. port: 0 for any free one. by, how: see `App`."""
 
     daemon_threads = True
 
-    def __init__(self, store: Store, by: str, port: int = 0) -> None:
+    def __init__(self, store: Store, by: str, port: int = 0, **how: bool) -> None:
         """Raises UsageError if the port is in use."""
-        self.app = App(store, by)
+        self.app = App(store, by, **how)
         self.token = secrets.token_urlsafe(32)
         try:
             super().__init__((NAMES[0], port), Handler)

@@ -195,3 +195,11 @@ def test_many_lines_come_once(logs: Path) -> None:
     steps = [(0, add(a, *range(step))), *((n * step, rotate(n)) for n in range(1, 20)), (20 * step, nothing)]
     found = followed(logs, None, *steps)
     assert sorted(map(int, texts(found))) == list(range(20 * step))
+
+
+def test_one_that_ends_before_it_looks_forgets_nothing(logs: Path, tmp_path: Path) -> None:
+    """A follower that is closed before it has looked at the folder leaves the positions of the one before."""
+    with Store.open(tmp_path / "kept") as store:
+        followed(logs, store, (0, add(logs / "a.jsonl", 1, 2)), (2, nothing))
+        FolderTail(logs, store).close()
+        assert texts(followed(logs, store, (0, add(logs / "a.jsonl", 3)), (1, nothing))) == ["3"]

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import combinations
 from typing import NamedTuple
 
 import msgspec
@@ -97,6 +98,30 @@ class LabelSummary(msgspec.Struct, frozen=True):
     agreement: tuple[Agreement, ...]
 
 
+class PeopleSummary(NamedTuple):
+    """Several people's labels of a metric.
+
+    questions: how many it has. counts: how many each person answered. agreement: of each two people, by kind of
+    question. differing: the questions on which people differ and nobody has decided, by key.
+    """
+
+    questions: int
+    counts: dict[str, int]
+    agreement: dict[tuple[str, str], list[Agreement]]
+    differing: dict[str, Question]
+
+    def lines(self) -> Iterator[str]:
+        """The same in words; nothing for fewer than two people."""
+        if len(self.counts) > 1:
+            yield (
+                ", ".join(f"{person} {count} of {self.questions}" for person, count in self.counts.items())
+                + " questions"
+            )
+            for pair, agreements in self.agreement.items():
+                yield from (f"  {' and '.join(pair)}: {_agreement_words(one)}" for one in agreements)
+            yield f"  {counted(len(self.differing), 'difference')} to decide: ragauge label --differences"
+
+
 class LabelItem(NamedTuple):
     """By metric, the keys of the judgments of a sample that it counts, and how informative a label of one is."""
 
@@ -124,17 +149,26 @@ def _doubt(piece: Evidence) -> float:
     return 0.5 if piece.probability is None else 1 - abs(2 * piece.probability - 1)
 
 
+def person_of(given: Judgment) -> str:
+    """Who gave a label."""
+    return dict(given.judge.settings)["by"]
+
+
 class HumanLabels:
     """The latest human labels of a store: `labels` by question, and `by_key` by the keys of its judgments.
 
     blind: those given without seeing the judge's verdict, on this data; chance: keys of samples drawn at random.
+    by: only this person's; "" for everybody's.
     """
 
-    def __init__(self, store: Store, run: RunRecord) -> None:
-        given = store.labels()
+    def __init__(self, store: Store, run: RunRecord, by: str = "") -> None:
+        def own(labels: Iterable[Judgment]) -> list[Judgment]:
+            return [label for label in labels if by in ("", person_of(label))]
+
+        given = own(store.labels())
         self.labels: Mapping[Question, Judgment] = {label.question: label for label in given}
-        blind = {label.question: label for label in store.labels(blind=run.data_hash)}
-        drawn = {label.question for label in store.labels(blind=run.data_hash, chance=True)}
+        blind = {label.question: label for label in own(store.labels(blind=run.data_hash))}
+        drawn = {label.question for label in own(store.labels(blind=run.data_hash, chance=True))}
         self.by_key: dict[str, Judgment] = {}
         for one in given:
             judge = judge_of(run, one.question.topic)
@@ -192,9 +226,18 @@ class Labelling:
             raise UnknownName("metric with judgments in this run", wanted, self.metrics)
         return wanted or self.metrics[0]
 
-    def next(self, metric: str, skipped: Collection[int] = ()) -> SampleDraw | None:
-        """The next sample to label, if any: one at random, and in turn one where a label is expected to settle most."""
-        human, keys = self._human(), self._keys(metric)
+    def next(
+        self, metric: str, skipped: Collection[int] = (), by: str = "", differing: bool = False
+    ) -> SampleDraw | None:
+        """The next sample to label, if any: one at random, and in turn one where a label is expected to settle most.
+
+        by: whose labels count as done; "" for anybody's. differing: only samples in which people differ.
+        """
+        human, keys = self._human(by), self._keys(metric)
+        if differing:
+            apart = self.people(metric).differing
+            places = (at for at, found in keys.items() if at not in skipped and not apart.keys().isdisjoint(found))
+            return next((SampleDraw(at, False) for at in places), None)
         complete = {at for at, found in keys.items() if human.completes(found)}
         left = [at for at in keys if at not in skipped and at not in complete]
         if not left:
@@ -205,13 +248,45 @@ class Labelling:
             return SampleDraw(left[0], True)
         return SampleDraw(informative, False)
 
-    def pieces(self, position: int, metric: str) -> list[LabelPiece]:
-        """The judged pieces of one metric of a sample, each question once, in the order of the evidence."""
+    def people(self, metric: str) -> PeopleSummary:
+        """Who has labelled how many questions of a metric, how far people agree, and where they differ."""
+        place_of = {key: at for at, found in self._keys(metric).items() for key in found}
+        latest: dict[str, dict[str, Judgment]] = {}
+        differing: dict[str, Question] = {}
+        for given in self._store.labels():
+            judge = judge_of(self.run.record, given.question.topic)
+            key = judgment_key(given.question, judge) if judge else ""
+            if key in place_of:
+                said = latest.setdefault(key, {})
+                was_open = key in differing
+                said[person_of(given)] = given
+                apart = len({_name_of(one) for one in said.values()}) > 1
+                differing.pop(key, None)
+                if apart and not was_open:  # whoever labels a question on which others differ decides it
+                    differing[key] = given.question
+        counts = Counter(person for said in latest.values() for person in said)
+        pairs = {}
+        for pair in combinations(sorted(counts), 2):
+            both = [
+                LabelPair(first.question, _given_answer(first), _given_answer(second), place_of[key])
+                for key, said in latest.items()
+                if (first := said.get(pair[0])) and (second := said.get(pair[1]))
+            ]
+            kinds = dict.fromkeys(one.question.kind for one in both)
+            found = [_agreement([one for one in both if one.question.kind == kind]) for kind in kinds]
+            pairs.update({pair: found} if found else {})
+        return PeopleSummary(len(place_of), dict(counts), pairs, differing)
+
+    def pieces(self, position: int, metric: str, by: str = "") -> list[LabelPiece]:
+        """The judged pieces of one metric of a sample, each question once, in the order of the evidence.
+
+        by: whose labels are shown; "" for anybody's.
+        """
         record = self._store.sample(self.run.id, position)
         wanted = self._items[position].keys.get(metric, ())
         shown = {piece.judgment: piece for piece in record.score(metric).evidence if piece.judgment in wanted}
-        human = self._human()
-        questions = {key: human.by_key[key].question for key in shown if key in human.by_key}
+        human, everybody = self._human(by), self._human()
+        questions = {key: everybody.by_key[key].question for key in shown if key in everybody.by_key}
         questions |= {key: judgment.question for key, judgment in self._store.find(list(shown)).items()}
         judged = self._answers(questions.values())
         return [
@@ -220,10 +295,14 @@ class Labelling:
             if (question := questions.get(key)) is not None
         ]
 
-    def open(self, drawn: SampleDraw, metric: str) -> list[LabelPiece]:
-        """The pieces of a drawn sample that have no blind label yet."""
-        blind = {label.question for label in self._human().blind.values()}
-        return [piece for piece in self.pieces(drawn.position, metric) if piece.question not in blind]
+    def open(self, drawn: SampleDraw, metric: str, by: str = "", differing: bool = False) -> list[LabelPiece]:
+        """The pieces of a drawn sample that have no blind label yet, or on which people differ; see `next`."""
+        pieces = self.pieces(drawn.position, metric, by)
+        if differing:
+            apart = set(self.people(metric).differing.values())
+            return [piece for piece in pieces if piece.question in apart]
+        blind = {label.question for label in self._human(by).blind.values()}
+        return [piece for piece in pieces if piece.question not in blind]
 
     def keep(self, question: Question, answer: Answer, by: str, drawn: SampleDraw | None = None) -> None:
         """Store a person's answer. drawn: how the sample was drawn; None if the judge's verdict had been shown."""
@@ -283,8 +362,8 @@ class Labelling:
             agreement=tuple(_agreement([pair for pair in pairs if pair.question.kind == name]) for name in kinds),
         )
 
-    def _human(self) -> HumanLabels:
-        return HumanLabels(self._store, self.run.record)
+    def _human(self, by: str = "") -> HumanLabels:
+        return HumanLabels(self._store, self.run.record, by)
 
     @cached_property
     def _items(self) -> list[LabelItem]:
@@ -387,6 +466,16 @@ def _drawn_by_chance(keys: Mapping[int, tuple[str, ...]], human: HumanLabels) ->
             last = rank
         seen.update(found)
     return list(keys) if all(key in human.blind for key in seen) else list(keys)[: last + 1]
+
+
+def _given_answer(given: Judgment) -> Answer:
+    """The answer of a label, which is no failure."""
+    assert not isinstance(given.answer, Failure)
+    return given.answer
+
+
+def _name_of(given: Judgment) -> str:
+    return _label_name(_given_answer(given), False)
 
 
 def _answer(judgment: Judgment | None) -> Answer | None:

@@ -170,9 +170,10 @@ class _Session:
         self._on_alarm, self._fail_on_alarm = options["on_alarm"], options["fail_on_alarm"]
         self._answers: dict[str, Answers] = {}
         self._last_trace, self._next_look = time.monotonic(), 0.0
-        if tail:
-            if store and (kept := store.stream_state(_state_name(tail.name))):
+        if tail and store:
+            if kept := store.stream_state(_state_name(tail.name)):
                 self._resume(kept)
+            store.keep_stream_states(self._states())
             tail.companion = self._states
 
     async def run(self) -> None:

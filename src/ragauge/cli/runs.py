@@ -26,9 +26,10 @@ from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, show_run
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.registry import split_specs
+from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
-from ragauge.store import Store
+from ragauge.store import Store, read_labels, write_labels
 from ragauge.view import Server
 
 
@@ -76,9 +77,9 @@ def view_command(run: str, store: Store, port: int, by: str | None, no_open: boo
     _serve(store, {"run": store.run(run).id} if run else {}, port, by, no_open)
 
 
-def _serve(store: Store, start: Mapping[str, str], port: int, by: str | None, no_open: bool) -> None:
-    """Serve the page until Ctrl-C. start: where it opens, as the page writes it into its address."""
-    server = Server(store, by or getpass.getuser(), port)
+def _serve(store: Store, start: Mapping[str, str], port: int, by: str | None, no_open: bool, **how: bool) -> None:
+    """Serve the page until Ctrl-C. start: where it opens, as the page writes it into its address. how: see `App`."""
+    server = Server(store, by or getpass.getuser(), port, **how)
     address = server.address + (f"#{urlencode(start)}" if start else "")
     try:
         say(address, "Ctrl-C ends it.")
@@ -274,14 +275,31 @@ def _columns(texts: Sequence[str]) -> dict[str, str]:
 @opts.open_store_option("Where the run is kept.", to_read=False)
 @click.option("-m", "--metric", help="Label the judgments of this metric. [default: the one that chooses the worst]")
 @_page_options
-def label_command(run: str, store: Store, metric: str | None, port: int, by: str | None, no_open: bool) -> None:
+@click.option("--each", is_flag=True, help="Label what others have labelled too, without sight of their labels.")
+@click.option("--differences", "differing", is_flag=True, help="Label only where people differ, and so decide it.")
+@click.option(
+    "--read",
+    multiple=True,
+    type=opts.FILE,
+    metavar="FILE",
+    help="Add the labels of a file, and open no page; repeatable.",
+)
+@click.option("--write", type=opts.OUT_FILE, metavar="FILE", help="Write all labels of the store, and open no page.")
+def label_command(
+    run: str, store: Store, metric: str | None, read: Paths, write: Path | None, port: int, **page: Any
+) -> None:
     """Label in the browser what the judge judged in RUN (an id, the beginning of one, or a name).
 
     Each human label is stored at once and takes precedence over any judge. Half of the samples are drawn at random, to
     measure the judge's agreement with people and correct its score, and half as most informative. The judge's verdict
     is hidden until you ask for it. Both scores and the agreement are printed when Ctrl-C ends it.
     """
+    for path in read:
+        store.keep_labels(list(read_labels(path)))
     labelling = Labelling(Run.open(store, run))
     chosen = labelling.metric(metric)
-    _serve(store, {"run": labelling.run.id, "view": "label", "metric": chosen}, port, by, no_open)
-    say(*summary_lines(labelling.summaries([chosen])))
+    if not (read or write):
+        _serve(store, {"run": labelling.run.id, "view": "label", "metric": chosen}, port, **page)
+    say(*summary_lines(labelling.summaries([chosen])), *labelling.people(chosen).lines())
+    if write:
+        say(f"wrote {counted(write_labels(write, store.labels()), 'label')} to {write}")

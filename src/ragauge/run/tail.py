@@ -144,6 +144,7 @@ class FolderTail:
         kept = store.stream_state(self.name) if store else None
         self._known = msgspec.json.decode(kept, type=list[FileState]) if kept else []
         self._recorded = self._took = 0.0
+        self._looked = False  # until then only `_known` has the positions
         self.companion: Callable[[], Mapping[str, str]] = dict
 
     async def lines(self) -> AsyncGenerator[Line, None]:
@@ -167,7 +168,7 @@ class FolderTail:
     def record(self) -> None:
         """Keep in the store what was delivered."""
         start = self._recorded = time.monotonic()
-        if self._store is None:
+        if self._store is None or not self._looked:
             return
         states = [file.state() for file in [*self._left, *self._followed.values()]]
         state = msgspec.json.encode(states).decode()
@@ -183,6 +184,7 @@ class FolderTail:
 
     def _look(self) -> None:
         """Open new files, and notice those that were renamed, removed or cut."""
+        self._looked = True
         present: dict[tuple[int, int], Path] = {}
         for path in sorted(self._folder.iterdir()):
             with suppress(FileNotFoundError):

@@ -67,6 +67,16 @@ def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
     return count
 
 
+def write_labels(path: Path, labels: Iterable[Judgment]) -> int:
+    """Write people's labels as `read_labels` reads them, and return their number."""
+    lines = [
+        msgspec.json.encode({"question": one.question, "answer": one.answer, "by": dict(one.judge.settings)["by"]})
+        for one in answered(labels)
+    ]
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    return len(lines)
+
+
 def read_judgments(path: Path) -> Iterator[Judgment]:
     """The judgments of a recording, in its order, with keys computed from their questions and judges.
 

@@ -1,0 +1,122 @@
+"""Labelling by several people: who labelled what, how far they agree, and who decides."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import msgspec
+from click.testing import CliRunner
+from tests.labelling.conftest import truth
+
+import ragauge as rg
+from ragauge.analysis.labels import Labelling, parse_answer
+from ragauge.cli.main import main
+from ragauge.questions import Question
+from ragauge.store import Store
+from ragauge.view import Server
+
+Measured = Callable[..., rg.Run]
+METRIC = "faithfulness"
+
+
+def answers(labelling: Labelling, by: str, count: int, answer: Callable[[Question], str] = truth) -> None:
+    """Have a person label so many samples, whatever others have labelled."""
+    for _ in range(count):
+        drawn = labelling.next(METRIC, by=by)
+        assert drawn is not None
+        for piece in labelling.open(drawn, METRIC, by):
+            labelling.keep(piece.question, parse_answer(piece.question, answer(piece.question)), by, drawn)
+
+
+def sceptical(question: Question) -> str:
+    """As the truth, but what is said in the first sample holds for nothing."""
+    return "n" if "Claim 0." in str(question) else truth(question)
+
+
+def test_each_person_labels_without_sight_of_the_others(measured: Measured) -> None:
+    """With `by`, what others have labelled comes too, and their labels are not shown; progress is each person's own."""
+    labelling = Labelling(measured(6))
+    answers(labelling, "ann", 6)
+    assert labelling.next(METRIC) is None
+    drawn = labelling.next(METRIC, by="bob")
+    assert drawn is not None
+    assert [piece.label for piece in labelling.open(drawn, METRIC, "bob")] == [None] * 4
+    answers(labelling, "bob", 2)
+    people = labelling.people(METRIC)
+    assert (people.questions, people.counts) == (24, {"ann": 24, "bob": 8})
+    ((pair, (agreement,)),) = people.agreement.items()
+    assert (pair, agreement.n, agreement.raw.value) == (("ann", "bob"), 8, 1.0)
+    assert people.differing == {}
+
+
+def test_differences_are_decided_by_whoever_labels_them(measured: Measured) -> None:
+    """Where two people differ a third is asked, and no more once that is done; the last label counts."""
+    labelling = Labelling(measured(6))
+    answers(labelling, "ann", 6)
+    answers(labelling, "bob", 6, sceptical)
+    people = labelling.people(METRIC)
+    assert len(people.differing) == 2  # of the four claims of a sample two are true
+    drawn = labelling.next(METRIC, by="cy", differing=True)
+    assert drawn is not None
+    assert drawn.position == 0
+    pieces = labelling.open(drawn, METRIC, "cy", differing=True)
+    assert {piece.question for piece in pieces} == set(people.differing.values())
+    for piece in pieces:
+        labelling.keep(piece.question, parse_answer(piece.question, "n"), "cy", drawn)
+    assert labelling.people(METRIC).differing == {}
+    assert labelling.next(METRIC, by="cy", differing=True) is None
+    assert labelling.scores(0)[METRIC].value == 0
+    words = list(labelling.people(METRIC).lines())
+    assert words[0] == "ann 24 of 24, bob 24 of 24, cy 2 of 24 questions"
+    assert any(line.startswith("  ann and bob: raw agreement 0.917") for line in words)
+    assert words[-1] == "  0 differences to decide: ragauge label --differences"
+
+
+def test_one_person_alone_is_told_nothing_new(measured: Measured) -> None:
+    """With the labels of one person there is no agreement of people to tell."""
+    labelling = Labelling(measured(3))
+    answers(labelling, "ann", 3)
+    assert list(labelling.people(METRIC).lines()) == []
+
+
+def test_labels_of_colleagues_come_from_files(measured: Measured, store: Store, tmp_path: Path) -> None:
+    """--write gives all labels to a colleague, whose store has them after --read; no page is opened."""
+    labelling = Labelling(measured(4))
+    answers(labelling, "ann", 4)
+    answers(labelling, "bob", 4, sceptical)
+    file, place = tmp_path / "labels.jsonl", str(store.path)
+    written = CliRunner().invoke(main, ["label", "--store", place, "--write", str(file)])
+    assert f"wrote 32 labels to {file}" in written.output
+    assert "2 differences to decide" in written.output
+    with Store.open(tmp_path / "other") as other:
+        run = rg.evaluate([record.sample for record in labelling.run.records()], METRIC, "lexical", other)
+        assert run.record.samples == 4
+    read = CliRunner().invoke(main, ["label", "--store", str(tmp_path / "other"), "--read", str(file)])
+    assert read.exit_code == 0, read.output
+    with Store.open(tmp_path / "other") as other:
+        assert len(other.labels()) == 32
+
+
+def test_the_page_of_each_person_shows_no_label_of_another(measured: Measured, store: Store) -> None:
+    """A page with `each` draws what somebody else has labelled, without the answer; another leaves it out."""
+    labelling = Labelling(measured(3))
+    answers(labelling, "ann", 3)
+
+    def drawn(**how: bool) -> dict[str, Any]:
+        server = Server(store, "bob", **how)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        try:
+            with urlopen(f"{server.address}api/runs/{labelling.run.id}/next?metric={METRIC}", timeout=20) as reply:
+                found: dict[str, Any] = msgspec.json.decode(reply.read())
+                return found
+        finally:
+            server.close()
+
+    shown = drawn(each=True)
+    assert [piece["label"] for piece in shown["pieces"]] == [None] * 4
+    assert drawn()["draw"] is None
+    assert drawn(differing=True)["draw"] is None
