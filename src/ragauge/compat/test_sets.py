@@ -31,24 +31,22 @@ def _made(documents: Any, model: Any, n: int, options: dict[str, Any]) -> Questi
     return questions(documents, model, n=n, **chosen)
 
 
-@dataclass
-class Testset:
+class Testset(list[rg.Sample]):
     """Test questions. made: with the reasons for those that were dropped."""
 
-    made: QuestionSet
+    def __init__(self, made: QuestionSet) -> None:
+        super().__init__(made.samples)
+        self.made = made
 
-    @property
-    def samples(self) -> list[rg.Sample]:
-        """The questions as samples."""
-        return self.made.samples
+    samples = property(list, doc="The questions as a plain list.")
 
     def to_evaluation_dataset(self) -> EvaluationDataset:
         """The questions as `evaluate` takes them, once they have responses."""
-        return EvaluationDataset(self.samples)
+        return EvaluationDataset(list(self))
 
     def to_list(self) -> list[dict[str, Any]]:
         """A row for each: user_input, reference_contexts, reference, and its kind as synthesizer_name."""
-        rows = zip(self.to_evaluation_dataset().to_list(), self.samples, strict=True)
+        rows = zip(self.to_evaluation_dataset().to_list(), self, strict=True)
         return [{**row, "synthesizer_name": sample.metadata["kind"]} for row, sample in rows]
 
     def to_pandas(self) -> Any:

@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.retrieval import words_of
@@ -30,16 +29,8 @@ _TERM = re.compile(r"\w[\w'’.,:/-]*\w|\w")
 _STOP = re.compile(r"[.!?。！？][\"'”’)\]]*\Z")
 
 
-class _Cloze(NamedTuple):
-    """A sentence of a passage with the characters of its gap; the greatest is the best.
-
-    named: whether a name or number is asked for. telling: how rare its words are.
-    """
-
-    named: bool
-    telling: float
-    sentence: Span
-    gap: Span
+#: A sentence with a gap: whether that is a name or number, how rare the words are, and the characters of both.
+_Cloze = tuple[bool, float, Span, Span]
 
 
 class OfflineQuestions:
@@ -93,7 +84,7 @@ class OfflineQuestions:
             return None
         gap = min(gaps, key=lambda gap: (not _is_name(text[gap[0]]), self._lowest(text[slice(*gap)]), gap))
         telling = sum(1 / self._frequency.get(word, 1) for word in words) / len(words)
-        return _Cloze(_is_name(text[gap[0]]), telling, span, gap)
+        return _is_name(text[gap[0]]), telling, span, gap
 
     def _gaps(self, text: str, span: Span) -> Iterator[Span]:
         """Names, numbers and long words but the first of the sentence; neighbouring names are one."""
