@@ -46,12 +46,13 @@ def _document(text: str) -> dict[str, Any]:
 
 def _draft(passages: dict[str, str]) -> dict[str, str]:
     """Texts under all names that a question may be wanted under."""
-    said = [" ".join(_SENTENCE.findall(text.partition("\n")[2] or text)[0].split()) for text in passages.values()]
+    texts = [text.partition("\n")[2] or text for text in passages.values()]
+    said = [" ".join((_SENTENCE.findall(text) or [text])[0].split()) for text in texts]
     question, answer = f"What about this: {said[0][:-1]}?", " ".join(said[:2])
     nowhere = f"How many zebras grazed near Quarx{crc32(said[0].encode()) % 1000}?"
     earlier = {"earlier_question": question, "earlier_answer": said[0], "standalone": question}
-    texts = {"question": question, "answer": answer, "missing": "zebras"}
-    return texts | ({"question": nowhere} if len(said) > 2 else earlier)
+    draft = {"question": question, "answer": answer, "missing": "zebras"}
+    return draft | ({"question": nowhere} if len(said) > 2 else earlier)
 
 
 def _best(document: dict[str, Any]) -> tuple[str, float]:
