@@ -176,6 +176,24 @@ def test_an_alarm_against_a_run() -> None:
     assert worse.kept.alarms["exact_match<main"].raised
 
 
+def test_evidence_is_about_one_bound() -> None:
+    """A watch that goes on against a newer run of the same name, whose value differs, takes over no evidence."""
+
+    def against(right: int) -> Watch:
+        rows = [{"response": "1" if place < right else "0", "references": ["1"]} for place in range(100)]
+        run = rg.evaluate(rows, "exact_match", name="main")
+        return Watch(METRICS, 3600, 60, rules=alarm_rules(["exact_match"], METRICS, run))
+
+    strict, lax = against(99), against(30)
+    for place in range(200):
+        strict.add(trace(str(place), place, float(place % 2)), NOW)
+    assert strict.kept.alarms["exact_match<main"].raised
+    lax.restore(strict.state())
+    lax.add(trace("next", 500, 1.0), NOW)
+    alarm = lax.kept.alarms["exact_match<main"]
+    assert (alarm.raised, alarm.evidence < 1) == (0, True)
+
+
 def test_an_acknowledged_alarm_starts_anew() -> None:
     """Acknowledged, an alarm is quiet, and raised again where scores stay bad; a silent one is told after its time."""
     watched = watch("exact_match<0.8")

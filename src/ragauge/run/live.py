@@ -116,11 +116,13 @@ def _against(key: str, measure: Measure, run: Run, alpha: float) -> AlarmRule:
 class Alarm(msgspec.Struct):
     """The state of one rule on one slice, as the store keeps it.
 
-    name: of the rule, and the slice. capital: see `Bets.state`. raised: when, or 0. notified: whether that was told.
+    name: of the rule, and the slice. bound: that the evidence is about. capital: see `Bets.state`. raised: when, or 0.
+    notified: whether that was told.
     """
 
     name: str
-    needed: float
+    bound: float
+    needed: float = 0.0
     capital: list[float] = []
     evidence: float = 1.0
     raised: float = 0.0
@@ -291,7 +293,10 @@ class Watch:
             if score is None or score.value is None or (value != ALL and not rule.sliced):
                 continue
             name = rule.name if value == ALL else f"{rule.name}@{self._by}={value}"
-            alarm = self.kept.alarms.setdefault(name, Alarm(name, 1 / (rule.alpha * self._part(rule, value))))
+            alarm = self.kept.alarms.get(name)
+            if alarm is None or alarm.bound != rule.gate.bound:  # as where a newer run has the name of --against
+                alarm = self._renewed(name, rule.gate.bound)
+            alarm.needed = 1 / (rule.alpha * self._part(rule, value))
             if alarm.raised:
                 continue
             low, width = rule.scale[0], rule.scale[1] - rule.scale[0]
@@ -317,8 +322,13 @@ class Watch:
         for name, said in answers.items():
             alarm = self.kept.alarms.get(name)
             if alarm and alarm.raised and said.acknowledged == alarm.raised:
-                self.kept.alarms[name] = Alarm(name, alarm.needed)
-                self._bets.pop(name, None)
+                self._renewed(name, alarm.bound, alarm.needed)
+
+    def _renewed(self, name: str, bound: float, needed: float = 0.0) -> Alarm:
+        """A new alarm without evidence, in place of the one that has this name."""
+        self._bets.pop(name, None)
+        self.kept.alarms[name] = Alarm(name, bound, needed)
+        return self.kept.alarms[name]
 
     def to_notify(self, answers: Mapping[str, Answers], now: float) -> Iterator[Alarm]:
         """The raised alarms that nobody was told of yet and that are not silent."""
