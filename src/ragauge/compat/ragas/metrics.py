@@ -575,8 +575,9 @@ AspectCriticWithReference, SummaryScore = AspectCritic, SummarizationScore
 
 faithfulness, answer_relevancy, answer_correctness = Faithfulness(), AnswerRelevancy(), AnswerCorrectness()
 context_precision, context_recall, context_utilization = ContextPrecision(), ContextRecall(), ContextUtilization()
-summarization_score, rubrics_score_with_reference = SummarizationScore(), RubricsScore()
-rubrics_score_without_reference = rubrics_score_with_reference
+summarization_score = SummarizationScore()
+rubrics_score_with_reference = RubricsScore("rubrics_score_with_reference")
+rubrics_score_without_reference = RubricsScore("rubrics_score_without_reference")
 
 _INSTEAD = {
     "ContextEntityRecall|context_entity_recall": "use ContextRecall, which counts statements in place of entities",
