@@ -108,3 +108,9 @@ def test_a_judge_that_does_not_grade_is_refused_before_anything_is_asked() -> No
     """The embedded judge takes texts apart, but grades none."""
     with pytest.raises(rg.errors.UsageError, match="embedded does not answer rate"):
         nuggets([ROW])
+
+
+def test_a_nugget_without_text_is_named_before_anything_is_asked() -> None:
+    """One line says which sample has it."""
+    with pytest.raises(rg.errors.BadData, match="sample 'q1': a gold claim in 'answers' has no wording"):
+        nuggets([{**ROW, "answers": [["Hot"], []]}])

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragauge.datasets.samples import SampleOptions
+from ragauge.errors import BadData
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.nuggets import nuggets as proposed
 from ragauge.needs.nuggets import NUGGET, nuggets_of_question
@@ -42,14 +43,11 @@ class NuggetSet:
     questions: list[tuple[Sample, list[Nugget]]]
     run: Run | None
 
-    def rows(self, form: NuggetForm) -> list[dict[str, Any]]:
-        """One row a question."""
-        return [_FORMS[form](sample, nuggets) for sample, nuggets in self.questions]
-
     def save(self, path: str | Path, form: NuggetForm = "ragauge") -> None:
-        """Write the rows as JSON Lines, whole or not at all. Raises UsageError."""
+        """Write a row a question as JSON Lines, whole or not at all. Raises UsageError."""
+        rows = [_FORMS[form](sample, nuggets) for sample, nuggets in self.questions]
         with replacing(Path(path)) as part:
-            part.write_bytes(msgspec.json.Encoder().encode_lines(self.rows(form)))
+            part.write_bytes(msgspec.json.Encoder().encode_lines(rows))
 
 
 def nuggets(questions: Any, judge: JudgeLike = "embedded", **options: Any) -> NuggetSet:
@@ -68,10 +66,12 @@ def nuggets(questions: Any, judge: JudgeLike = "embedded", **options: Any) -> Nu
         The questions with their nuggets, in their order.
 
     Raises:
-        UsageError: as `evaluate`.
+        UsageError: as `evaluate`; BadData for a nugget without text.
     """
     chosen = SampleOptions(**options)
     samples = list(chosen.read(questions))
+    if empty := [sample.id for sample in samples if not all(sample.answers or ())]:
+        raise BadData(f"sample {empty[0]!r}: a gold claim in 'answers' has no wording; give it one, or leave it out")
     bare = [sample for sample in samples if not sample.answers and not sample.criteria]
     run = None
     if bare:
