@@ -215,3 +215,15 @@ def test_the_price_comes_first_and_is_kept(corpus: Path, stub_server: Callable[.
     stopped = CliRunner().invoke(main, [*command, "--max-cost", "0.0000001"])
     assert stopped.exit_code == 4, stopped.output
     assert "limit" in stopped.output
+
+
+def test_a_judge_that_writes_nothing_is_no_model(corpus: Path) -> None:
+    """The embedded judge cannot write questions, and is refused before anything is asked."""
+    with pytest.raises(rg.errors.UsageError, match="embedded writes no questions; name a model"):
+        questions(corpus, "embedded", n=2, kinds=["single"])
+    assert (
+        "nothing, since no model is asked"
+        in CliRunner()
+        .invoke(main, ["dataset", "questions", str(corpus), "--plan", "-o", str(corpus / "t.jsonl")])
+        .output
+    )

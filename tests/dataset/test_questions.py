@@ -106,6 +106,8 @@ def test_from_documents_to_the_figures_of_a_retriever(tmp_path: Path, monkeypatc
     [
         ({"kinds": ["clozes"]}, "kinds: 'clozes' is not one of cloze, heading"),
         ({"n": 0}, "n=0 must be 1 or more"),
+        ({"attempts": 0}, "attempts=0 above 0"),
+        ({"language": "de"}, "without a model nothing is judged"),
     ],
 )
 def test_wrong_options_are_named(options: dict[str, Any], message: str) -> None:

@@ -130,8 +130,10 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
     """
     check_samples_output(output, [corpus])
     options["kinds"] = kinds.split(",") if kinds else None
-    if plan and options["model"]:
-        say(f"if each draft holds: {plan_questions(corpus, **options).cost_words()}")
+    if plan:
+        asks = options["model"] is not None
+        cost = plan_questions(corpus, **options).cost_words() if asks else "nothing, since no model is asked"
+        say(f"if each draft holds: {cost}")
         return
     with exit_on_interrupt(options["store"]), progress_bar("questions", options["n"]) as progress:
         made = questions(corpus, progress=progress, **options)

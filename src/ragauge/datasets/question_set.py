@@ -134,8 +134,8 @@ class _Making:
         if unknown := [kind for kind in kinds if kind not in offered]:
             having = "without a model" if model is None else "with a model"
             raise BadParameter(f"kinds: {unknown[0]!r} is not one of {', '.join(offered)}, which can be made {having}")
-        if n < 1:
-            raise BadParameter(f"n={n} must be 1 or more")
+        if n < 1 or not options.attempts > 0:
+            raise BadParameter(f"n={n} must be 1 or more, and attempts={options.attempts} above 0")
         if "unanswerable" in kinds:
             load_bm25s()
         if not isinstance(corpus, Corpus):
