@@ -7,12 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import ragauge as rg
 from ragauge.errors import RagaugeError
 from ragauge.kinds.base import BaseQuestion
 from ragauge.metrics.registry import select_metrics
 from ragauge.needs.base import Rounds
-from ragauge.questions import Correct, Rate
+from ragauge.questions import Correct, Judgment, Rate
 from ragauge.scores import RunRecord
 from ragauge.store import label
 from ragauge.types import Grade, Identity, Label, Sample, Verdict
@@ -73,7 +72,7 @@ def identities(judges: Mapping[str, Any]) -> str:
     return ", ".join(dict.fromkeys(map(str, named)))
 
 
-def labels_of(samples: Iterable[Sample], said: Sequence[Feedback], metrics: Any) -> list[rg.Judgment]:
+def labels_of(samples: Iterable[Sample], said: Sequence[Feedback], metrics: Any) -> list[Judgment]:
     """People's feedback as labels, where it answers what a metric asks.
 
     Feedback named as a metric, such as "correctness", is a label of the question that the metric asks about the trace,
