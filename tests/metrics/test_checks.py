@@ -253,7 +253,7 @@ def test_a_regular_expression_has_a_limit_of_time(spec: str, response: str) -> N
 
 def test_patterns_whose_time_cannot_be_limited() -> None:
     """Patterns that decide which fields are evaluated are refused before the run."""
-    with pytest.raises(rg.BadParameter, match="patternProperties beside unevaluatedProperties"):
+    with pytest.raises(rg.errors.BadParameter, match="patternProperties beside unevaluatedProperties"):
         parse_metric(_schema(allOf=[{"patternProperties": {ENDLESS: True}}], unevaluatedProperties=False))
 
 

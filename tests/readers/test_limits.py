@@ -207,7 +207,7 @@ def test_texts_of_a_parquet_file_in_any_place(tmp_path: Path) -> None:
         "price": arrow.array([Decimal("1.25"), None], arrow.decimal128(10, 2)),
     }
     parquet.write_table(arrow.table(columns), tmp_path / "rows.parquet")
-    rows = list(parquet_rows(tmp_path / "rows.parquet", rg.ReadingLimits()))
+    rows = list(parquet_rows(tmp_path / "rows.parquet", rg.readers.ReadingLimits()))
     assert rows == arrow.table(columns).to_pylist()
 
 

@@ -59,7 +59,7 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def check_unpacked(self, where: object, packed: int, unpacked: int, share: float = 1.0) -> None:
         """Raise BadData for a file that unpacks to much more than its size. share: of the limit, that it may use."""
         if unpacked > share * max(ALWAYS_UNPACKED, self.ratio * packed):
-            problem = f"its {packed / 1e6:.1f} MB unpack to {unpacked / 1e6:.0f} MB or more"
+            problem = f"its {packed:,} bytes unpack to {unpacked / 1e6:.0f} MB or more"
             raise self.exceeded(where, "ratio", problem)
 
     def check_held(self, where: object, size: int, what: str) -> None:
