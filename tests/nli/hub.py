@@ -37,7 +37,7 @@ def hub(model: str, files: Mapping[str, bytes]) -> Iterator[tuple[str, list[str]
                     for name, content in files.items()
                 ]
                 body = json.dumps(listed).encode()
-            elif path.startswith(f"/{model}/resolve/{COMMIT}/"):
+            elif path.startswith((f"/{model}/resolve/{COMMIT}/", f"/{model}/resolve/main/")):
                 name = path.rpartition("/")[2]
                 body = files[name]
                 headers = {"X-Repo-Commit": COMMIT, "ETag": f'"{_hash(body)}"'}

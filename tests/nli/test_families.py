@@ -67,14 +67,14 @@ def test_a_model_of_no_family_is_refused(config: dict[str, Any], given: str | No
 )
 def test_windows_of_families(family: Any, config: dict[str, Any], tokenizer: dict[str, Any], window: int) -> None:
     """A window is what the positions hold and the tokenizer was made for; relative positions have one by convention."""
-    assert window_of(family, config, tokenizer, None, "hf/m") == window
+    assert window_of(family, config, tokenizer.get("model_max_length", 0), None, "hf/m") == window
 
 
 def test_a_window_may_be_given_within_the_positions() -> None:
     """The caller may choose the window, but not beyond a model's positions, unless these are relative."""
     bert = {"model_type": "bert", "max_position_embeddings": 512}
 
-    assert window_of("classifier", bert, {}, 128, "hf/m") == 128
-    assert window_of("minicheck", {**bert, "model_type": "deberta-v2"}, {}, 2048, "hf/m") == 2048
+    assert window_of("classifier", bert, 512, 128, "hf/m") == 128
+    assert window_of("minicheck", {**bert, "model_type": "deberta-v2"}, 512, 2048, "hf/m") == 2048
     with pytest.raises(BadParameter, match="window=1024, but the model has positions for 512 tokens"):
-        window_of("classifier", bert, {}, 1024, "hf/m")
+        window_of("classifier", bert, 512, 1024, "hf/m")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.nli.hub import COMMIT, hub
@@ -35,20 +36,24 @@ def test_a_folder_has_no_revisions(tmp_path: Path) -> None:
         locate_model(str(tmp_path), "abc")
 
 
-def test_files_of_a_folder(tmp_path: Path) -> None:
-    """Settings are read where they are there, and a file that is no JSON is named."""
-    place = locate_model(str(tmp_path), None)
+def test_a_folder_without_a_configuration(tmp_path: Path) -> None:
+    """A folder has the name of itself; one whose configuration is missing or no JSON is named."""
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    assert locate_model(str(tmp_path), None).name == tmp_path.name
     (tmp_path / "config.json").write_text("{]", encoding="utf-8")
-
-    assert place.settings("tokenizer_config.json") == {}
-    assert place.name == tmp_path.name
-    with pytest.raises(BadData, match=r"config\.json.*must be JSON"):
-        place.settings("config.json")
+    with pytest.raises(BadData, match="malformed"):
+        locate_model(str(tmp_path), None)
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(BadData, match=r"config\.json"):
+        locate_model(str(tmp_path), None)
 
 
 def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HHEM reads with another model's tokenizer: another one there, under the same name, makes another judge."""
-    monkeypatch.setattr("ragauge.judges.nli.models.load_tokenizer", lambda place: (None, ""))
+    monkeypatch.setattr(
+        "ragauge.judges.nli.models.load_tokenizer",
+        lambda place: SimpleNamespace(backend_tokenizer=None, model_max_length=512),
+    )
     folder, foundation = tmp_path / "hhem", tmp_path / "flan"
     folder.mkdir()
     foundation.mkdir()
@@ -57,6 +62,7 @@ def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytes
     identities = []
     for tokens in ("one", "other", "one"):
         (foundation / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
+        (foundation / "config.json").write_text("{}", encoding="utf-8")
         card = ModelSource(str(folder), NliOptions(device="cpu"), "hf/hhem").card
         assert card.tokenizer == f"flan@{content_hash(foundation)}"
         identities.append(NliJudge("hf/hhem", card, lambda: pytest.fail("no model is opened")).identity)
@@ -80,13 +86,12 @@ def test_nothing_is_fetched_offline(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 
 def test_settings_are_downloaded_once(tmp_path: Path) -> None:
-    """The settings of a model on the hub are downloaded to the cache, its weights are not; then they are read there."""
-    pytest.importorskip("huggingface_hub")
+    """Of a model on the hub the configuration is downloaded to the cache, and then read there; its weights are not."""
     files = {"config.json": b'{"model_type": "bert"}', "vocab.txt": b"words", "model.safetensors": b"weights"}
     script = (
         "from ragauge.judges.nli.models import locate_model\n"
         "place = locate_model('org/nli', None)\n"
-        "print(place.name, place.revision, dict(place.pinned), place.settings('config.json')['model_type'])"
+        "print(place.name, place.revision, dict(place.pinned), place.config['model_type'])"
     )
     with hub("org/nli", files) as (address, downloaded):
         for offline in ("0", "1"):
@@ -94,7 +99,7 @@ def test_settings_are_downloaded_once(tmp_path: Path) -> None:
             done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
             assert done.stdout == f"org/nli {COMMIT} {{'revision': '{COMMIT}'}} bert\n", done.stderr
             assert done.stderr == ""
-        assert sorted(downloaded) == ["config.json", "vocab.txt"]
+        assert downloaded == ["config.json"]
 
 
 @pytest.mark.parametrize("library", ["torch", "transformers"])

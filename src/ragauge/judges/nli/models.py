@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
@@ -147,9 +146,7 @@ def _guessed(architecture: str, name: str) -> str:
     return "classifier"
 
 
-def window_of(
-    family: Family, config: Mapping[str, Any], tokenizer: Mapping[str, Any], given: int | None, spec: str
-) -> int:
+def window_of(family: Family, config: Mapping[str, Any], tokenizer_limit: int, given: int | None, spec: str) -> int:
     """The tokens of one input. Raises BadParameter for more than the model has positions for."""
     model, positions = config.get("model_type"), config.get("max_position_embeddings")
     if positions and model in _SHIFTED:
@@ -159,84 +156,63 @@ def window_of(
     if given:
         return given
     fixed = None if model in _RELATIVE and family != "classifier" else positions
-    limits = (_WINDOWS.get(family), fixed, tokenizer.get("model_max_length") if family == "classifier" else None)
+    limits = (_WINDOWS.get(family), fixed, tokenizer_limit if family == "classifier" else None)
     return min((int(limit) for limit in limits if limit and limit < _MAX_WINDOW), default=_DEFAULT_WINDOW)
 
 
-#: The configuration of a model and its tokenizer, in all formats.
-_SETTINGS = ("config.json", "tokenizer*", "special_tokens*", "added_tokens*", "vocab*", "merges.txt", "*.model")
-
-_CONTENT = frozenset({".safetensors", ".bin", ".onnx", ".data", ".json", ".model", ".txt"})
+#: The endings of the files of a folder that define a model.
+_CONTENT = frozenset({".safetensors", ".bin", ".json", ".model", ".txt"})
 
 
 class ModelLocation(NamedTuple):
-    """Where a model is: its name on the hub, or the path of a folder.
+    """Where a model is, and its configuration.
 
-    folder: holds its settings. revision: identifies its content. pinned: the arguments with which transformers loads
-    this revision.
+    origin: its name on the hub, or the path of a folder. revision: identifies its content. pinned: the arguments with
+    which transformers loads this revision.
     """
 
     origin: str
-    folder: Path
+    config: Mapping[str, Any]
     revision: str
     pinned: Mapping[str, str] = {}
 
     @property
     def name(self) -> str:
         """The name on the hub, or that of the folder."""
-        return self.origin if self.pinned else self.folder.resolve().name
-
-    def settings(self, name: str) -> Mapping[str, Any]:
-        """The content of a settings file; empty where there is none. Raises BadData where it is not JSON."""
-        path = self.folder / name
-        try:
-            content = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        except (ValueError, RecursionError) as error:
-            raise BadData(f"{path}: {error}; it must be JSON") from error
-        return content if isinstance(content, dict) else {}
+        return self.origin if self.pinned else Path(self.origin).resolve().name
 
 
 def locate_model(model: str, revision: str | None) -> ModelLocation:
     """The place of a folder, or of a model on the hub at the commit that `revision` currently names (offline: cached).
 
-    Of a model on the hub the settings are downloaded. Raises BadData where there is no such model, BadParameter for a
-    revision of a folder.
+    Of a model on the hub the configuration is downloaded. Raises BadData where there is no such model, BadParameter for
+    a revision of a folder.
     """
+    from transformers.utils import cached_file
+
     folder = Path(model).expanduser()
-    if folder.is_dir():
-        if revision is not None:
-            raise BadParameter(
-                f"hf/{model}: revision={revision}, but a folder has no revisions; leave "
-                "the option out, or name the model as the hub does"
-            )
-        return ModelLocation(str(folder), folder, content_hash(folder))
-    if model.startswith((".", "/", "~")) or model.count("/") > 1:
+    is_folder = folder.is_dir()
+    if is_folder and revision is not None:
+        raise BadParameter(
+            f"hf/{model}: revision={revision}, but a folder has no revisions; leave "
+            "the option out, or name the model as the hub does"
+        )
+    if not is_folder and (model.startswith((".", "/", "~")) or model.count("/") > 1):
         raise BadData(f"hf/{model}: there is no such folder; give one that holds a model, or a name on the hub")
-    snapshot = _download_settings(model, revision)
-    if not (snapshot / "config.json").is_file():
-        raise BadData(f"hf/{model}: the model has no config.json; it must be one for transformers")
-    return ModelLocation(model, snapshot, snapshot.name, {"revision": snapshot.name})
-
-
-def _download_settings(model: str, revision: str | None) -> Path:
-    """The folder in the hub's cache, named by the commit. Raises BadData where there is no such model."""
-    if find_spec("huggingface_hub") is None:
-        raise MissingExtra(f"hf/{model}", "hf")
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.utils import tqdm
-
-    class NoBar(tqdm):  # type: ignore[misc]
-        def __init__(self, *args: Any, **options: Any) -> None:
-            super().__init__(*args, **{**options, "disable": True})
-
     try:
-        return Path(snapshot_download(model, revision=revision, allow_patterns=_SETTINGS, tqdm_class=NoBar))
-    except Exception as error:  # the hub's errors have no common base class
+        cached = folder / "config.json" if is_folder else cached_file(model, "config.json", revision=revision)
+        path = Path(str(cached))
+        config = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]
         raise BadData(
-            f"hf/{model}: {type(error).__name__}: {first}; check the name, or give a folder that holds the model, as "
-            "in hf/./folder (HF_TOKEN opens models that ask for consent)"
+            f"hf/{model}: {first}; check the name, or give a folder that holds a model, as in hf/./folder (HF_TOKEN "
+            "opens models that ask for consent)"
         ) from error
+    if is_folder:
+        return ModelLocation(str(folder), config, content_hash(folder))
+    commit = path.parent.name
+    return ModelLocation(model, config, commit, {"revision": commit})
 
 
 def content_hash(folder: Path) -> str:
@@ -255,7 +231,7 @@ _FOUNDATION = "google/flan-t5-base"
 
 def foundation_of(place: ModelLocation) -> ModelLocation:
     """The model whose encoder HHEM is. Raises as `locate_model`."""
-    return locate_model(str(place.settings("config.json").get("foundation") or _FOUNDATION), None)
+    return locate_model(str(place.config.get("foundation") or _FOUNDATION), None)
 
 
 def load_hhem(place: ModelLocation, options: Mapping[str, Any]) -> Any:
@@ -266,7 +242,7 @@ def load_hhem(place: ModelLocation, options: Mapping[str, Any]) -> Any:
     """
     from transformers import T5Config, T5ForTokenClassification
 
-    config = T5Config.from_pretrained(foundation_of(place).folder, num_labels=len(TWO_WAY))
+    config = T5Config.from_dict({**foundation_of(place).config, "num_labels": len(TWO_WAY)})
     network, loaded = T5ForTokenClassification.from_pretrained(
         place.origin,
         config=config,
@@ -352,18 +328,19 @@ class ModelSource:
         disable_telemetry()  # before torch, transformers and the client of the hub are imported
         place = self.place = locate_model(model, options.revision)
         self.options, self.device = options, options.device or _device()
-        config, settings = place.settings("config.json"), place.settings("tokenizer_config.json")
+        config = place.config
         family = family_of(config, place.name, options.family, spec)
-        reader = foundation_of(place) if family == "hhem" and not (place.folder / "tokenizer.json").is_file() else place
-        self.tokenizer, end = load_tokenizer(reader)
+        reader = foundation_of(place) if family == "hhem" else place
+        tokenizer = load_tokenizer(reader)
+        self.tokenizer = tokenizer.backend_tokenizer
         self.card = ModelCard(
             source=place.name,
             revision=place.revision,
             family=family,
             labels=labels_of(config, options.labels, spec) if family == "classifier" or options.labels else TWO_WAY,
-            window=window_of(family, config, settings, options.window, spec),
+            window=window_of(family, config, tokenizer.model_max_length, options.window, spec),
             pad=config.get("pad_token_id") or 0,
-            end=end if family.startswith("minicheck") else "",
+            end=str(tokenizer.eos_token or tokenizer.sep_token or "</s>") if family.startswith("minicheck") else "",
             type_ids=int(config.get("type_vocab_size") or 0) > 1,
             tokenizer="" if reader is place else f"{reader.name}@{reader.revision}",
         )
@@ -410,13 +387,12 @@ def _dtype(family: Family, device: str) -> str:
     return "bfloat16" if family in ("true", "minicheck-t5") else "float16"
 
 
-def load_tokenizer(place: ModelLocation) -> tuple[Any, str]:
-    """The tokenizer of a model, and the text of the token that ends a sequence. Raises BadData."""
+def load_tokenizer(place: ModelLocation) -> Any:
+    """The tokenizer of a model, as transformers has it. Raises BadData."""
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(place.folder, trust_remote_code=False)
-        return tokenizer.backend_tokenizer, str(tokenizer.eos_token or tokenizer.sep_token or "</s>")
+        return AutoTokenizer.from_pretrained(place.origin, **place.pinned, trust_remote_code=False)
     except Exception as error:
         raise BadData(
             f"hf/{place.origin}: its tokenizer cannot be read ({error}); it needs a tokenizer.json"
