@@ -157,6 +157,20 @@ def test_a_bridge_that_one_passage_answers_is_dropped(corpus: Path, judge: rg.Ju
     assert made.dropped == {"one of its passages answers it alone": 2}
 
 
+def test_a_question_that_can_mean_several_things_is_dropped(corpus: Path, judge: rg.Judge) -> None:
+    """A judge that grades by rubrics is asked whether each question means one thing; it sees the conversation."""
+    asked = []
+
+    def rate(rubric: rg.questions.Rubric, conversation: str) -> int:
+        asked.append(conversation)
+        return int("Alva" not in conversation)
+
+    grading = {"rate": rg.judge_from(rate=rate, name="clear"), "*": judge}
+    made = questions(corpus, Writer(), n=8, kinds=("follow-up",), judge=grading)
+    assert made.dropped == {"it can mean several things, or nobody would ask it": 1}
+    assert "user: Who built the tower of Alva?\nassistant: Alvasen built it\nuser: And how high is it?" in asked
+
+
 def test_a_question_that_a_reader_takes_otherwise_is_dropped(corpus: Path, judge: rg.Judge) -> None:
     """A reader who sees the passage among others must give the answer."""
 

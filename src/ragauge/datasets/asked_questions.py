@@ -193,6 +193,8 @@ class AskedQuestions:
     async def _proven(self, draft: Draft) -> Draft:
         question = draft.question
         query = proving.full_query(question)
+        if self._dispatcher.router.can(f"rate:{proving.CLEAR.name}"):
+            await self._outcome(question, proving.clearly_asked())
         if self._retriever and draft.kind == "unanswerable":
             best = await self._retriever.retrieve(query, _SEARCHED)
             await self._outcome(question, proving.not_helped_by(best))

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import cast
 
 from ragauge.datasets.drafting import STANDALONE
 from ragauge.datasets.retrieval import words_of
 from ragauge.needs.base import Need, QuestionFlow, Statements
-from ragauge.questions import Correct, Decompose, Entail, Judgment, Question, Relevant
+from ragauge.questions import Correct, Decompose, Entail, Judgment, Question, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
-from ragauge.types import Chunk, Label, Sample, Verdict
+from ragauge.types import Chunk, Grade, Label, Sample, Verdict
 
 #: Why a question is dropped.
 NO_QUESTION = "the model found nothing to ask"
@@ -25,7 +26,23 @@ ONE_IS_ENOUGH = "one of its passages answers it alone"
 STANDS_ALONE = "it is understood without the conversation"
 EARLIER_UNSUPPORTED = "the conversation before it says what its passage does not"
 ANSWERABLE = "the corpus helps to answer it"
+UNCLEAR = "it can mean several things, or nobody would ask it"
 READ_OTHERWISE = "a reader of its passages among others answers something else, or nothing"
+
+
+#: Whether a question means one thing, and is one to ask; for judges that grade by any rubric.
+CLEAR = Rubric(
+    "clear question",
+    ("conversation",),
+    0,
+    1,
+    "The user's last question is put to a search over the documents of thousands of organisations. 1: a person may well"
+    " ask it, and it can mean one thing only: all that it depends on is named in it or in the conversation before it,"
+    " each organisation, person, product, place and event. 0: it depends on something that is not named (the policy of"
+    " which firm, a ward of which hospital, 'the other one' where there was only one), takes for granted what nobody"
+    " said, or joins things that nobody would ask about together.",
+    whole=True,
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +61,19 @@ class Proof:
 def full_query(draft: Sample) -> str:
     """The question as somebody asks it who does not know the conversation before it."""
     return str(draft.metadata.get(STANDALONE) or draft.query)
+
+
+@cache
+def clearly_asked() -> Need[Proof]:
+    """A need: whether the question, with the conversation before it, means one thing and is one to ask."""
+
+    def flow(draft: Sample) -> QuestionFlow[Proof]:
+        said = [(turn.role, turn.text) for turn in draft.turns or ()]
+        lines = [f"{role}: {text}" for role, text in (*said, ("user", draft.query or ""))]
+        (judgment,) = yield [Rate(CLEAR, (("conversation", "\n".join(lines)),))]
+        return Proof("" if cast(Grade, judgment.answer).value else UNCLEAR)
+
+    return Need("clearly_asked", (), frozenset({f"rate:{CLEAR.name}"}), flow)
 
 
 def answered_by_its_passages(kind: str) -> Need[Proof]:
@@ -112,6 +142,11 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
 
 def expected_rounds(kind: str, text: str, shown: Sequence[Chunk], searched: Sequence[Chunk]) -> list[list[Question]]:
     """About the questions that proving a draft takes, in rounds. text: stands for its question and its answer."""
+    clear: list[Question] = [Rate(CLEAR, (("conversation", text),))]
+    return [clear, *_expected_rounds(kind, text, shown, searched)]
+
+
+def _expected_rounds(kind: str, text: str, shown: Sequence[Chunk], searched: Sequence[Chunk]) -> list[list[Question]]:
     if kind == "unanswerable":
         return [[Relevant(text, chunk.passage) for chunk in searched]]
     premise = tuple(chunk.passage for chunk in shown)
