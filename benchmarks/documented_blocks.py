@@ -74,6 +74,7 @@ SECTIONS = (
         prelude=_MODEL,
     ),
     Section("ragas", "ragas 0.4, get started", ["README.md", "docs/getstarted/*.md"], prelude=_MODEL),
+    Section("ragas", "ragas 0.4, how-tos of customization", ["docs/howtos/customizations/**/*.md"], prelude=_MODEL),
     Section(
         "deepeval",
         "DeepEval 4, metric pages for texts",
