@@ -53,7 +53,7 @@ def _message(result: Result) -> str:
         (["data.jsonl", "--fail-under", "blue=0.5"], "did you mean 'bleu'?"),
         (["data.jsonl", "-m", "bleu", "--fail-over", "chrf=0.5"], "unknown metric of this run 'chrf'"),
         (["data.jsonl", "--colour"], "No such option"),
-        ([], "Missing argument 'DATA'"),
+        ([], "give DATA, or --from mlflow:EXPERIMENT"),
     ],
 )
 def test_a_wrong_call_ends_with_2_before_anything_is_asked(

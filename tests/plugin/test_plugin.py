@@ -135,7 +135,7 @@ def test_an_unused_plugin_loads_nothing_else(session: pytest.Pytester) -> None:
 
         def test_nothing():
             ours = {name for name in sys.modules if name.partition(".")[0] == "ragauge"}
-            assert ours == {"ragauge", "ragauge.version", "ragauge.plugin"}
+            assert ours == {"ragauge", "ragauge.lazy", "ragauge.version", "ragauge.plugin"}
             assert not {"numpy", "msgspec", "rich", "sqlite3"} & set(sys.modules)
         """
     )

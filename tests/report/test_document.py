@@ -46,6 +46,8 @@ RUN = {
     "unmeasured": dict,
     "unread": list,
     "made_by": str,
+    "tags": list,
+    "archived": bool,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}
 PIECE = {"text", "field", "span", "against", "label", "value", "probability", "chunks", "rationale", "judgment"}

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 from ragauge.errors import RagaugeError
 from ragauge.kinds.base import BaseQuestion
+from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.metrics.registry import select_metrics
 from ragauge.needs.base import Rounds
-from ragauge.questions import Correct, Judgment, Rate
+from ragauge.questions import Judgment
 from ragauge.scores import RunRecord
 from ragauge.store import label
-from ragauge.types import Grade, Identity, Label, Sample, Verdict
+from ragauge.types import Grade, Identity, Sample, Verdict
 
 #: The rows of a table of claims in a tracker.
 MOST_CLAIMS = 10_000
@@ -102,15 +103,14 @@ _WORDS = {
 
 def _answer(question: BaseQuestion, value: Any) -> Verdict | Grade | None:
     """What a person said as the answer to a question; None where it is no answer to it."""
-    if isinstance(question, Rate):
+    if question.scale:
+        low, high = question.scale
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        grade = Grade(float(value)) if is_number else None
-        return grade if grade and question.rubric.low <= grade.value <= question.rubric.high else None
-    said = _WORDS.get(str(value).strip().casefold())
-    if isinstance(question, Correct):
-        if str(value).strip().casefold() in ("partly", "partial", "0.5"):
-            return Verdict(Label.PARTLY)
-        return None if said is None else Verdict(Label.RIGHT if said else Label.WRONG)
-    if question.kind not in ("classify", "relevant") or said is None:
+        return Grade(float(value)) if is_number and low <= value <= high else None
+    if not isinstance(question, VerdictQuestion):
         return None
-    return Verdict(Label.YES if said else Label.NO)
+    said = str(value).strip().casefold()
+    labels = {choice.label.value: choice.label for choice in question.choices}
+    if said in _WORDS:
+        said = question.no_and_yes[_WORDS[said]].value
+    return Verdict(labels[said]) if said in labels else None
