@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+import ragauge as rg
 from ragauge.compat import BadInput
 from ragauge.compat.deepeval import (
+    BaseConversationalMetric,
+    ConversationalGEval,
     ConversationalTestCase,
     FaithfulnessMetric,
+    KnowledgeRetentionMetric,
     LLMTestCase,
     MissingTestCaseParamsError,
     ToolCall,
@@ -79,7 +83,45 @@ def test_the_last_answer_of_a_conversation_is_measured() -> None:
     ]
     talk = ConversationalTestCase([*turns, Turn("assistant", "It sails.", ["It sails."])], name="talk")
     (result,) = evaluate([talk], [FaithfulnessMetric()]).test_results
-    assert (result.name, result.test_case.input, result.test_case.tools_called) == ("talk", "Does it sail?", [FIND])
+    assert (result.name, result.test_case) == ("talk", talk)
+    assert (talk.last().input, talk.last().tools_called) == ("Does it sail?", [FIND])
     assert result.success
     with pytest.raises(BadInput, match="end with an answer"):
         evaluate([ConversationalTestCase(turns)], [FaithfulnessMetric()])
+
+
+def test_a_conversation_is_graded_whole() -> None:
+    """Criteria over a conversation read all that was said and the role; a single answer is refused."""
+    read = []
+
+    def rate(rubric: rg.questions.Rubric, conversation: str) -> int:
+        read.append(conversation)
+        return 8 if "clerk" in conversation else 2
+
+    grade = rg.judge_from(rate=rate, name="grade")
+    turns = [Turn("user", "A ferry?"), Turn("assistant", "At nine."), Turn("user", "Sure?"), Turn("assistant", "Yes.")]
+    talk = ConversationalTestCase(turns, chatbot_role="clerk")
+    metric = ConversationalGEval("Manners", criteria="Is it polite?", model=grade)
+    assert metric.measure(talk) == 0.8
+    assert "clerk" in read[0]
+    assert [text for text in ("A ferry?", "At nine.", "Sure?", "Yes.") if text not in read[0]] == []
+    with pytest.warns(UserWarning, match="theirs counts turns"):
+        retention = KnowledgeRetentionMetric(model=grade, window_size=3)
+    assert evaluate([ConversationalTestCase(turns)], [retention]).test_results[0].success is False
+    with pytest.raises(BadInput, match="reads a ConversationalTestCase"):
+        evaluate([LLMTestCase("?", "!")], [metric])
+
+
+def test_a_metric_of_conversations_of_ones_own() -> None:
+    """A subclass of BaseConversationalMetric measures the conversation itself."""
+
+    class Length(BaseConversationalMetric):
+        threshold = 2
+
+        def measure(self, test_case: ConversationalTestCase) -> float:
+            self.score = len(test_case.turns)
+            self.success = self.is_successful()
+            return self.score
+
+    talk = ConversationalTestCase([Turn("user", "A ferry?"), Turn("assistant", "At nine.")])
+    assert evaluate([talk], [Length()]).test_results[0].success

@@ -62,6 +62,20 @@ class SingleTurnParams(Enum):
 
 LLMTestCaseParams = SingleTurnParams
 
+
+class MultiTurnParams(Enum):
+    """The parts of a conversation."""
+
+    ROLE = "role"
+    CONTENT = "content"
+    SCENARIO = "scenario"
+    EXPECTED_OUTCOME = "expected_outcome"
+    RETRIEVAL_CONTEXT = "retrieval_context"
+    TOOLS_CALLED = "tools_called"
+
+
+TurnParams = MultiTurnParams
+
 #: The parts of a test case -> our fields.
 FIELDS = {"input": "query", "actual_output": "response", "expected_output": "references"}
 FIELDS |= {"retrieval_context": "contexts", "context": "reference_contexts"}
@@ -123,12 +137,13 @@ class Turn:
 
 @dataclass
 class ConversationalTestCase:
-    """A conversation, of which the last answer is measured, with the tools that were called in all of it."""
+    """A conversation. Metrics of test cases measure its last answer, with the tools that were called in all of it."""
 
     turns: list[Turn]
     scenario: str | None = None
     expected_outcome: str | None = None
     name: str | None = None
+    chatbot_role: str | None = None
 
     def last(self) -> LLMTestCase:
         """The last question and its answer. Raises BadInput where the last turn is not of the assistant."""
@@ -141,6 +156,10 @@ class ConversationalTestCase:
 
 
 TestCase = LLMTestCase | ConversationalTestCase
+
+
+def _last(case: TestCase) -> LLMTestCase:
+    return case.last() if isinstance(case, ConversationalTestCase) else case
 
 
 class DeepEvalBaseLLM:
@@ -171,11 +190,11 @@ class BaseMetric:
     strict_mode = False
     better = "higher"
 
-    def measure(self, test_case: LLMTestCase) -> float:
-        """The score of a test case."""
+    def measure(self, test_case: Any) -> float:
+        """The score of a test case, or of a conversation."""
         raise NotImplementedError
 
-    async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:
+    async def a_measure(self, test_case: Any, **_: Any) -> float:
         """The same, to be awaited."""
         return await asyncio.to_thread(self.measure, test_case)
 
@@ -195,10 +214,26 @@ class BaseMetric:
 
     name = property(lambda self: self.__name__, doc="The name in results.")
 
+    def read(self, case: TestCase) -> Any:
+        """The case as the metric reads it: of a conversation the last question and its answer."""
+        return _last(case)
+
     def __str__(self) -> str:
         passed = {True: "passed", False: "failed", None: "measured"}[self.success]
         score = "no score" if self.score is None else f"score: {self.score:.3g}"
         return f"{self.name} {passed} ({score}, threshold: {self.threshold}, reason: {self.error or self.reason})"
+
+
+class BaseConversationalMetric(BaseMetric):
+    """A metric of conversations. One of one's own has `measure` of a ConversationalTestCase."""
+
+    def read(self, case: TestCase) -> ConversationalTestCase:
+        """The conversation. Raises BadInput for another test case."""
+        if not isinstance(case, ConversationalTestCase):
+            raise BadInput(
+                f"{self.__name__} reads a ConversationalTestCase(turns=[Turn(...), ...]), not a single answer"
+            )
+        return case
 
 
 class _Ours(BaseMetric):
@@ -231,8 +266,8 @@ class _Ours(BaseMetric):
         if self.differs:
             warnings.warn(f"{type(self).__name__} is not DeepEval's: {self.differs}", stacklevel=3)
 
-    def row(self, case: LLMTestCase) -> dict[str, Any]:
-        """The case in our fields. Raises MissingTestCaseParamsError."""
+    def row(self, case: Any) -> dict[str, Any]:
+        """The case, as `read` has it, in our fields. Raises MissingTestCaseParamsError."""
         parts = {part: our for part, our in {**FIELDS, **self.reads}.items() if our}
         row = {our: value for part, our in parts.items() if (value := getattr(case, part)) is not None}
         needed = {name for need in self.metric.needs for name in need.reads}
@@ -253,7 +288,7 @@ class _Ours(BaseMetric):
         if self.strict_mode and self.score is not None and not self.success:
             self.score = 0.0 if self.better == "higher" else 1.0
 
-    async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:
+    async def a_measure(self, test_case: TestCase, **_: Any) -> float:
         """The score of a test case. Raises RunFailed where the judge has no answer."""
         (scored,) = await _measured([test_case], [self])
         vars(self).update(vars(scored[0]))
@@ -358,17 +393,21 @@ class GEval(_Ours):
             raise BadInput(f"{type(self).__name__} {name!r} asks a model; {_NAMED}")
         if not criteria and not evaluation_steps:
             raise BadInput(f"GEval {name!r} needs criteria='...' or evaluation_steps=['...']")
-        params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
-        if unknown := [param for param in params if not isinstance(param, SingleTurnParams)]:
-            raise BadInput(f"evaluation_params are SingleTurnParams.ACTUAL_OUTPUT and others, not {unknown[0]!r}")
+        fields = self._fields(evaluation_params)
         self._name = name
         steps = [f"{number}. {step}" for number, step in enumerate(evaluation_steps or (), 1)]
         meanings = [f"{step.score_range[0]} to {step.score_range[1]}: {step.expected_outcome}" for step in rubric or ()]
         scale = [] if meanings else ["10: it is wholly so. 0: not at all."]
         wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *scale])
-        fields = tuple(FIELDS[param.value] for param in params)
         self.key = re.sub(r"\W+", "_", name)
         self.metric = rg.graded(rg.questions.Rubric(self.key, fields, 0, 10, wording))
+
+    def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
+        """Our fields of the parts that are read."""
+        params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
+        if unknown := [param for param in params if not isinstance(param, SingleTurnParams)]:
+            raise BadInput(f"evaluation_params are SingleTurnParams.ACTUAL_OUTPUT and others, not {unknown[0]!r}")
+        return tuple(FIELDS[param.value] for param in params)
 
     @property
     def __name__(self) -> str:
@@ -411,6 +450,67 @@ class PromptAlignmentMetric(
     _Criterion, title="Prompt Alignment", about="prompt_instructions", wording="Does it follow all instructions? {}"
 ):
     """How far the output follows the prompt_instructions."""
+
+
+class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turns"}):
+    """A grade from 0 to 10 of a conversation by criteria of one's own, as a score from 0 to 1.
+
+    All that was said is read, whatever the evaluation_params, after the chatbot_role where the test case has it.
+    """
+
+    def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
+        return ("conversation",)
+
+    read = BaseConversationalMetric.read
+
+    def row(self, case: ConversationalTestCase) -> dict[str, Any]:
+        """The conversation in our fields. Raises BadInput where it does not end with an answer."""
+        last = case.last()
+        role = f"(The assistant's role: {case.chatbot_role})\n" if case.chatbot_role else ""
+        asked = max(place for place, turn in enumerate(case.turns) if turn.role == "user")
+        texts = [turn.content for turn in case.turns[:asked]] + [last.input]
+        texts[0] = role + texts[0]
+        before = zip(case.turns[:asked], texts, strict=False)
+        turns = [{"role": turn.role, "content": text} for turn, text in before]
+        return {"query": texts[-1], "response": last.actual_output, "turns": turns}
+
+
+class _ConversationCriterion(ConversationalGEval, differs="ours is one grade of the conversation, theirs counts turns"):
+    """A ConversationalGEval of one criterion. Classes have title and wording."""
+
+    title = wording = ""
+
+    def __init__(self, threshold: float | None = 0.5, model: Any = None, **options: Any) -> None:
+        options.pop("window_size", None)
+        super().__init__(self.title, criteria=self.wording, model=model, threshold=threshold, **options)
+
+
+class ConversationCompletenessMetric(
+    _ConversationCriterion, title="Conversation Completeness", wording="Is every request of the user met in the end?"
+):
+    """How far the requests of the user were met."""
+
+
+class KnowledgeRetentionMetric(
+    _ConversationCriterion,
+    title="Knowledge Retention",
+    wording="Does the assistant keep in mind what the user said, without contradicting it or asking for it again?",
+):
+    """How far the assistant keeps in mind what the user said."""
+
+
+class RoleAdherenceMetric(
+    _ConversationCriterion, title="Role Adherence", wording="Does the assistant keep to its role in every answer?"
+):
+    """How far the assistant keeps to the chatbot_role of the test case."""
+
+
+class TurnRelevancyMetric(
+    _ConversationCriterion,
+    title="Turn Relevancy",
+    wording="Is every answer of the assistant relevant to what the user said before it?",
+):
+    """How far the answers are relevant to what was said before them."""
 
 
 class _Checked(_Ours):
@@ -560,7 +660,7 @@ def _judge(model: Any) -> Any:
     return "embedded" if model is None else model
 
 
-async def _measured(cases: Sequence[LLMTestCase], metrics: Sequence[Any]) -> list[list[Any]]:
+async def _measured(cases: Sequence[TestCase], metrics: Sequence[Any]) -> list[list[Any]]:
     """Copies of the metrics for each case, measured; those on ours in one run for each judge and set of fields."""
     copies = [[copy.copy(metric) for metric in metrics] for _ in cases]
     judges = {id(metric.model): _judge(metric.model) for metric in metrics if isinstance(metric, _Ours)}
@@ -570,11 +670,13 @@ async def _measured(cases: Sequence[LLMTestCase], metrics: Sequence[Any]) -> lis
             groups.setdefault(repr(metric.reads), []).append(place)
         else:
             for case, own in zip(cases, copies, strict=True):
-                await own[place].a_measure(case)
+                await own[place].a_measure(metric.read(case) if isinstance(metric, BaseMetric) else _last(case))
     store = rg.Store.temporary()
     for places in groups.values():
         group = [metrics[place] for place in places]
-        rows = [{name: text for metric in group for name, text in metric.row(case).items()} for case in cases]
+        rows = [
+            {name: text for metric in group for name, text in metric.row(metric.read(case)).items()} for case in cases
+        ]
         try:
             runs = await runs_of(rows, [(metric.metric, judges[id(metric.model)]) for metric in group], store)
         except rg.errors.UnanswerableNeed as error:
@@ -593,7 +695,7 @@ class TestResult:
     name: str
     success: bool
     metrics_data: list[Any]
-    test_case: LLMTestCase
+    test_case: TestCase
 
 
 @dataclass
@@ -612,8 +714,8 @@ async def a_evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **_
     metrics: metrics of this module, or any with `a_measure`.
     Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part.
     """
-    cases = [case.last() if isinstance(case, ConversationalTestCase) else case for case in test_cases]
-    if not cases or not all(isinstance(case, LLMTestCase) for case in cases):
+    cases = list(test_cases)
+    if not cases or not all(isinstance(case, TestCase) for case in cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
     if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
         raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
@@ -639,8 +741,8 @@ def assert_test(test_case: TestCase, metrics: Sequence[Any], run_async: bool = T
 
 
 _INSTEAD = {
-    "(Base|MCP|MultiTurn|Conversation|Turn|Knowledge|Role|Topic)\\w*|Goal\\w+|get_available\\w+|normalize_mcp\\w+": (
-        "use an LLMTestCase with the conversation as its input, or rg.metric on a function"
+    "(Base|MCP|MultiTurn|Conversation|Turn|Topic)\\w*|Goal\\w+|get_available\\w+|normalize_mcp\\w+": (
+        "use ConversationalGEval, or rg.metric on a function"
     ),
     "(Task|Tool|Argument|Step|Plan|Agent)\\w+": "agents and tool calls are not measured",
     "(Text|Image|MLLM)\\w+": "images are not read",
@@ -656,7 +758,6 @@ _INSTEAD = {
     "login|log_hyperparameters|on_test_run_end|(a_)?flush_traces": "nothing is sent; take it out, and name the run",
     "instrument": _TRACES,
     "compare": "use rg.compare",
-    "ConversationalGEval": "use GEval with the conversation as the input of an LLMTestCase",
     "TaskCompletionMetric": "use rg.evaluate(rows, 'goal') with a reference outcome",
     "ArgumentCorrectnessMetric": "use rg.evaluate(rows, 'argument_support')",
     "DAGMetric": "use GEval, or rg.metric, which makes a metric of a function",
