@@ -38,7 +38,7 @@ NOT_RUN = {
 }
 MODULES = {  # a command that has this: what the extra that its page names installs
     r"--engine ray|--workers": "ray",
-    r"--corpus|-m trust": "bm25s",
+    r"--corpus|-m trust|--kinds .*unanswerable|-m retrieval_recall": "bm25s",
     r"postgresql://": "psycopg",
     r"mlflow:": "mlflow",
     r"wandb:": "wandb",

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-from ragauge.compat.deepeval.dataset import EvaluationDataset
-from ragauge.compat.deepeval.synthesizer import Synthesizer
 
 import ragauge as rg
 from ragauge.compat import NotOffered
+from ragauge.compat.deepeval_dataset import EvaluationDataset
 from ragauge.compat.ragas import testset as ragas
+
+Synthesizer = import_module("ragauge.compat.deepeval.synthesizer").Synthesizer
 
 TEXTS = [f"The ferry to {town} costs {6 + n} crowns in summer." for n, town in enumerate(("Alva", "Esk", "Hythe"))]
 
@@ -99,7 +101,7 @@ def test_goldens_and_test_sets_of_ours_are_read(tmp_path: Path, judge: rg.Judge)
 def test_what_is_not_offered_says_what_is(judge: rg.Judge) -> None:
     """Graphs and distributions are an error with advice, and an unknown argument is an error."""
     with pytest.raises(NotOffered, match=r"docs/test-sets\.md"):
-        from ragauge.compat.ragas.testset.graph import KnowledgeGraph  # noqa: F401
+        _ = import_module("ragauge.compat.ragas.testset.graph").KnowledgeGraph
     for name, message in {"query_distribution": "give kinds", "personas": "unexpected keyword"}.items():
         with pytest.raises(TypeError, match=message):
             ragas.TestsetGenerator(Model()).generate_with_langchain_docs(TEXTS, 2, judge=judge, **{name: []})

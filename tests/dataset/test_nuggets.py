@@ -64,7 +64,7 @@ def test_the_grades_of_people_count_first(grader: rg.judges.Judge, tmp_path: Pat
         assert first.run is not None
         assert "nuggets" in first.run.estimates
         for text, grade in (("Tea steeps for minutes", 0), ("Tea needs hot water", 2)):
-            question = Rate(NUGGET, (("query", ROW["query"]), ("response", text)))
+            question = Rate(NUGGET, (("query", str(ROW["query"])), ("response", text)))
             store.keep_labels([label(question, Grade(grade), "Ada")])
         again = nuggets([ROW], grader, store=store)
         assert found(again) == [("Tea needs hot water", True, "references[0]")]
