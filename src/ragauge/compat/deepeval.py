@@ -464,15 +464,17 @@ class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turn
     read = BaseConversationalMetric.read
 
     def row(self, case: ConversationalTestCase) -> dict[str, Any]:
-        """The conversation in our fields. Raises BadInput where it does not end with an answer."""
-        last = case.last()
-        role = f"(The assistant's role: {case.chatbot_role})\n" if case.chatbot_role else ""
-        asked = max(place for place, turn in enumerate(case.turns) if turn.role == "user")
-        texts = [turn.content for turn in case.turns[:asked]] + [last.input]
-        texts[0] = role + texts[0]
-        before = zip(case.turns[:asked], texts, strict=False)
-        turns = [{"role": turn.role, "content": text} for turn, text in before]
-        return {"query": texts[-1], "response": last.actual_output, "turns": turns}
+        """The conversation in our fields. Raises BadInput for one in which nothing was said."""
+        said = [("assistant" if turn.role == "assistant" else "user", turn.content) for turn in case.turns]
+        if not said:
+            raise BadInput("turns must hold what was said: [Turn(role='user', content=...), ...]")
+        if case.chatbot_role:
+            said[0] = said[0][0], f"(The assistant's role: {case.chatbot_role})\n{said[0][1]}"
+        *before, (_, response) = said
+        row: dict[str, Any] = {"response": response}
+        if before and before[-1][0] == "user":
+            row["query"] = before.pop()[1]
+        return {**row, "turns": [{"role": role, "content": text} for role, text in before]}
 
 
 class _ConversationCriterion(ConversationalGEval, differs="ours is one grade of the conversation, theirs counts turns"):
