@@ -182,14 +182,18 @@ class ModelLocation(NamedTuple):
         return self.origin if self.pinned else Path(self.origin).resolve().name
 
 
+def _cached_configuration(model: str, revision: str | None) -> Path:
+    from transformers.utils import cached_file
+
+    return Path(str(cached_file(model, "config.json", revision=revision)))
+
+
 def locate_model(model: str, revision: str | None) -> ModelLocation:
     """The place of a folder, or of a model on the hub at the commit that `revision` currently names (offline: cached).
 
     Of a model on the hub the configuration is downloaded. Raises BadData where there is no such model, BadParameter for
     a revision of a folder.
     """
-    from transformers.utils import cached_file
-
     folder = Path(model).expanduser()
     is_folder = folder.is_dir()
     if is_folder and revision is not None:
@@ -200,8 +204,7 @@ def locate_model(model: str, revision: str | None) -> ModelLocation:
     if not is_folder and (model.startswith((".", "/", "~")) or model.count("/") > 1):
         raise BadData(f"hf/{model}: there is no such folder; give one that holds a model, or a name on the hub")
     try:
-        cached = folder / "config.json" if is_folder else cached_file(model, "config.json", revision=revision)
-        path = Path(str(cached))
+        path = folder / "config.json" if is_folder else _cached_configuration(model, revision)
         config = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]
