@@ -190,9 +190,10 @@ def test_acknowledging_and_silencing(start: Start, call: Call, folder: Path) -> 
     assert "acknowledged" in call("alarms", "logs", "--acknowledge", "exact_match<0.8").stdout
     silenced = call("alarms", "logs", "--silence", "exact_match<0.8=1h")
     assert "silent until" in silenced.stdout
-    time.sleep(2)
-    with (folder / "logs" / "a.jsonl").open("a", encoding="utf-8") as file:
-        file.write(traces(200, wrong=0.9, first=200))
+    for first in range(200, 400, 50):  # sooner than the clock completes windows, two seconds after the last trace
+        time.sleep(0.7)
+        with (folder / "logs" / "a.jsonl").open("a", encoding="utf-8") as file:
+            file.write(traces(50, wrong=0.9, first=first))
     watcher.wait(7)
     assert len([line for line in watcher.lines() if "alarm" in line]) == 2
     assert watcher.end().count("alarm: ") == 1  # the second is silent
@@ -218,10 +219,10 @@ def test_a_killed_watch_writes_what_one_does_that_is_not(start: Start, folder: P
     (folder / "logs" / "a.jsonl").write_text("".join(text[:300]), encoding="utf-8")
     for part in range(1, 5):
         watcher = Watcher(start, folder, *options)
-        time.sleep(1 + 2 * chance.random())
+        time.sleep(0.3 + 0.9 * chance.random())  # before the clock completes windows, two seconds after the last trace
         with (folder / "logs" / "a.jsonl").open("a", encoding="utf-8") as file:
             file.write("".join(text[300 * part : 300 * (part + 1)]))
-        time.sleep(1.5 * chance.random())
+        time.sleep(0.8 * chance.random())
         watcher.end(signal.SIGKILL)
     watcher = Watcher(start, folder, *options)
     watcher.wait(24)
