@@ -141,7 +141,7 @@ def test_a_registered_section_is_on_the_page(
         return [{"2": one.sample.id, "1": len(one.sample.response or "")} for one in run.records()]
 
     page = watched.open(baseline.save(tmp_path / "report.html"))
-    section = page.locator("section.added")
+    section = page.locator("section.added").last
     assert section.locator("h2").inner_text() == title
     assert section.locator("p").inner_text() == "Characters of each response."
     assert section.locator("thead th").all_inner_texts() == ["2", "1"]
