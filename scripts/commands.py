@@ -35,6 +35,7 @@ NOT_RUN = {
     r"pip install|scripts/test\.sh": "run by .ci/run",
     r"python benchmarks/": "takes minutes; the page quotes what it prints",
     r"hf/": "a model of the Hub; tests/nli runs small ones",
+    r"--from mlflow:": "needs an experiment with traces; tests/compat/test_mlflow.py has one",
 }
 MODULES = {  # a command that has this: what the extra that its page names installs
     r"--engine ray|--workers": "ray",
