@@ -11,7 +11,7 @@ from ragauge.version import VERSION
 project = "ragauge"
 author = "The ragauge authors"
 version = release = VERSION
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 include_patterns = ["*.md", "docs/**"]
 exclude_patterns = ["docs/_templates"]
