@@ -461,8 +461,6 @@ class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turn
     def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
         return ("conversation",)
 
-    read = BaseConversationalMetric.read
-
     def row(self, case: ConversationalTestCase) -> dict[str, Any]:
         """The conversation in our fields. Raises BadInput for one in which nothing was said."""
         said = [("assistant" if turn.role == "assistant" else "user", turn.content) for turn in case.turns]

@@ -143,17 +143,13 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
 def expected_rounds(kind: str, text: str, shown: Sequence[Chunk], searched: Sequence[Chunk]) -> list[list[Question]]:
     """About the questions that proving a draft takes, in rounds. text: stands for its question and its answer."""
     clear: list[Question] = [Rate(CLEAR, (("conversation", text),))]
-    return [clear, *_expected_rounds(kind, text, shown, searched)]
-
-
-def _expected_rounds(kind: str, text: str, shown: Sequence[Chunk], searched: Sequence[Chunk]) -> list[list[Question]]:
     if kind == "unanswerable":
-        return [[Relevant(text, chunk.passage) for chunk in searched]]
+        return [clear, [Relevant(text, chunk.passage) for chunk in searched]]
     premise = tuple(chunk.passage for chunk in shown)
     alone = [Entail((passage,), text, text) for passage in premise]
     relevance = [Relevant(text, passage) for passage in (*premise, text)]
     correct = [Correct(text, f"{text} {number}", (text,)) for number in range(2)]
-    return [[Decompose(text, text)], [Entail(premise, text), *alone, *relevance], [*correct]]
+    return [clear, [Decompose(text, text)], [Entail(premise, text), *alone, *relevance], [*correct]]
 
 
 def _verdicts(judgments: Sequence[Judgment]) -> list[Verdict]:
