@@ -163,12 +163,16 @@ class Watcher:
         """What is written so far."""
         return parsed(self._output.read_text(encoding="utf-8")) if self._output.exists() else []
 
-    def wait(self, number: int) -> list[dict[str, Any]]:
-        """The lines, as soon as there are so many."""
+    def wait(self, number: int, having: str = "") -> list[dict[str, Any]]:
+        """The lines, as soon as there are so many in which a field has a value."""
+
+        def count() -> int:
+            return sum(bool(not having or line.get(having)) for line in self.lines())
+
         end = time.monotonic() + 90
-        while len(self.lines()) < number and time.monotonic() < end and self.child.poll() is None:
+        while count() < number and time.monotonic() < end and self.child.poll() is None:
             time.sleep(0.05)
-        assert len(self.lines()) >= number, self.child.communicate()
+        assert count() >= number, self.child.communicate()
         return self.lines()
 
     def end(self, number: signal.Signals = signal.SIGINT) -> str:
@@ -219,18 +223,18 @@ def test_a_killed_watch_writes_what_one_does_that_is_not(start: Start, folder: P
     (folder / "logs" / "a.jsonl").write_text("".join(text[:300]), encoding="utf-8")
     for part in range(1, 5):
         watcher = Watcher(start, folder, *options)
-        time.sleep(0.3 + 0.9 * chance.random())  # before the clock completes windows, two seconds after the last trace
+        time.sleep(0.3 + 0.7 * chance.random())  # before the clock completes windows, two seconds after the last trace
         with (folder / "logs" / "a.jsonl").open("a", encoding="utf-8") as file:
             file.write("".join(text[300 * part : 300 * (part + 1)]))
-        time.sleep(0.8 * chance.random())
+        time.sleep(0.6 * chance.random())
         watcher.end(signal.SIGKILL)
     watcher = Watcher(start, folder, *options)
-    watcher.wait(24)
+    watcher.wait(25, "traces")
     watcher.end()
     killed = watcher.lines()
     (folder / "windows.jsonl").unlink()
     whole = Watcher(start, folder, *options, "--store", "other")
-    whole.wait(24)
+    whole.wait(25, "traces")
     whole.end()
     windows = [[line for line in lines if line.get("traces") or "alarm" in line] for lines in (killed, whole.lines())]
     assert windows[0] == windows[1]

@@ -61,12 +61,13 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def tracked(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of the server, which MLflow uses; the working directory is empty."""
+def tracked(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of the server, which MLflow uses during the test; the working directory is empty."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server)
     mlflow.set_tracking_uri(server)
-    return server
+    yield server
+    mlflow.set_tracking_uri(None)
 
 
 def call(*arguments: object) -> Result:
