@@ -83,11 +83,11 @@ def test_a_plan_counts_and_keeps_nothing(call: Call, folder: Path) -> None:
     """`ragauge plan` counts the questions of a run, writes no file, and after the run knows all answers."""
     planned = call("plan", "data.jsonl", "-m", "faithfulness,bleu")
     assert planned.exit_code == 0
-    assert planned.stdout.startswith("6 samples, about 12 questions to ask, 0 known")
+    assert planned.stdout.startswith("6 samples, about 12 questions to ask, 0 already answered")
     assert [path.name for path in folder.iterdir()] == ["data.jsonl"]
     call("run", "data.jsonl", "-m", "faithfulness,bleu")
     assert call("plan", "data.jsonl", "-m", "faithfulness,bleu").stdout.startswith(
-        "6 samples, 0 questions to ask, 12 known"
+        "6 samples, 0 questions to ask, 12 already answered"
     )
     assert call("plan", "data.jsonl", "-m", "faithfulness", "--no-store", "--limit", "2").stdout.startswith("2 samples")
 

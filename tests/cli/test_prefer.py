@@ -34,7 +34,7 @@ def test_a_preference_is_priced_asked_and_resumed(call: Call, runs: Path, stub_s
     result = call(*command)
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert lines[0] == "preference: 16 questions to ask, 0 known"
+    assert lines[0] == "preference: 16 questions to ask, 0 already answered"
     assert lines[1].startswith("16 calls, about ")
     assert "price $" in lines[1]
     assert server.stats()["calls"] == 16
@@ -43,7 +43,7 @@ def test_a_preference_is_priced_asked_and_resumed(call: Call, runs: Path, stub_s
     written = json.loads((runs / "c.json").read_text())
     assert written["preference"]["samples"] == 8
     again = call(*command)
-    assert again.stdout.splitlines()[0] == "preference: 0 questions to ask, 16 known"
+    assert again.stdout.splitlines()[0] == "preference: 0 questions to ask, 16 already answered"
     assert server.stats()["calls"] == 16
     assert call("report", written["preference"]["run"]).exit_code == 0
 
@@ -67,7 +67,7 @@ def test_rank_compares_each_two(call: Call, runs: Path, stub_server: StubFactory
     command = ("rank", "old", "new", "third", *PREFER, "-j", f"openai/gpt-4o-mini?base_url={server.url}")
     result = call(*command, "-o", "ranking.md", "-o", "ranking.json")
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines()[0] == "preference: 48 questions to ask, 0 known"
+    assert result.stdout.splitlines()[0] == "preference: 48 questions to ask, 0 already answered"
     assert server.stats()["calls"] == 48
     assert "new over old ↑" in result.stdout
     assert "won/tied/lost" in result.stdout

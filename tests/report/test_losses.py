@@ -38,7 +38,7 @@ def test_each_claim_has_one_fate(judge: rg.Judge) -> None:
         "not retrieved": 1,
         "retrieved and not used": 1,
         "contradicted": 2,
-        "said": 6,
+        "in the response": 6,
         "with perfect retrieval at most": 8,
     }
     for number, share, low, high in rows.values():
@@ -51,7 +51,7 @@ def test_of_several_references_the_best_counts(judge: rg.Judge) -> None:
     rows = _rows(rg.evaluate([{**SAMPLE, "references": ["x;y", "a;b"]}], METRICS, judge))
     assert {name: cells[0] for name, cells in rows.items() if cells[0]} == {
         "retrieved and not used": 1,
-        "said": 1,
+        "in the response": 1,
         "with perfect retrieval at most": 1,
     }
 

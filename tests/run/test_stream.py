@@ -72,7 +72,7 @@ def test_each_row_has_the_metrics_that_it_has_the_fields_for() -> None:
 @pytest.mark.parametrize(
     ("row", "metrics", "message"),
     [
-        ({"query": 5}, None, "no metric can be measured"),
+        ({"query": 5, "says": "x"}, None, "no metric can be measured .*; columns in no field: 'says'"),
         ({"name": "x"}, None, "no column of a known name"),
         ([], None, "stream, row 2: a list, not an object; give each row as a dict"),
         ({**ADA, "contexts": [{"a": 1}]}, None, "stream, row 2, column 'contexts'"),

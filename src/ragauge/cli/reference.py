@@ -94,8 +94,9 @@ def docs_command(page: str | None) -> None:
     """List the pages of the documentation, or show PAGE, such as embedded-judge; piped, it is Markdown."""
     pages = _pages()
     if page is None:
-        texts = {name: path.read_text(encoding="utf-8") for name, path in pages.items()}
-        say(*(f"{name:<56} {text.partition(chr(10))[0].removeprefix('# ')}" for name, text in texts.items()))
+        listed = {name: path for name, path in pages.items() if not name.startswith("decisions/0")}
+        texts = {name: path.read_text(encoding="utf-8") for name, path in listed.items()}
+        say(*(f"{name:<26} {text.partition(chr(10))[0].removeprefix('# ')}" for name, text in texts.items()))
         return
     name = page.removeprefix("docs/").removesuffix(".md")
     if name not in pages:

@@ -111,7 +111,7 @@ def _priced(contests: Sequence[Contest], prefer: str, judge: JudgeLike) -> None:
     """Print what asking for preferences takes, before it is spent."""
     if prefer != BY_CLAIMS:
         planned = plan_preferences(contests, prefer, judge)
-        say(f"preference: {planned.questions.total()} questions to ask, {planned.known.total()} known")
+        say(f"preference: {planned.questions.total()} questions to ask, {planned.known.total()} already answered")
         say(*([planned.cost_words()] if planned.cost.calls else []))
 
 

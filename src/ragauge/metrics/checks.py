@@ -337,7 +337,7 @@ def chrf(
 
 
 @listed(default=27)
-@metric(response_and_references, caption="responses equal to one")
+@metric(response_and_references, caption="responses equal to a reference")
 def exact_match(texts: Texts) -> float:
     """1 if the response equals a reference after SQuAD normalisation (Rajpurkar et al., 2016), else 0."""
     return float(overlap.exact_match(texts.response, texts.references))

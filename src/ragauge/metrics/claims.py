@@ -128,7 +128,7 @@ def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
 
 
 @listed(default=10)
-@metric(entailment.claims_in_response, entailment.claims_in_query, caption="reference claims given")
+@metric(entailment.claims_in_response, entailment.claims_in_query, caption="reference claims in it")
 def claim_recall(
     in_response: Supports, in_query: Supports, *, of: entailment.ClaimsOf = "references"
 ) -> Share | Undefined:
@@ -286,7 +286,7 @@ def claim_match(matched: MatchedGold) -> Share:
 
 
 @listed(aliases=("em",))
-@metric(claims_present, caption="gold claims found as text")
+@metric(claims_present, caption="gold claims found verbatim")
 def string_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which some wording occurs in the response, both SQuAD-normalised.
 

@@ -17,7 +17,7 @@ _IN_CONTEXTS, _IN_RESPONSE = "reference_claims_in_contexts", "reference_claims_i
 _METRICS = ({"context_utilization"}, {"claim_recall", "claim_recall@contexts"})
 
 #: What becomes of a claim; the last two are contradicted, once where it was retrieved and once where it was not.
-_FATES = ("said", "not retrieved", "retrieved and not used", "contradicted", "contradicted, not retrieved")
+_FATES = ("in the response", "not retrieved", "retrieved and not used", "contradicted", "contradicted, not retrieved")
 _SAID, _NOT_RETRIEVED, _UNUSED, _CONTRADICTED, _CONTRADICTED_UNRETRIEVED = range(len(_FATES))
 
 #: The rows of the table, each with the fates that it counts.
@@ -25,7 +25,7 @@ _ROWS = {
     "not retrieved": (_NOT_RETRIEVED,),
     "retrieved and not used": (_UNUSED,),
     "contradicted": (_CONTRADICTED, _CONTRADICTED_UNRETRIEVED),
-    "said": (_SAID,),
+    "in the response": (_SAID,),
     "with perfect retrieval at most": (_SAID, _NOT_RETRIEVED, _CONTRADICTED_UNRETRIEVED),
 }
 
@@ -35,7 +35,7 @@ _TITLE = "Where reference claims are lost"
 def loss_section(run: RunRecord, records: Iterable[SampleRecord]) -> Section | None:
     """What became of the references' claims; None where the run did not look for them in contexts and response.
 
-    Of several references the one counts of which the response says most. A claim that the response says counts as said,
+    Of several references the one counts of which the response says most. A claim in the response counts as such,
     retrieved or not. Perfect retrieval could add what was not retrieved, and nothing else. Intervals are over samples,
     or over groups.
     """

@@ -91,7 +91,8 @@ def run_view(
     table = estimates_table({"value": shown_run})
     added = [part for section in sections for part in _section_view(section)]
     more = [name for name in (*run.estimates, *run.left_out) if name not in estimates] if shown is not None else []
-    others = f"Not shown: {counted(len(more), 'other metric')} (-m all), {len(run.left_out)} of them not measured."
+    unmeasured = len(run.left_out.keys() & {*more})
+    others = f"Not shown: {counted(len(more), 'other metric')} ({unmeasured} not measured); -m all shows them."
     notes = [
         *footnotes(run, None if shown is None else {*shown, *HEADLINE[:HEADLINES]}),
         *([others] if more else []),

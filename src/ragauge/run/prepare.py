@@ -64,7 +64,9 @@ class RunSettings:
         self.check_judges()
         if not self.metrics:
             nearest, fault = min(self.left_out.items(), key=lambda item: len(item[1]))
-            raise MissingField(f"no metric can be measured on this data; {nearest}, for one: {fault}")
+            unused = ", ".join(map(repr, dict.fromkeys(column for sample in samples for column in sample.metadata)))
+            others = f"; columns in no field: {unused}" if unused else ""
+            raise MissingField(f"no metric can be measured on this data; for {nearest}: {fault}{others}")
 
     def check_judges(self, unable: Collection[str] = ()) -> None:
         """Drop the metrics that the judges cannot answer. Raises UnanswerableNeed for one asked for by name.
