@@ -84,7 +84,8 @@ class Plan:
 
 def _lines(plan: Plan) -> Iterator[str]:
     about = "about " if plan.estimated else ""
-    yield f"{plan.samples} samples, {about}{plan.questions.total()} questions to ask, {plan.known.total()} already answered"
+    asked = f"{about}{plan.questions.total()} questions to ask"
+    yield f"{plan.samples} samples, {asked}, {plan.known.total()} already answered"
     yield from (f"  {name:<12}{plan.questions[name]:>8} to ask {plan.known[name]:>8} answered" for name in KINDS)
     if plan.cost.calls:
         yield plan.cost_words()
