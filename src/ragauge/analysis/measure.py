@@ -40,6 +40,7 @@ from ragauge.report.text import markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
 from ragauge.statistics.agreement import (
     METHOD,
+    Statistic,
     auc,
     balanced_accuracy,
     best_threshold,
@@ -57,9 +58,6 @@ from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Ident
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from ragauge.statistics.agreement import Array
-
-    Statistic = Callable[[Sequence[float] | Array, Sequence[float] | Array], float | None]
 
 LabelledRow = dict[str, Any]
 _FIX = "`ragauge docs embedded-judge` lists the fields of each kind of set"

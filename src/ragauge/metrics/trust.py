@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from ragauge.arrays import np
 from ragauge.errors import BadParameter
 from ragauge.metrics import claims
 from ragauge.metrics.base import listed, metric
@@ -410,8 +411,6 @@ def trust_eval_block(
 
 def _mean(values: Iterable[float]) -> float:
     """The mean as numpy computes it, 0 of nothing."""
-    import numpy as np
-
     listed = list(values)
     return float(np.mean(listed)) if listed else 0
 

@@ -8,21 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import combinations, product
 from math import ceil, hypot
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from ragauge.arrays import Array, np
 from ragauge.errors import BadParameter
-from ragauge.host import LazyModule
 from ragauge.statistics.intervals import Clusters, Interval, aggregate_interval, mean_interval
 from ragauge.statistics.paired import MIN_DIFFERING, Paired
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Statistic = Callable[[Array, Array], float | None]
-else:
-    np = LazyModule("numpy")
+Statistic = Callable[[Sequence[float] | Array, Sequence[float] | Array], float | None]
 
 #: The method of intervals by resampling groups.
 METHOD = "bootstrap of groups"

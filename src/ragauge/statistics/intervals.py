@@ -9,20 +9,12 @@ from hashlib import blake2b
 from itertools import product, repeat
 from math import exp, fsum, isfinite, log, log1p, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
+from ragauge.arrays import Array, NDArray, np
 from ragauge.errors import BadParameter
-from ragauge.host import LazyModule
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
 
 #: The cluster of each sample, None for a sample of its own; or None if all samples are independent.
 Clusters: TypeAlias = Sequence[str | None] | None

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf, isfinite, nan, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import msgspec
 
-from ragauge.host import LazyModule
+from ragauge.arrays import Array, NDArray, np
 from ragauge.statistics.intervals import (
     ROUNDING,
     Clusters,
@@ -23,14 +22,6 @@ from ragauge.statistics.intervals import (
     on_unit_scale,
     sums_by_cluster,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
 
 CONFIDENCE = 0.95
 #: Where fewer samples or clusters differ, no sign test reaches p < 0.05.

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragauge.host import LazyModule
+from ragauge.arrays import Array, np
 from ragauge.statistics.agreement import METHOD, resampled
 from ragauge.statistics.intervals import Interval
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
 
 #: Newton's method: the most steps, the largest change of a strength in one, and the change at which it ends.
 _STEPS, _LARGEST, _PRECISION = 100, 2.0, 1e-9

@@ -6,18 +6,10 @@ Both bet, after Waudby-Smith and Ramdas, "Estimating means of bounded random var
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from ragauge.host import LazyModule
+from ragauge.arrays import Array, np
 from ragauge.statistics.intervals import Interval, check_parameters, on_unit_scale
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-else:
-    np = LazyModule("numpy")
 
 #: The stakes, as shares of the largest that cannot lose more than all.
 FRACTIONS = (0.5, 0.25, 0.125, 0.0625)

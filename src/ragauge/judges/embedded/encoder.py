@@ -20,19 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, lru_cache
 from importlib.resources import as_file, files
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from ragauge.host import LazyModule
+from ragauge.arrays import Floats, np
 from ragauge.judges.embedded.layer import packaged
 from ragauge.judges.onnx import open_session, processors
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float32]
-else:
-    np, Floats = LazyModule("numpy"), Any
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

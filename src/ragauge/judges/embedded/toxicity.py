@@ -14,17 +14,12 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ragauge.host import LazyModule
+from ragauge.arrays import np
 from ragauge.judges.embedded.layer import logistic, packaged
 from ragauge.text.patterns import any_of, phrases
 from ragauge.text.sentences import sentences
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = LazyModule("numpy")
 
 _WORDS_PER_UNIT = 40
 _ATTACKED = 0.6  # the least probability of a text with an insult or a threat in its author's own words

@@ -25,19 +25,15 @@ import zlib
 from datetime import date
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from ragauge.arrays import NDArray, np
 from ragauge.judges.llm.messages import Prompt, TokenUsage
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.kinds.call import PromptStyle
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 _MILLION = 1_000_000
 _SNAPSHOT = re.compile(r"-20\d\d(-?)[01]\d\1[0-3]\d$")
@@ -168,8 +164,6 @@ _REPLY, _MESSAGE = 3, 4
 
 def estimate(text: str) -> float:
     """About how many tokens a text is to a model with a vocabulary like o200k_base; 0 for the empty text."""
-    import numpy as np
-
     data = b"\n" + text.encode("utf-8", "surrogatepass")
     pairs = np.ndarray(len(data) - 1, "<u2", data, strides=1)
     return int(_frequencies().take(pairs).sum()) / _SCALE
@@ -199,6 +193,4 @@ def completion_tokens(pack: Pack, style: PromptStyle) -> int:
 @cache
 def _frequencies() -> NDArray[np.uint8]:
     """How often a token begins within each pair of bytes, in 255ths."""
-    import numpy as np
-
     return np.frombuffer(zlib.decompress(files(__package__).joinpath("tokens.bin").read_bytes()), np.uint8)

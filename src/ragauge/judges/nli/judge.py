@@ -6,23 +6,16 @@ import asyncio
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import msgspec
 
-from ragauge.host import LazyModule
+from ragauge.arrays import NDArray, np
 from ragauge.judges.base import JudgeBase
 from ragauge.judges.embedded.statements import is_fragment
 from ragauge.kinds.windows import windows
 from ragauge.questions import Entail, Question, topic
 from ragauge.types import Answer, ChunkVerdict, Failure, Identity, Label, Verdict
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-else:
-    np = LazyModule("numpy")
-
 
 #: The family of a model, which decides the input format of a pair.
 Family = Literal["classifier", "hhem", "true", "minicheck", "minicheck-t5"]

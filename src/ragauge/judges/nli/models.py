@@ -7,20 +7,16 @@ import re
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from ragauge.arrays import NDArray, np
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.host import disable_telemetry
 from ragauge.judges.nli.judge import Family, ModelCard, NliJudge, PairTokenizer
 from ragauge.judges.options import OptionParser
 from ragauge.types import Label
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 
