@@ -9,7 +9,8 @@ FOLDER/NAME/replies*.jsonl, {"id", "reply"}, where the reply is the JSON object 
 as some are missing, the command writes the calls that can be made now (claims can be judged once they are known);
 then it prints the figures beside those of the embedded judge or of other definitions, on the same rows.
 
-Rows are drawn by a seed that has seen nothing of them. The two orders of a preference are in files of their own.
+Rows are drawn by a seed that has seen nothing of them, or by the hash of their question. The two orders of a preference
+are in files of their own.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import completeness
 from conversations import mean, rows_of, show
 from preference import pearson
 from probes import read
@@ -42,6 +44,8 @@ from ragauge.statistics.agreement import balanced_accuracy, group_interval
 from ragauge.types import Answer, Failure, Grade, Identity, Label
 
 ROWS = 60
+PAIRS = 40
+QUESTIONS = 43
 STYLE = PromptStyle(rationales=False)
 HARDER = Path(__file__).parent / "probes/harder.jsonl"
 
@@ -122,6 +126,27 @@ def drawn(rows: Sequence[Any]) -> list[Any]:
     """The rows that are asked about, in their order."""
     places = sorted(random.Random(40).sample(range(len(rows)), min(ROWS, len(rows))))
     return [rows[place] for place in places]
+
+
+def hashed(rows: Sequence[dict[str, Any]], field: str, count: int) -> list[dict[str, Any]]:
+    """The rows of the `count` texts in a field whose hashes come first."""
+    first = sorted({row[field] for row in rows}, key=lambda text: hashlib.sha256(text.encode()).hexdigest())[:count]
+    return [row for row in rows if row[field] in first]
+
+
+def nuggets(data: Path, judge: Any) -> Callable[[], None]:
+    """Completeness by the claims of the reference, of pairs of answers and of answers alone."""
+    pairs = hashed(rows_of(data / "pair_ragchecker.jsonl.gz"), "query", PAIRS)
+    answers = hashed(completeness.answers_to_grade(data / "conv_mtrag_human.jsonl.gz"), "query", QUESTIONS)
+    completeness.gained(pairs, judge)
+    completeness.measured(completeness.samples_of(answers), completeness.METRIC, judge)
+
+    def report() -> None:
+        judges = {"model": judge, "embedded": "embedded"}
+        completeness.ragchecker(pairs, judges)
+        completeness.mtrag(answers, judges)
+
+    return report
 
 
 def mtrag(data: Path, judge: Any) -> Callable[[], None]:
@@ -278,6 +303,7 @@ SETS: dict[str, Callable[[Path, Any], Callable[[], None]]] = {
     "claims": claims,
     "harder": harder,
     "harder-former": harder,
+    "completeness": nuggets,
     **{name: partial(pairs, name) for name in PREFER},
 }
 

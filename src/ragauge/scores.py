@@ -171,6 +171,29 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return f"Score({state}{counts}, {pieces} piece{'' if pieces == 1 else 's'} of evidence)"
 
 
+class JudgeError(msgspec.Struct, frozen=True, gc=False):
+    """How far the judge's own error can move an estimate, by people's labels of questions that it answered too.
+
+    Args:
+        value, low, high: the estimate corrected by the error rates, and its interval with their uncertainty.
+        sensitivity, specificity: the share of labels that are positive, and negative, on which the judge agrees.
+        labels: the number of these.
+    """
+
+    value: float
+    low: float
+    high: float
+    sensitivity: float
+    specificity: float
+    labels: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}] as people would judge, by {self.labels} labels: the "
+            f"judge affirms {self.sensitivity:.0%} of what people affirm and denies {self.specificity:.0%} of the rest"
+        )
+
+
 class Estimate(msgspec.Struct, frozen=True, gc=False):
     """A metric over a data set, with a confidence interval.
 
@@ -183,6 +206,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
         over: "samples" for a mean of scores, "data" for a value made of the counts of all samples.
         scale: the lowest and highest value of the metric; None in runs of versions that did not store it.
         counts: for a share of pieces, how many of how many over all samples; None for other metrics and older runs.
+        judge_error: how far the judge's own error can move the value; None where labels do not show it.
     """
 
     value: float | None
@@ -197,6 +221,7 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     over: Literal["samples", "data"] = "samples"
     scale: Scale | None = None
     counts: tuple[float, float] | None = None
+    judge_error: JudgeError | None = None
 
     def __repr__(self) -> str:
         interval = "" if self.low is None else f" [{_shown(self.low)}, {_shown(self.high)}]"
@@ -406,3 +431,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     made_by: str = ""
     tags: tuple[str, ...] = ()
     archived: bool = False
+
+    def judge_of(self, topic: str) -> Identity | None:
+        """The judge of the questions of a topic; None if there was none for their kind."""
+        return next((self.judges[key] for key in (topic, topic.partition(":")[0], "*") if key in self.judges), None)

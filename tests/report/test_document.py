@@ -91,6 +91,7 @@ class Validator:
                 "over",
                 "scale",
                 "counts",
+                "judge_error",
             },
         )
         assert estimate["n"] + estimate["undefined"] + estimate["failed"] == len(self.samples)
@@ -302,7 +303,7 @@ def test_missing_values_are_null(tmp_path: Path) -> None:
     assert document["estimates"]["faithfulness"] == {
         **dict.fromkeys(("value", "low", "high")), "n": 0, "undefined": 1, "failed": 1,
         "method": document["estimates"]["faithfulness"]["method"], "confidence": 0.95,
-        "better": "higher", "over": "samples", "scale": [0.0, 1.0], "counts": None,
+        "better": "higher", "over": "samples", "scale": [0.0, 1.0], "counts": None, "judge_error": None,
     }  # fmt: skip
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
-from ragauge.statistics.agreement import corrected_mean
-from ragauge.statistics.intervals import mean_interval
+from ragauge.statistics.agreement import corrected_mean, corrected_share
+from ragauge.statistics.intervals import Interval, mean_interval
 
 scores = st.lists(st.floats(0, 1), min_size=1, max_size=20)
 
@@ -72,3 +72,37 @@ def test_scales_and_lengths_are_checked() -> None:
     with pytest.raises(BadParameter, match="not on the scale"):
         corrected_mean([1], [1], [7])
     assert corrected_mean([5.0], [4.0], [1.0], scale=(1, 5)).value == 3.5
+
+
+@given(st.floats(0, 1), st.floats(0.55, 1), st.floats(0.55, 1))
+def test_a_share_is_what_error_rates_would_have_made_it(truth: float, sensitivity: float, specificity: float) -> None:
+    """The share of positive verdicts that a judge of known error rates would give leads back to the true share."""
+    positive = sensitivity * truth + (1 - specificity) * (1 - truth)
+    exact = (Interval(one, one, one, "exact") for one in (positive, sensitivity, specificity))
+    found = corrected_share(*exact)
+    assert (found.value, found.low, found.high) == pytest.approx((truth, truth, truth), abs=1e-9)
+
+
+@pytest.mark.parametrize("labels", [[], [1.0], [1.0, 0.0] * 20])
+def test_labels_that_show_no_better_than_guessing_correct_no_share(labels: list[float]) -> None:
+    """Without labels, with few and with a judge that guesses there is no corrected share."""
+    share, rate = mean_interval([1.0] * 30 + [0.0] * 10), mean_interval(labels)
+    assert corrected_share(share, rate, rate).value is None
+
+
+@pytest.mark.parametrize(("truth", "right", "rejected"), [(0.8, 0.9, 0.8), (0.5, 0.75, 0.75), (0.95, 0.95, 0.7)])
+def test_intervals_of_a_corrected_share_hold_it(truth: float, right: float, rejected: float) -> None:
+    """Of 100 corrected shares, by 100 labels of other texts, at least 90 have the truth in their interval."""
+    chance = random.Random(0)
+
+    def verdicts(count: int, rate: float) -> list[float]:
+        return [float(chance.random() < rate) for _ in range(count)]
+
+    held = 0
+    for _ in range(100):
+        positive = sum(verdicts(100, truth))
+        rates = mean_interval(verdicts(int(positive), right)), mean_interval(verdicts(100 - int(positive), rejected))
+        said = verdicts(200, truth * right + (1 - truth) * (1 - rejected))
+        found = corrected_share(mean_interval(said), *rates)
+        held += found.value is None or (found.low or 0.0) <= truth <= (found.high or 0.0)
+    assert held >= 90

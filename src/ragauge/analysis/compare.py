@@ -552,7 +552,7 @@ def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> I
     topics = sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
     kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
     for topic in KINDS if None in measures else topics:
-        kinds.setdefault((judge_of(a, topic), judge_of(b, topic)), {})[topic.partition(":")[0]] = None
+        kinds.setdefault((a.judge_of(topic), b.judge_of(topic)), {})[topic.partition(":")[0]] = None
     for (one, other), asked in kinds.items():
         apart = [kind for kind in asked if _differ(one, other, kind)]
         if apart:
@@ -566,12 +566,6 @@ def _differ(one: Identity | None, other: Identity | None, kind: str) -> bool:
     if one is None or other is None:
         return one is not other
     return identity_for(kind, one) != identity_for(kind, other)
-
-
-def judge_of(run: RunRecord, topic: str) -> Identity | None:
-    """The judge of the questions of a topic in a run; None if it had none for their kind."""
-    keys = (topic, topic.partition(":")[0], "*")
-    return next((run.judges[key] for key in keys if key in run.judges), None)
 
 
 def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, str]:

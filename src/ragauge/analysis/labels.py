@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragauge.analysis.compare import judge_of
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.needs.base import Rounds
@@ -171,7 +170,7 @@ class HumanLabels:
         drawn = {label.question for label in own(store.labels(blind=run.data_hash, chance=True))}
         self.by_key: dict[str, Judgment] = {}
         for one in given:
-            judge = judge_of(run, one.question.topic)
+            judge = run.judge_of(one.question.topic)
             for key in (one.key, *([judgment_key(one.question, judge)] if judge else [])):
                 self.by_key[key] = self.labels[one.question]
         self.blind = {key: blind[one.question] for key, one in self.by_key.items() if one.question in blind}
@@ -254,7 +253,7 @@ class Labelling:
         latest: dict[str, dict[str, Judgment]] = {}
         differing: dict[str, Question] = {}
         for given in self._store.labels():
-            judge = judge_of(self.run.record, given.question.topic)
+            judge = self.run.record.judge_of(given.question.topic)
             key = judgment_key(given.question, judge) if judge else ""
             if key in place_of:
                 said = latest.setdefault(key, {})
@@ -386,7 +385,7 @@ class Labelling:
 
     def _answers(self, questions: Iterable[Question]) -> dict[Question, Judgment]:
         """The judges' answers to those of `questions` that they were asked."""
-        judges = {question: judge_of(self.run.record, question.topic) for question in questions}
+        judges = {question: self.run.record.judge_of(question.topic) for question in questions}
         keys = {judgment_key(one, identity): one for one, identity in judges.items() if identity is not None}
         return {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
 

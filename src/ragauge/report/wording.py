@@ -176,6 +176,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     if run.spent.calls:
         notes.append(f"Calls to models: {usage_words(run.spent)}.")
     notes += run.notes
+    notes += [f"{key} is {one.judge_error}." for key, one in run.estimates.items() if one.judge_error]
     if run.bad_rows:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
     notes += [line.format_map(run.unmeasured) for key, line in UNMEASURED.items() if run.unmeasured.get(key)]

@@ -19,6 +19,7 @@ from ragauge.report.wording import counted, dollars
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Stopped
+from ragauge.run.judge_error import state_judge_errors
 from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import Prepared, RunSettings
 from ragauge.run.results import Run
@@ -171,6 +172,7 @@ class Evaluation:
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
         record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
         record.estimates = {key: estimate for key, estimate in accumulators.estimates().items() if key in record.about}
+        state_judge_errors(record, metrics, dispatcher.labels, self._store)
         self._store.finish(record)
 
 

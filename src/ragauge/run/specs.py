@@ -22,7 +22,6 @@ from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, JudgeSpec, OneJud
 from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Panel, Repeat
 from ragauge.judges.thresholds import fewest_labels, fit_thresholds, says_yes
 from ragauge.metrics.registry import split_specs
-from ragauge.questions import judgment_key
 from ragauge.report.wording import counted
 
 if TYPE_CHECKING:
@@ -411,6 +410,7 @@ def cascade(
 
 def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str, float]:
     """By kind, the confidence from which a judge is wrong no oftener than `risk`, as labels in a store show."""
+    from ragauge.run.judge_error import answers_to_labelled
     from ragauge.store import Store
 
     if not isinstance(store, Store) and not Store.exists(store):
@@ -419,8 +419,7 @@ def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str
         )
     opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
     labels = {judgment.question: judgment.answer for judgment in opened.labels() if judgment.question.kind in VERDICTS}
-    keys = {judgment_key(question, judge.identity): question for question in labels}
-    answers = {keys[key]: judgment.answer for key, judgment in opened.find(list(keys)).items()}
+    answers = answers_to_labelled(labels, judge.identity, opened)
     fitted = fit_thresholds({question: says_yes(answer) for question, answer in labels.items()}, answers, 1 - risk)
     shown = {name: fit.threshold for name, fit in fitted.items() if fit.threshold is not None}
     if not shown:

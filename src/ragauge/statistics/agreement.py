@@ -252,8 +252,52 @@ def corrected_mean(
     return Interval(clipped, lowest, highest, method)
 
 
+def corrected_share(share: Interval, sensitivity: Interval, specificity: Interval) -> Interval:
+    """A share of positive verdicts, corrected by how often the judge is right: what people would find.
+
+    The estimator of Rogan and Gladen (American Journal of Epidemiology 107, 1978), which holds for a mean of shares
+    too. Each end is as far off as the errors of the three shares together carry it (square-and-add; Newcombe,
+    Statistics in Medicine 17, 1998), within 0..1. It takes for granted that the judge errs as often on other texts.
+
+    Args:
+        share: of verdicts that are positive, or a mean of such shares, with its interval.
+        sensitivity: the share of positive verdicts where people's labels are positive.
+        specificity: the share of negative verdicts where people's labels are negative.
+
+    Returns:
+        The corrected share; all None where one of the shares is undefined, or where the labels leave open whether the
+        judge is better than guessing: the lower ends of sensitivity and specificity sum to 1 or less.
+    """
+    method = "Rogan-Gladen"
+    known = [ends for interval in (share, sensitivity, specificity) if (ends := _ends(interval))]
+    if len(known) < 3 or known[1][1] + known[2][1] <= 1:
+        return Interval(None, None, None, method)
+    p, right, rejected = known
+
+    def corrected(positive: float, sensitive: float, specific: float) -> float:
+        return (positive + specific - 1) / (sensitive + specific - 1)
+
+    value = corrected(p[0], right[0], rejected[0])
+    moved = [
+        hypot(
+            value - corrected(p[end], right[0], rejected[0]),
+            value - corrected(p[0], right[opposite], rejected[0]),
+            value - corrected(p[0], right[0], rejected[end]),
+        )
+        for end, opposite in ((1, 2), (2, 1))
+    ]
+    clipped, lowest, highest = (min(max(end, 0.0), 1.0) for end in (value, value - moved[0], value + moved[1]))
+    return Interval(clipped, lowest, highest, method)
+
+
+def _ends(interval: Interval) -> tuple[float, float, float] | None:
+    """The value of an interval, its lower and its upper end; None where it is undefined."""
+    if interval.value is None or interval.low is None or interval.high is None:
+        return None
+    return interval.value, interval.low, interval.high
+
+
 def _term(interval: Interval, weight: float = 1.0) -> tuple[float, float, float]:
     """A weighted mean and the distances to the ends of its interval; zeros without samples."""
-    if interval.value is None or interval.low is None or interval.high is None:
-        return 0.0, 0.0, 0.0
-    return weight * interval.value, weight * (interval.value - interval.low), weight * (interval.high - interval.value)
+    value, low, high = _ends(interval) or (0.0, 0.0, 0.0)
+    return weight * value, weight * (value - low), weight * (high - value)
