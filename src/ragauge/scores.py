@@ -142,6 +142,11 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         """Whether the chunks together entail it and none of them contradicts it."""
         return is_entailed(self.label, (chunk.label for chunk in self.chunks))
 
+    @property
+    def doubt(self) -> float:
+        """1 at a probability of 0.5, such as a split vote of a panel, 0 at 0 and 1; 0.5 without a probability."""
+        return 0.5 if self.probability is None else 1 - abs(2 * self.probability - 1)
+
     def chunk_labels(self, n: int) -> list[Label | None]:
         """The label of each of n chunks; the joint label for all where they were only judged together."""
         return [chunk.label for chunk in self.chunks] or [self.label] * n

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 import ragauge as rg
 from ragauge.cli.main import main
-from ragauge.datasets import plan_questions, questions
+from ragauge.datasets import masking, plan_questions, questions
 from ragauge.datasets.drafting import ASKED_KINDS
 
 TOWNS = ("Alva", "Brennt", "Corley", "Dunmar", "Esk", "Falmor", "Gorran", "Hythe")
@@ -241,3 +242,114 @@ def test_a_judge_that_writes_nothing_is_no_model(corpus: Path) -> None:
         .invoke(main, ["dataset", "questions", str(corpus), "--plan", "-o", str(corpus / "t.jsonl")])
         .output
     )
+
+
+class Citing(Writer):
+    """Answers with the numbers of the documents that it goes by, and puts questions in full."""
+
+    def __call__(self, messages: list[dict[str, str]]) -> str:
+        """The reply to one call."""
+        document = json.loads(messages[1]["content"])
+        if "conversation" in document:
+            town = re.search(r"tower of (\w+)", document["conversation"])[1]  # type: ignore[index]
+            return json.dumps({"question": f"How high is the tower of {town}?"})
+        return super().__call__(messages)
+
+    def _read(self, question: str, texts: list[str]) -> str:
+        told = [(number, super(Citing, self)._read(question, [text])) for number, text in enumerate(texts, start=1)]
+        return " ".join(f"{text.rstrip('.')} [{number}]." for number, text in told if text != REFUSAL) or REFUSAL
+
+
+def _asked(*queries: str) -> list[dict[str, Any]]:
+    return [{"id": f"t{number}", "query": query} for number, query in enumerate(queries)]
+
+
+def test_questions_of_users_are_answered_and_proven(corpus: Path, judge: rg.Judge) -> None:
+    """The model answers from passages that are found; what it cites is the context, and what nothing answers is kept.
+
+    Each question counts once, and of the answers only those hold that are proven as those of written questions are.
+    """
+    height, steps = "How high is the tower of Esk?", "How many steps has the tower of Hythe?"
+    made = questions(corpus, Citing(), n=9, traces=_asked(height, steps, height, "Who sells tea?"), judge=judge)
+    assert (made.real, made.kinds, made.wanted) == (3, {"real": 3}, 9)
+    rows = {sample.query: sample for sample in made.samples}
+    assert rows[height].references == ("The tower of Esk is 24 metres high.",)
+    assert [chunk.id for chunk in rows[height].reference_contexts or ()] == ["Esk.md#1"]
+    assert rows[height].metadata["asked_in"] == "t0"
+    assert (rows[steps].answerable, rows[steps].references) == (False, None)
+    uncited = questions(corpus, Writer(), n=1, traces=_asked(height), judge=judge)
+    assert uncited.dropped == {"its answer names no passage": 1}
+
+
+def test_a_question_in_a_conversation_is_put_in_full(corpus: Path, judge: rg.Judge) -> None:
+    """What goes on from a conversation is searched and answered in full, and kept with the conversation."""
+    said = [{"role": "user", "content": "Who built the tower of Alva?"}, {"role": "assistant", "content": "Alvasen"}]
+    made = questions(corpus, Citing(), n=1, traces=[{"turns": said, "query": "And how high is it?"}], judge=judge)
+    (sample,) = made.samples
+    assert sample.metadata["standalone"] == "How high is the tower of Alva?"
+    assert sample.references == ("The tower of Alva is 20 metres high.",)
+    assert [turn.text for turn in sample.turns or ()] == ["Who built the tower of Alva?", "Alvasen"]
+
+
+@pytest.mark.parametrize("doubtful", ["Esk", "Hythe"])
+@pytest.mark.parametrize("how", ["confidence", "scores"])
+def test_what_the_judge_doubted_is_drawn_first(doubtful: str, how: str, corpus: Path, judge: rg.Judge) -> None:
+    """Of questions that are alike, the one comes first on whose answer the judge was least sure."""
+
+    def doubt(town: str) -> dict[str, Any]:
+        probability = 0.5 if town == doubtful else 0.95
+        piece = {"text": "High.", "field": "response", "label": "entailed", "probability": probability}
+        scores = {"faithfulness": {"value": 1.0, "evidence": [piece]}}
+        return {"confidence": probability} if how == "confidence" else {"scores": scores}
+
+    rows = [{"sample": {"query": f"How high is the tower of {town}?"}, **doubt(town)} for town in ("Esk", "Hythe")]
+    made = questions(corpus, Citing(), n=1, traces=rows, judge=judge)
+    assert [sample.query for sample in made.samples] == [f"How high is the tower of {doubtful}?"]
+
+
+def test_personal_data_are_masked_offline(corpus: Path, judge: rg.Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody sees an address, a number or a card: neither the model nor the set; and nothing is looked up for it."""
+    pytest.importorskip("presidio_analyzer")
+
+    def refuse(*arguments: Any) -> Any:
+        raise AssertionError(f"a name was looked up: {arguments}")
+
+    monkeypatch.setattr("socket.getaddrinfo", refuse)
+    query = "I am ann@example.org, +49 30 901820, card 4111 1111 1111 1111. How high is the tower of Esk?"
+    made = questions(corpus, Citing(), n=1, traces=_asked(query), mask=True, judge=judge)
+    assert [sample.query for sample in made.samples] == [
+        "I am <EMAIL_ADDRESS>, <PHONE_NUMBER>, card <CREDIT_CARD>. How high is the tower of Esk?"
+    ]
+
+
+def test_masking_without_its_library_is_said(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the library is not installed, nothing is asked, and the message says what to install."""
+    masking.recognizers.cache_clear()
+    monkeypatch.setitem(sys.modules, "presidio_analyzer.predefined_recognizers", None)
+    with pytest.raises(rg.errors.UsageError, match=re.escape("pip install 'ragauge[masking]'")):
+        questions(corpus, Citing(), n=1, traces=_asked("How high is it?"), mask=True)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"traces": [{"response": "Yes."}]}, "no row has a question"),
+        ({"traces": _asked("Why?"), "kinds": ["single"]}, "take a model that answers them, and no kinds"),
+        ({"traces": _asked("Why?"), "model": None}, "take a model that answers them"),
+        ({"mask": True}, "give them with traces"),
+    ],
+)
+def test_questions_of_users_with_other_options_are_refused(options: Any, message: str, corpus: Path) -> None:
+    """What has no effect on questions of users, or nothing to be taken from, is an error before anything is asked."""
+    with pytest.raises(rg.errors.UsageError, match=message):
+        questions(corpus, **{"model": Citing(), **options})
+
+
+def test_traces_are_priced_before_they_are_asked(corpus: Path, tmp_path: Path) -> None:
+    """The command takes traces, and plans them without a key."""
+    rows = [{"trace": {"input": query}} for query in ("How high is the tower of Esk?", "Who built it?")]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    command = ["dataset", "questions", str(corpus), "--from", str(tmp_path / "rows.jsonl"), "-o", "t.jsonl", "--plan"]
+    planned = CliRunner().invoke(main, [*command, "--map", "query=trace.input", "-j", "openai/gpt-4o-mini"])
+    assert planned.exit_code == 0, planned.output
+    assert re.search(r"if each draft holds: 1[0-9] calls", planned.output)

@@ -138,14 +138,9 @@ def _item(record: SampleRecord) -> LabelItem:
         keys = tuple(dict.fromkeys(piece.judgment for pieces in needs for piece in pieces))
         if keys:
             weights = ((pieces, len({piece.judgment for piece in pieces})) for pieces in needs if pieces)
-            doubt = sum(sum(map(_doubt, pieces)) / len(pieces) * weight for pieces, weight in weights)
+            doubt = sum(sum(piece.doubt for piece in pieces) / len(pieces) * weight for pieces, weight in weights)
             item.keys[metric], item.yields[metric] = keys, doubt / len(keys) ** 2
     return item
-
-
-def _doubt(piece: Evidence) -> float:
-    """1 at a probability of 0.5, such as a split vote of a panel, and 0 at 0 and 1; 0.5 for a piece without one."""
-    return 0.5 if piece.probability is None else 1 - abs(2 * piece.probability - 1)
 
 
 def person_of(given: Judgment) -> str:

@@ -111,6 +111,9 @@ def _corpus_lines(corpus: Corpus) -> Iterator[str]:
 @opts.samples_option
 @click.option("-n", type=opts.POSITIVE, default=200, show_default=True, help="How many questions.")
 @click.option("--kinds", metavar="LIST", help=f"{','.join(ASKED_KINDS)}; without a model {','.join(OFFLINE_KINDS)}.")
+@click.option("--from", "traces", metavar="DATA", help="Traces or rows with questions of users, to be asked instead.")
+@opts.map_option
+@click.option("--mask", is_flag=True, help="Hide e-mail addresses, telephone numbers and the like in them.")
 @click.option("--judge", metavar="JUDGE", help="Proves the questions. [default: the model]")
 @click.option("--language", metavar="CODE", help="Of the questions, such as de. [default: that of the passages]")
 @click.option("--style", metavar="TEXT", help="Of those who ask, such as 'a customer in a hurry'.")
@@ -126,9 +129,9 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
     answers and the passages that they are about, drawn to cover all of it.
 
     A model writes questions, and only those are kept that are proven. Without one, a question is a sentence with a gap,
-    or a heading: enough to measure a retriever.
+    or a heading: enough to measure a retriever. With --from the model answers what users asked.
     """
-    check_samples_output(output, [corpus])
+    check_samples_output(output, [corpus, *([options["traces"]] if options["traces"] else [])])
     options["kinds"] = kinds.split(",") if kinds else None
     if plan:
         asks = options["model"] is not None
@@ -160,7 +163,8 @@ def _question_lines(made: QuestionSet) -> Iterator[str]:
     """The summary of a test set."""
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
     few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: there are no more"
-    yield f"{counted(len(made.samples), 'question')}{few}: {kinds}"
+    drawn = f", drawn from {made.real} of users" if made.real else ""
+    yield f"{counted(len(made.samples), 'question')}{few}: {kinds}{drawn}"
     if drafts := made.made.total():
         known = sum(bool(sample.metadata.get("known")) for sample in made.samples)
         asked = f"{made.asked} questions and prompts asked, {made.reused} known to the store"

@@ -375,6 +375,7 @@ store_options = combined(
 stream_options = combined(judging_options, _LABELS, store_options, daily_cost_option)
 
 #: How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`.
+map_option = _MAP
 work_options = combined(_MAP, _LIMIT, skip_option, store_options, max_cost_option)
 
 

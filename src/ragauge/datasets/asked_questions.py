@@ -16,10 +16,20 @@ import msgspec
 from ragauge.datasets import proving
 from ragauge.datasets.calls import Form, ModelCalls
 from ragauge.datasets.corpus import Corpus
-from ragauge.datasets.drafting import SHOWN, draft_form, draft_of, draft_prompt, known_prompt
+from ragauge.datasets.drafting import (
+    REAL,
+    SHOWN,
+    STANDALONE,
+    draft_form,
+    draft_of,
+    draft_prompt,
+    known_prompt,
+    standalone_prompt,
+)
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.generator import ANSWER, AnswerBrief, answer_prompt
-from ragauge.datasets.retrieval import CorpusRetriever, words_of
+from ragauge.datasets.real_questions import RealQuestions
+from ragauge.datasets.retrieval import PassageSearch, words_of
 from ragauge.datasets.samples import SampleSet, add_metadata
 from ragauge.judges.llm.messages import Prompt
 from ragauge.needs.base import Need
@@ -27,6 +37,7 @@ from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Stopped
 from ragauge.run.plan import Cost
 from ragauge.run.sync import ordered_map
+from ragauge.text.citations import citation_marks, citations_in, unmarked
 from ragauge.text.refusals import refusal
 from ragauge.text.trust_eval import is_refusal
 from ragauge.types import Chunk, Failure, Sample
@@ -57,12 +68,14 @@ class Draft(NamedTuple):
 class QuestionSet(SampleSet):
     """A test set that was made from a corpus; of what a model drafted, only what holds.
 
-    identity: a hash of its rows. wanted: the number of questions asked for. kinds: kind -> the number of questions.
-    made: kind -> the number of drafts. dropped: reason -> the number of drafts, of which `first_dropped` has the first.
+    identity: a hash of its rows. wanted: the number of questions asked for. real: of how many questions of users they
+    were drawn; 0 where a model writes them. kinds: kind -> the number of questions. made: kind -> the number of drafts.
+    dropped: reason -> the number of drafts, of which `first_dropped` has the first.
     """
 
     corpus: Corpus
     wanted: int
+    real: int = 0
     identity: str = ""
     kinds: Counter[str] = field(default_factory=Counter)
     made: Counter[str] = field(default_factory=Counter)
@@ -89,13 +102,22 @@ class QuestionSet(SampleSet):
 
 
 class _Dropped(Exception):
-    """Raised where a draft is dropped; the message is the reason, "" where a reply is missing, which is counted."""
+    """Raised where a draft is dropped: why, or "" where a reply is missing, which is counted."""
+
+    def __init__(self, reason: str = "", passage: str = "") -> None:
+        super().__init__(reason)
+        self.passage = passage
+
+
+#: What a question is made of: its kind, with the position of a passage, or what a user asked.
+_Subject = tuple[str, int | Sample]
 
 
 class AskedQuestions:
     """Has a model write questions about passages in the order given, and proves them by a judge.
 
-    made: where drafts and failures are counted. language, style: of the questions.
+    made: where drafts and failures are counted. search: what finds passages for a question, where that is needed.
+    language, style: of the questions. real: questions of users, which the model answers.
     """
 
     def __init__(
@@ -103,13 +125,14 @@ class AskedQuestions:
         made: QuestionSet,
         words: PassageMap,
         order: Sequence[int],
-        retriever: CorpusRetriever | None,
+        search: PassageSearch | None,
         seed: int,
         language: str | None = None,
         style: str | None = None,
+        real: RealQuestions | None = None,
     ) -> None:
         self._passages, self._words, self._order, self._made = made.corpus.passages, words, order, made
-        self._retriever, self._seed, self._language, self._style = retriever, seed, language, style
+        self._search, self._seed, self._language, self._style, self._real = search, seed, language, style, real
         self._queries = set[tuple[str, ...]]()
         self._kept: list[Draft] = []
 
@@ -120,14 +143,17 @@ class AskedQuestions:
 
         Yields their number after each wave.
         """
-        made, places = self._made, self._places(quotas)
+        made, subjects = self._made, self._subjects(quotas)
         self._calls, self._dispatcher = calls, dispatcher
+        if self._search:
+            await self._search.ready()
         while not made.stopped:
-            wave = []
+            wave: list[_Subject] = []
             for kind, quota in quotas.items():
                 count = max(0, min(quota - made.kinds[kind], round(attempts * quota) - made.made[kind]))
-                wave += [(kind, position) for position in islice(places[kind], count)]
-                made.made[kind] += count
+                taken = [(kind, subject) for subject in islice(subjects[kind], count)]
+                made.made[kind] += len(taken)
+                wave += taken
             if not wave:
                 return
             drafts = [draft for draft in await _all(wave, self._draft) if draft and self._is_new(draft)]
@@ -136,8 +162,10 @@ class AskedQuestions:
                 made.add(draft.kind, draft.question)
             yield len(made.samples)
 
-    def _places(self, kinds: Mapping[str, int]) -> dict[str, Iterator[int]]:
-        """For each kind the passages once, beginning at different ones."""
+    def _subjects(self, kinds: Mapping[str, int]) -> Mapping[str, Iterator[int | Sample]]:
+        """For each kind the passages once, beginning at different ones; or the questions of users."""
+        if self._real:
+            return {REAL: iter(self._real)}
         size, step = len(self._order), max(1, len(self._order) // max(1, len(kinds)))
         return {kind: islice(cycle(self._order), i * step, i * step + size) for i, kind in enumerate(kinds)}
 
@@ -150,16 +178,45 @@ class AskedQuestions:
         shown = [self._passages[place] for place in (position, *others[:more])]
         return draft_prompt(kind, shown, self._language, self._style), shown
 
-    async def _draft(self, place: tuple[str, int]) -> Draft | None:
-        kind, position = place
-        prompt, shown = self._prompt(kind, position)
+    async def _draft(self, subject: _Subject) -> Draft | None:
+        kind, about = subject
         try:
-            question = draft_of(kind, await self._reply(prompt, draft_form(kind)), shown)
-        except _Dropped:
+            return await (self._answered(about) if isinstance(about, Sample) else self._written(kind, about))
+        except _Dropped as dropped:
+            if reason := str(dropped):
+                self._made.drop(reason, about.query if isinstance(about, Sample) else f"({kind}, {dropped.passage})")
             return None
+
+    async def _written(self, kind: str, position: int) -> Draft:
+        """A question that the model writes about a passage."""
+        prompt, shown = self._prompt(kind, position)
+        question = draft_of(kind, await self._reply(prompt, draft_form(kind)), shown)
         if question is None:
-            self._made.drop(proving.NO_QUESTION, f"({kind}, {shown[0].id})")
-        return Draft(kind, position, question) if question else None
+            raise _Dropped(proving.NO_QUESTION, shown[0].id)
+        return Draft(kind, position, question)
+
+    async def _answered(self, question: Sample) -> Draft:
+        """A question of a user with the model's answer from the passages that are found for it."""
+        if question.turns:
+            reply = await self._reply(standalone_prompt(question), draft_form(STANDALONE))
+            question = add_metadata(question, standalone=msgspec.json.decode(reply)["question"].strip())
+        query = proving.full_query(question)
+        positions = self._found(query)
+        response = await self._read(query, [self._passages[position] for position in positions])
+        if _refuses(response):
+            return Draft(REAL, 0, msgspec.structs.replace(question, answerable=False))
+        numbers = {citation.chunk for citation in citations_in(response, len(positions))} - {None}
+        cited = [position for number, position in enumerate(positions) if number in numbers]
+        if not cited:
+            raise _Dropped(proving.NOT_CITED)
+        passages = tuple(self._passages[position] for position in cited)
+        answer = unmarked(response, (0, len(response)), citation_marks(response)).strip()
+        answered = msgspec.structs.replace(question, references=(answer,), reference_contexts=passages, answerable=True)
+        return Draft(REAL, cited[0], answered)
+
+    def _found(self, query: str) -> list[int]:
+        """The positions of the passages that may answer a question."""
+        return self._search.best(query, _SEARCHED) if self._search else []
 
     async def _reply(self, prompt: Prompt, form: Form) -> str:
         """A reply. Raises _Dropped where there is none."""
@@ -195,10 +252,10 @@ class AskedQuestions:
         query = proving.full_query(question)
         if self._dispatcher.router.can(f"rate:{proving.CLEAR.name}"):
             await self._outcome(question, proving.clearly_asked())
-        if self._retriever and draft.kind == "unanswerable":
-            best = await self._retriever.retrieve(query, _SEARCHED)
-            await self._outcome(question, proving.not_helped_by(best))
-            if not _refuses(await self._read(query, best)):
+        if question.answerable is False:
+            nearest = [self._passages[position] for position in self._found(query)]
+            await self._outcome(question, proving.not_helped_by(nearest))
+            if not _refuses(await self._read(query, nearest)):
                 raise _Dropped(proving.ANSWERABLE)
             return draft
         proof = await self._outcome(question, proving.answered_by_its_passages(draft.kind))
@@ -236,7 +293,8 @@ class AskedQuestions:
         """Those that say something else than each one kept before."""
         drafts, first = [*self._kept, *proven], len(self._kept)
         words = [set(words_of(draft.question.query or "")) for draft in drafts]
-        texts = [f"{proving.full_query(one.question)} {' '.join(one.question.references or ())}" for one in drafts]
+        questions = [draft.question for draft in drafts]
+        texts = [f"{proving.full_query(each)} {' '.join(each.references or ())}" for each in questions]
         pairs = [
             (old, new)
             for new in range(first, len(drafts))
@@ -256,10 +314,13 @@ class AskedQuestions:
 
     def expected(self, quotas: Mapping[str, int], calls: ModelCalls, dispatcher: Dispatcher) -> Cost:
         """What one draft for each wanted question costs if all hold, without what the model wrote already."""
-        cost, searched = Cost(), [self._passages[place] for place in self._order[:_SEARCHED]]
-        for kind, places in self._places(quotas).items():
-            for position in islice(places, quotas[kind]):
-                prompt, shown = self._prompt(kind, position)
+        cost, searched = Cost(), [self._passages[position] for position in self._order[:_SEARCHED]]
+        for kind, subjects in self._subjects(quotas).items():
+            for subject in islice(subjects, quotas[kind]):
+                if isinstance(subject, Sample):
+                    prompt, shown = _reading(subject.query or "", searched), searched[:1]
+                else:
+                    prompt, shown = self._prompt(kind, subject)
                 if calls.is_stored(prompt):
                     continue
                 words = shown[0].text.split()
@@ -267,6 +328,8 @@ class AskedQuestions:
                 read = [_reading(query, searched[:_READ]), known_prompt(query)]
                 if kind == "unanswerable":
                     read = [_reading(query, searched)]
+                if isinstance(subject, Sample) and subject.turns:
+                    read.append(standalone_prompt(subject))
                 rounds = proving.expected_rounds(kind, " ".join(words[:25]), shown, searched)
                 asked = chain.from_iterable(map(dispatcher.router.by_judge, rounds))
                 judging = chain.from_iterable(judge.expect(group) for judge, group in asked if judge)

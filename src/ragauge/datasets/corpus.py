@@ -9,8 +9,9 @@ from hashlib import blake2b
 from heapq import heappush, heappushpop
 from importlib.util import find_spec
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +21,8 @@ from ragauge.readers.budget import default_limits
 from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
 from ragauge.readers.values import ID_KEYS, Malformed, to_chunks
 from ragauge.types import Chunk
+
+T = TypeVar("T")
 
 #: Words of a passage, as in the Wikipedia passages of DPR (Karpukhin et al., 2020).
 WORDS = 100
@@ -178,10 +181,10 @@ def read_corpus(
     Raises:
         BadData: a file or row cannot be read, or there is no text.
     """
-    drawn = _Draw(distinct, most, seed)
+    drawn = Draw[Chunk](attrgetter("text"), distinct, most, seed)
     if not isinstance(path, str | Path):
         drawn.add(_row_passages(path, "documents", "documents", words, _raise))
-        return drawn.corpus("documents")
+        return Corpus("documents", drawn.items(), {}, (), drawn.total, drawn.repeated)
     root = Path(path)
     files = [root]
     if root.is_dir():
@@ -207,7 +210,7 @@ def read_corpus(
         why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         left_out = "".join(f"; skipped: {number} {reason}" for reason, number in skipped.items())
         raise BadData(f"{root}: no text in {len(files)} files{why}{left_out}")
-    return drawn.corpus(str(root), dict(skipped), tuple(bad))
+    return Corpus(str(root), drawn.items(), dict(skipped), tuple(bad), drawn.total, drawn.repeated)
 
 
 def _raise(error: BadData) -> None:
@@ -224,19 +227,23 @@ def _skip_reason(path: Path, formats: Collection[str]) -> str:
     return "empty" if path.is_file() and not path.stat().st_size else ""
 
 
-class _Draw:
-    """Passages as they come; of more than `most` those with the lowest hashes, which are a uniform draw."""
+class Draw(Generic[T]):
+    """Items as they come; of more than `most` those whose texts have the lowest hashes, which are a uniform draw.
 
-    def __init__(self, distinct: bool, most: int | None, seed: int) -> None:
+    total: of distinct ones. repeated: of those left out, which have the text of another.
+    """
+
+    def __init__(self, text_of: Callable[[T], str], distinct: bool, most: int | None, seed: int) -> None:
         self.total = self.repeated = 0
-        self.drawn: list[tuple[int, int, Chunk]] = []
+        self._drawn: list[tuple[int, int, T]] = []
         self._seen: set[bytes] | None = set() if distinct else None
-        self._most, self._seed = most, str(seed).encode()
+        self._text_of, self._most, self._seed = text_of, most, str(seed).encode()
 
-    def add(self, passages: Iterable[Chunk]) -> None:
+    def add(self, items: Iterable[T]) -> None:
         """Take those that are new and within the draw."""
-        for passage in passages:
-            digest = blake2b(" ".join(passage.text.split()).encode(), digest_size=8, key=self._seed).digest()
+        for item in items:
+            text = " ".join(self._text_of(item).split())
+            digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8, key=self._seed).digest()
             if self._seen is not None:
                 if digest in self._seen:
                     self.repeated += 1
@@ -245,12 +252,11 @@ class _Draw:
             self.total += 1
             within = self._most is None or self.total <= self._most
             push = heappush if within else heappushpop
-            push(self.drawn, (-int.from_bytes(digest), self.total, passage))
+            push(self._drawn, (-int.from_bytes(digest), self.total, item))
 
-    def corpus(self, name: str, skipped: dict[str, int] | None = None, bad: tuple[str, ...] = ()) -> Corpus:
-        """The passages in their order."""
-        ordered = [passage for _, _, passage in sorted(self.drawn, key=lambda drawn: drawn[1])]
-        return Corpus(name, ordered, skipped or {}, bad, self.total, self.repeated)
+    def items(self) -> list[T]:
+        """Those that were drawn, in their order."""
+        return [item for _, _, item in sorted(self._drawn, key=lambda drawn: drawn[1])]
 
 
 class _Reading(NamedTuple):

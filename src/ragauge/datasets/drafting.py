@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -16,11 +16,15 @@ from ragauge.judges.llm.messages import Completion, Prompt
 from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import extract_object
 from ragauge.kinds.call import REPEATED
+from ragauge.needs.checks import graded_text
 from ragauge.types import Chunk, Sample, Turn
 
 #: What a question takes: one passage; two, linked or compared; none that there is; the conversation before it.
 AskedKind = Literal["single", "bridge", "comparison", "unanswerable", "follow-up"]
 ASKED_KINDS: tuple[AskedKind, ...] = get_args(AskedKind)
+
+#: The kind of a question that a user asked.
+REAL = "real"
 
 #: How many passages the model is shown.
 SHOWN: Mapping[str, int] = {"bridge": 2, "comparison": 2, "unanswerable": 3}
@@ -30,6 +34,7 @@ STANDALONE = "standalone"
 
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "unanswerable": ("question", "missing"),
+    STANDALONE: ("question",),
     "follow-up": ("earlier_question", "earlier_answer", "question", "standalone", "answer"),
 }
 
@@ -43,10 +48,8 @@ def draft_prompt(kind: str, passages: Sequence[Chunk], language: str | None = No
     told = {"language": language, "style": style}
     texts = {str(number): passage.passage for number, passage in enumerate(passages, start=1)}
     document = {**{name: text for name, text in told.items() if text}, "passages": texts}
-    strings = {name: {"type": "string"} for name in _fields(kind)}
-    schema = {"type": "object", "properties": strings, "required": [*strings], "additionalProperties": False}
-    system = f"{_text('preamble')}\n\n{_text(kind)}\n\nReply with one JSON object and nothing else: {_example(kind)}"
-    return Prompt(system, escaped(msgspec.json.encode(document).decode()), schema)
+    system = f"{_text('questions/preamble')}\n\n{_text(f'questions/{kind}')}"
+    return _prompt(system, _fields(kind), document)
 
 
 def draft_form(kind: str) -> Form:
@@ -60,7 +63,7 @@ def draft_form(kind: str) -> Form:
             return msgspec.json.encode(texts).decode()
         return unanswered(completion, f"it has no texts under {', '.join(fields)}")
 
-    return Form(parse, _example(kind))
+    return Form(parse, _example(_fields(kind)))
 
 
 def draft_of(kind: str, reply: str, passages: Sequence[Chunk]) -> Sample | None:
@@ -80,22 +83,32 @@ def draft_of(kind: str, reply: str, passages: Sequence[Chunk]) -> Sample | None:
 
 def known_prompt(query: str) -> Prompt:
     """The prompt for an answer without any document."""
-    schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
-    system = (files(__package__) / "prompts/known.md").read_text(encoding="utf-8").strip()
-    reply = 'Reply with one JSON object and nothing else: {"answer": "..."}'
-    document = escaped(msgspec.json.encode({"question": query}).decode())
-    return Prompt(f"{system}\n\n{reply}", document, {**schema, "additionalProperties": False})
+    return _prompt(_text("known"), ("answer",), {"question": query})
+
+
+def standalone_prompt(question: Sample) -> Prompt:
+    """The prompt for a question that goes on from a conversation, in full."""
+    said = graded_text(msgspec.structs.replace(question, query=None), "conversation")
+    return _prompt(_text(STANDALONE), _fields(STANDALONE), {"conversation": said, "question": question.query})
+
+
+def _prompt(system: str, fields: Sequence[str], document: Mapping[str, Any]) -> Prompt:
+    strings = {name: {"type": "string"} for name in fields}
+    schema = {"type": "object", "properties": strings, "required": [*fields], "additionalProperties": False}
+    asked = f"{system}\n\nReply with one JSON object and nothing else: {_example(fields)}"
+    return Prompt(asked, escaped(msgspec.json.encode(document).decode()), schema)
 
 
 def prompts_digest() -> str:
     """A hash of all that is said to the model that writes questions."""
-    return sha256("\n".join(map(_text, ("preamble", *ASKED_KINDS))).encode()).hexdigest()[:12]
+    names = [f"questions/{name}" for name in ("preamble", *ASKED_KINDS)]
+    return sha256("\n".join(map(_text, names)).encode()).hexdigest()[:12]
 
 
-def _example(kind: str) -> str:
-    return "{" + ", ".join(f'"{name}": "..."' for name in _fields(kind)) + "}"
+def _example(fields: Sequence[str]) -> str:
+    return "{" + ", ".join(f'"{name}": "..."' for name in fields) + "}"
 
 
 @cache
 def _text(name: str) -> str:
-    return (files(__package__) / f"prompts/questions/{name}.md").read_text(encoding="utf-8").strip()
+    return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()

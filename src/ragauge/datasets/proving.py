@@ -8,7 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import cast
 
-from ragauge.datasets.drafting import STANDALONE
+from ragauge.datasets.drafting import REAL, STANDALONE
 from ragauge.datasets.retrieval import words_of
 from ragauge.needs.base import Need, QuestionFlow, Statements
 from ragauge.questions import Correct, Decompose, Entail, Judgment, Question, Rate, Relevant, Rubric
@@ -27,6 +27,7 @@ STANDS_ALONE = "it is understood without the conversation"
 EARLIER_UNSUPPORTED = "the conversation before it says what its passage does not"
 ANSWERABLE = "the corpus helps to answer it"
 UNCLEAR = "it can mean several things, or nobody would ask it"
+NOT_CITED = "its answer names no passage"
 READ_OTHERWISE = "a reader of its passages among others answers something else, or nothing"
 
 
@@ -92,7 +93,8 @@ def answered_by_its_passages(kind: str) -> Need[Proof]:
         relevance = [Relevant(query, text) for text in (*premise, answer)]
         said = [turn.text for turn in draft.turns or ()]
         earlier = [Entail(premise, said[1], said[0])] if kind == "follow-up" else []
-        alone = [Entail((text,), answer, query) for text in premise] if len(premise) > 1 else []
+        takes_all = len(premise) > 1 and kind != REAL
+        alone = [Entail((text,), answer, query) for text in premise] if takes_all else []
         judged = yield [*support, *relevance, *earlier, *alone]
         verdicts = iter(_verdicts(judged))
         supported, relevant, rest = ([*islice(verdicts, len(asked))] for asked in (support, relevance, judged))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -14,10 +14,11 @@ from ragauge.datasets.asked_questions import KIND, AskedQuestions
 from ragauge.datasets.asked_questions import QuestionSet as QuestionSet
 from ragauge.datasets.calls import ModelCalls
 from ragauge.datasets.corpus import WORDS, Corpus, read_corpus
-from ragauge.datasets.drafting import ASKED_KINDS, STANDALONE, prompts_digest
+from ragauge.datasets.drafting import ASKED_KINDS, REAL, STANDALONE, prompts_digest
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.offline_questions import OfflineQuestions
-from ragauge.datasets.retrieval import CorpusRetriever, load_bm25s
+from ragauge.datasets.real_questions import RealQuestions
+from ragauge.datasets.retrieval import PassageSearch, load_bm25s
 from ragauge.datasets.samples import ProgressCallback
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
@@ -51,15 +52,20 @@ class QuestionOptions:
     """Options of `questions`.
 
     kinds: with a model of "single", "bridge", "comparison", "unanswerable" and "follow-up", else of "cloze" and
-    "heading"; None for all. judge: proves the questions; None for the model. language: of the questions, such as "de";
-    None for that of the passages. style: of those who ask, in a line. attempts: the most drafts for each question that
-    is wanted. words: the most words of a passage. seed: of all draws. store: keeps replies and judgments, so that the
-    same call asks only for what is missing. skip_bad_rows: leave out files and rows that cannot be read. max_cost: in
-    dollars; what holds by then is returned. progress: called with the number of questions.
+    "heading"; None for all. traces: questions of users in place of those that a model writes, in any form that `read`
+    takes, with map: field -> column. mask: hide personal data in them. judge: proves the questions; None for the model.
+    language: of the questions, such as "de"; None for that of the passages. style: of those who ask, in a line.
+    attempts: the most drafts for each question that is wanted. words: the most words of a passage. seed: of all draws.
+    store: keeps replies and judgments, so that the same call asks only for what is missing. skip_bad_rows: leave out
+    files and rows that cannot be read. max_cost: in dollars; what holds by then is returned. progress: called with the
+    number of questions.
     """
 
     n: int = 200
     kinds: Sequence[str] | None = None
+    traces: Any = None
+    map: Mapping[str, str] | None = None
+    mask: bool = False
     judge: JudgeLike | None = None
     language: str | None = None
     style: str | None = None
@@ -77,14 +83,16 @@ async def questions_async(corpus: CorpusLike, model: Any = None, **options: Any)
 
     Args:
         corpus: a folder or file of documents, or documents; see `read_corpus`.
-        model: writes the questions, as for `rg.llm`; None makes questions that need no model.
+        model: writes the questions, as for `rg.llm`, or answers those in `traces`; None makes questions that need no
+            model.
         options: n, how many questions, and the others of `QuestionOptions`. The same corpus, options and replies give
             the same set, with fewer than n where the corpus or the model does not give as many.
 
     Raises:
         BadParameter: a kind is not known, n is below 1, or a limit is given without a price.
         BadData: the corpus cannot be read or has no text.
-        MissingExtra: unanswerable questions are wanted, and bm25s is not installed.
+        MissingExtra: unanswerable questions or those of users are wanted, and bm25s is not installed; or `mask`, and
+            presidio-analyzer is not.
     """
     chosen = QuestionOptions(**options)
     making = _Making(corpus, model, chosen)
@@ -130,21 +138,32 @@ class _Making:
 
     def __init__(self, corpus: CorpusLike, model: Any, options: QuestionOptions) -> None:
         offered: tuple[str, ...] = OFFLINE_KINDS if model is None else ASKED_KINDS
-        kinds, n, seed = tuple(dict.fromkeys(options.kinds or offered)), options.n, options.seed
-        if unknown := [kind for kind in kinds if kind not in offered]:
+        n, seed, is_real = options.n, options.seed, options.traces is not None
+        if is_real and (model is None or options.kinds or options.language or options.style):
+            raise BadParameter("questions of users take a model that answers them, and no kinds, language or style")
+        if not is_real and (options.mask or options.map):
+            raise BadParameter("mask and map are about questions of users; give them with traces (--from FILE)")
+        kinds = (REAL,) if is_real else tuple(dict.fromkeys(options.kinds or offered))
+        searches = is_real or "unanswerable" in kinds
+        if unknown := [kind for kind in kinds if kind not in (REAL, *offered)]:
             having = "without a model" if model is None else "with a model"
             raise BadParameter(f"kinds: {unknown[0]!r} is not one of {', '.join(offered)}, which can be made {having}")
         if n < 1 or not options.attempts > 0:
             raise BadParameter(f"n={n} must be 1 or more, and attempts={options.attempts} above 0")
-        if "unanswerable" in kinds:
+        if searches:
             load_bm25s()
         if not isinstance(corpus, Corpus):
             skip_bad = options.skip_bad_rows
             corpus = read_corpus(corpus, options.words, skip_bad=skip_bad, distinct=True, most=MOST_PASSAGES, seed=seed)
-        if "unanswerable" in kinds and not corpus.is_whole:
+        if searches and not corpus.is_whole:
             drawn = f"{len(corpus.passages)} of {corpus.total} passages were drawn"
-            raise BadParameter(f"{drawn}, and the others may answer a question; leave out the kind 'unanswerable'")
-        self.made = QuestionSet(corpus=corpus, wanted=n)
+            fix = "give a part of the corpus" if is_real else "leave out the kind 'unanswerable'"
+            raise BadParameter(f"{drawn}, and the others may answer a question; {fix}")
+        self._searches, self._real = searches, None
+        if is_real:
+            reader = read(options.traces, map=options.map, skip_bad_rows=options.skip_bad_rows)
+            self._real = RealQuestions(reader, n, seed, options.mask)
+        self.made = QuestionSet(corpus=corpus, wanted=n, real=self._real.total if self._real else 0)
         self.quotas = {kind: n // len(kinds) + (place < n % len(kinds)) for place, kind in enumerate(kinds)}
         self._model, self._options, self._passages = model, options, corpus.passages
         self._map = PassageMap([passage.passage for passage in corpus.passages])
@@ -164,9 +183,9 @@ class _Making:
 
     def asked(self) -> AskedQuestions:
         """What has the model write them."""
-        retriever = CorpusRetriever(self.made.corpus) if "unanswerable" in self.quotas else None
-        words = (self._options.language, self._options.style)
-        return AskedQuestions(self.made, self._map, self._order, retriever, self._options.seed, *words)
+        search = PassageSearch([passage.passage for passage in self._passages]) if self._searches else None
+        how = (self._options.seed, self._options.language, self._options.style)
+        return AskedQuestions(self.made, self._map, self._order, search, *how, self._real)
 
     def askers(self, store: Store, budget: Budget) -> tuple[ModelCalls, Dispatcher]:
         """Who writes, and who proves: a judge, or a judge made of the model."""

@@ -6,14 +6,16 @@ Robertson and Zaragoza, 2009, with the inverse document frequency of Lucene, by 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from inspect import isawaitable, iscoroutinefunction
+from itertools import chain, zip_longest
 from typing import Any
 
 from ragauge.datasets.corpus import Corpus
 from ragauge.datasets.samples import add_metadata
 from ragauge.errors import BadParameter
 from ragauge.host import optional
+from ragauge.judges.embedded.encoder import encoder
 from ragauge.readers.values import Malformed, is_single, to_chunks
 from ragauge.text.tokens import rouge_tokens, stem_tokens, unicode_tokens
 from ragauge.types import Chunk
@@ -69,6 +71,40 @@ def words_of(text: str) -> list[str]:
 
 #: Methods of retrievers, the asynchronous one of each library first: LlamaIndex; LangChain, new and old.
 _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")
+
+
+#: The most passages that are embedded, at some 30 of them in a second; and how many at once.
+MOST_EMBEDDED, _AT_ONCE = 5_000, 64
+
+
+class PassageSearch:
+    """Finds passages by their words (BM25) and, once it is ready, of not too many also by the packaged encoder."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts, self._index = texts, BM25(texts)
+        self._embeddings: Any = None
+
+    async def ready(self) -> None:
+        """Embed the passages, unless they are more than MOST_EMBEDDED."""
+        import numpy as np
+
+        if self._embeddings is not None or len(self._texts) > MOST_EMBEDDED:
+            return
+        embedded = []
+        for start in range(0, len(self._texts), _AT_ONCE):
+            embedded.append(encoder().embed(self._texts[start : start + _AT_ONCE]))
+            await asyncio.sleep(0)  # where a run may be interrupted
+        self._embeddings = np.concatenate(embedded)
+
+    def best(self, query: str, top: int) -> list[int]:
+        """The positions of the `top` best passages of each way, in turn, each once."""
+        by_words = [position for position, _ in self._index.search(query, top)]
+        if self._embeddings is None:
+            return by_words
+        cosines = self._embeddings @ encoder().embed([query])[0]
+        by_meaning = (-cosines).argsort(kind="stable")[:top].tolist()
+        both = chain.from_iterable(zip_longest(by_words, by_meaning))
+        return [position for position in dict.fromkeys(both) if position is not None]
 
 
 class CorpusRetriever:

@@ -36,6 +36,7 @@ WRAPPERS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("outputs", "output", "response", "attributes.output.value"), _OUTPUT_FIELDS),
     **dict.fromkeys(("reference_outputs", "expectations", "expected", "reference"), _REFERENCE_FIELDS),
     "vars": (*_INPUT_FIELDS, *_REFERENCE_FIELDS),
+    "sample": tuple(ALIASES),  # of the scores that a run or a stream writes
 }
 
 
