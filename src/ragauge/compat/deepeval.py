@@ -744,6 +744,8 @@ _INSTEAD = {
     "(Base|MCP|MultiTurn|Conversation|Turn|Topic)\\w*|Goal\\w+|get_available\\w+|normalize_mcp\\w+": (
         "use ConversationalGEval, or rg.metric on a function"
     ),
+    "TaskCompletionMetric": "use rg.evaluate(rows, 'goal') with a reference outcome",
+    "ArgumentCorrectnessMetric": "use rg.evaluate(rows, 'argument_support')",
     "(Task|Tool|Argument|Step|Plan|Agent)\\w+": "agents and tool calls are not measured",
     "(Text|Image|MLLM)\\w+": "images are not read",
     "(Voice|Audio|Speech)\\w*": "speech is not measured",
@@ -758,10 +760,6 @@ _INSTEAD = {
     "login|log_hyperparameters|on_test_run_end|(a_)?flush_traces": "nothing is sent; take it out, and name the run",
     "instrument": _TRACES,
     "compare": "use rg.compare",
-    "TaskCompletionMetric": "use rg.evaluate(rows, 'goal') with a reference outcome",
-    "ArgumentCorrectnessMetric": "use rg.evaluate(rows, 'argument_support')",
-    "DAGMetric": "use GEval, or rg.metric, which makes a metric of a function",
-    "RagasMetric": "use ragauge.compat.ragas",
     "EvaluationDataset": "give evaluate() a list of LLMTestCase",
     "Golden": "give evaluate() a list of LLMTestCase",
 }

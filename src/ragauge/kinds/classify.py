@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts
-from ragauge.kinds.call import AskedCall, Document, PromptStyle, ReplyForm, item_of, label_of, rationale_of
-from ragauge.kinds.verdict import REMARK, YES_NO, YES_NO_CHOICES, VerdictQuestion, label_fault, yes_or_no
-from ragauge.types import Label, Statement, Verdict
+from ragauge.kinds.call import Document, ReplyForm
+from ragauge.kinds.verdict import REMARK, VerdictQuestion, yes_or_no
+from ragauge.types import Verdict
 
 
 class Classify(VerdictQuestion, frozen=True):
@@ -17,8 +17,6 @@ class Classify(VerdictQuestion, frozen=True):
     trait: str
 
     has_topics = True
-    labels = YES_NO
-    choices = YES_NO_CHOICES
 
     @property
     def topic(self) -> str:
@@ -30,12 +28,6 @@ class Classify(VerdictQuestion, frozen=True):
 
     def language_texts(self) -> Iterable[str]:
         return (self.text,)
-
-    def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
-        return label_fault(answer, YES_NO.values())
-
-    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
-        return Verdict(Label.NO)
 
     @property
     def group(self) -> object:
@@ -49,10 +41,6 @@ class Classify(VerdictQuestion, frozen=True):
         group["trait"] = self.trait
         group.setdefault("opinions", {})[key] = self.text
         return REMARK
-
-    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
-        fields = item_of(item, "label")
-        return Verdict(label_of(fields, YES_NO), rationale=rationale_of(fields, style))
 
     async def answer_by(self, call: CallFunction) -> Verdict:
         (reply,) = await call((self.text, self.trait))

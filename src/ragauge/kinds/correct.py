@@ -8,18 +8,13 @@ import msgspec
 
 from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply
 from ragauge.kinds.call import (
-    AskedCall,
     Document,
     LabelForm,
-    PromptStyle,
     ReplyForm,
     SourceTexts,
-    item_of,
-    label_of,
-    rationale_of,
 )
 from ragauge.kinds.sampled import QUERY, RESPONSE
-from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability, label_fault
+from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability
 from ragauge.types import Label, Statement, Verdict
 
 CORRECTNESS: Mapping[str, Label] = {
@@ -53,9 +48,6 @@ class Correct(VerdictQuestion, frozen=True):
         """Of the references the first, since further ones may be names in other languages."""
         return tuple(f"{self.query or ''} {text}" for text in (self.response, *self.references[:1]))
 
-    def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
-        return label_fault(answer, CORRECTNESS.values())
-
     def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
         return Verdict(Label.PARTLY)
 
@@ -76,10 +68,6 @@ class Correct(VerdictQuestion, frozen=True):
             group.update(document.query(self.query), references=ids, answers={})
         group["answers"][key] = document.sources[self.response]
         return _FORM
-
-    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
-        fields = item_of(item, "label")
-        return Verdict(label_of(fields, CORRECTNESS), rationale=rationale_of(fields, style))
 
     def joint(self, answers: Sequence[Verdict]) -> Verdict:
         """The majority label; without one "partly" if a judge says so, and else what decides nothing."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -15,15 +15,13 @@ from ragauge.kinds.call import (
     ReplyForm,
     SourceTexts,
     item_of,
-    label_of,
     locate_quote,
     quote_of,
-    rationale_of,
 )
 from ragauge.kinds.sampled import CHUNKS, QUERY
-from ragauge.kinds.verdict import REMARK, YES_NO, YES_NO_CHOICES, VerdictQuestion, label_fault, yes_or_no
+from ragauge.kinds.verdict import REMARK, YES_NO, VerdictQuestion, yes_or_no
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
-from ragauge.types import Answer, Label, Statement, Verdict
+from ragauge.types import Answer, Verdict
 
 #: Texts up to this many characters are inlined in the question, as statements are.
 MAX_INLINE_CHARS = 240
@@ -43,8 +41,6 @@ class Relevant(VerdictQuestion, frozen=True):
     history: tuple[str, ...] = ()
 
     quoted = True
-    labels = YES_NO
-    choices = YES_NO_CHOICES
 
     @property
     def subject(self) -> str:
@@ -54,10 +50,7 @@ class Relevant(VerdictQuestion, frozen=True):
         return self.query, self.text
 
     def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
-        return label_fault(answer, YES_NO.values()) or span_fault(self.text, [answer.span])
-
-    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
-        return Verdict(Label.NO)
+        return super().fault_of(answer, in_full) or span_fault(self.text, [answer.span])
 
     @property
     def group(self) -> object:
@@ -87,10 +80,9 @@ class Relevant(VerdictQuestion, frozen=True):
         return _PASSAGE
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
-        fields = item_of(item, "label")
-        quote = quote_of(fields, style)
+        quote = quote_of(item_of(item, "label"), style)
         span = locate_quote(quote, self.text) if quote else None
-        return Verdict(label_of(fields, YES_NO), span=span, rationale=rationale_of(fields, style))
+        return msgspec.structs.replace(super().parse(item, call, style), span=span)
 
     def split_sizes(self) -> tuple[int, int]:
         return len(self.text), len(self.query) + len(self.reference or "") + sum(map(len, self.history))

@@ -9,14 +9,14 @@ two-way.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, ClassVar, TypeVar
 
 from ragauge.errors import UsageError
 from ragauge.kinds.base import BaseQuestion, LabelChoice, UnusableReply
-from ragauge.kinds.call import LabelForm
-from ragauge.types import POSITIVE, ChunkVerdict, Label, Verdict
+from ragauge.kinds.call import AskedCall, LabelForm, PromptStyle, item_of, label_of, rationale_of
+from ragauge.types import POSITIVE, ChunkVerdict, Label, Statement, Verdict
 
 T = TypeVar("T")
 AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
@@ -34,8 +34,23 @@ class VerdictQuestion(BaseQuestion, frozen=True):
     answer_type = Verdict
     answer_field = "label"
     item_fields = frozenset({"label"})
+    labels: ClassVar[Mapping[str, Label]] = YES_NO
+    choices: ClassVar[tuple[LabelChoice, ...]] = YES_NO_CHOICES
     #: The labels of no and of yes.
     no_and_yes: ClassVar[tuple[Label, Label]] = (Label.NO, Label.YES)
+
+    def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
+        """What is wrong with its label or probability, or None."""
+        return label_fault(answer, self.labels.values())
+
+    def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
+        """No."""
+        return Verdict(self.no_and_yes[0])
+
+    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
+        """The label, with the reason."""
+        fields = item_of(item, "label")
+        return Verdict(label_of(fields, self.labels), rationale=rationale_of(fields, style))
 
     def joint(self, answers: Sequence[Verdict]) -> Verdict:
         """The majority label, with the span and the rationale of the first who gave it."""

@@ -188,13 +188,6 @@ class GoldInContexts:
     documents: tuple[GoldRow, ...] | None = None
 
 
-def _need(
-    name: str, labels: GoldLabels, flow: Callable[[Sample], QuestionFlow[GoldInContexts]]
-) -> Need[GoldInContexts]:
-    asks = frozenset({"entail:support"} if labels == "asked" else ())
-    return Need(f"{name}({labels})", (), asks, flow)
-
-
 @cache
 def answerability(labels: _LabelsFrom = "asked") -> Need[GoldInContexts]:
     """Do the documents contain an answer? By the label of the sample, else of the documents, else by a judge."""

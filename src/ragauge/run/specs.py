@@ -67,7 +67,8 @@ def python_object(argument: str) -> Any:
     try:
         loaded = _module_of(Path(module)) if is_file else import_module(module)
     except (ImportError, FileNotFoundError) as error:
-        raise BadParameter(f"python:{argument}: {error}; {_place(module)}") from error
+        fix = "check the path" if is_file else "MODULE.py must be in this folder or installed"
+        raise BadParameter(f"python:{argument}: {error}; {fix}") from error
     except Exception as error:  # importing runs the code of the module
         raise BadParameter(f"python:{argument}: importing it raised {type(error).__name__}: {error}; fix it") from error
     finally:
@@ -76,10 +77,6 @@ def python_object(argument: str) -> Any:
         names = [key for key in vars(loaded) if not key.startswith("_")]
         raise BadParameter(f"python:{argument}: {UnknownName(f'name in {module}', name, names)}")
     return getattr(loaded, name)
-
-
-def _place(module: str) -> str:
-    return "check the path" if module.endswith(".py") else "MODULE.py must be in this folder or installed"
 
 
 def _module_of(path: Path) -> ModuleType:
@@ -99,8 +96,10 @@ def _module_of(path: Path) -> ModuleType:
     return module
 
 
-def _from(module: str, name: str) -> Callable[[str], Judge]:
-    return lambda spec: getattr(import_module(f"ragauge.judges.{module}"), name)(spec)
+def _by_torch(spec: str) -> Judge:
+    from ragauge.judges.nli.models import hf_judge
+
+    return hf_judge(spec)
 
 
 def _no_onnx(spec: str) -> Judge:
@@ -215,7 +214,7 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 }
 
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
-LOCAL = {"hf": _from("nli.models", "hf_judge"), "onnx": _no_onnx}
+LOCAL = {"hf": _by_torch, "onnx": _no_onnx}
 
 #: The entry points of other packages, NAME = "module:factory"; the factory is given what follows "NAME:" in a spec.
 ENTRY_POINTS = "ragauge.judges"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -95,14 +95,9 @@ def packs(
         return [Pack((question,), shuffle) for group in groups.values() for question in group]
     first = [group for group in groups.values() if group[0].comes_first]
     others = (shuffled(group, shuffle) for group in groups.values() if not group[0].comes_first)
-    ranked = sorted(others, key=_rank)
+    ranked = sorted(others, key=lambda group: (group[0].order, group[0].rank))
     calls = chain.from_iterable(_calls(questions, limits) for questions in (*first, chain.from_iterable(ranked)))
     return [Pack(tuple(call), shuffle) for call in calls]
-
-
-def _rank(group: Sequence[Question]) -> tuple[int, int]:
-    """Kinds in their order, and groups in that of their kind."""
-    return group[0].order, group[0].rank
 
 
 def _calls(questions: Iterable[Question], limits: PackLimits) -> Iterator[list[Question]]:

@@ -175,10 +175,8 @@ def prompt_tokens(prompt: Prompt) -> int:
     return round(_REPLY + _MESSAGE + _system_tokens(prompt.system) + sum(_MESSAGE + estimate(text) for text in texts))
 
 
-@lru_cache(maxsize=256)
-def _system_tokens(text: str) -> float:
-    """The tokens of a system message, which many calls share."""
-    return estimate(text)
+#: The tokens of a system message, which many calls share.
+_system_tokens = lru_cache(maxsize=256)(estimate)
 
 
 def completion_tokens(pack: Pack, style: PromptStyle) -> int:

@@ -64,7 +64,7 @@ def _objects(text: str, keys: Set[str]) -> list[dict[str, Any]]:
         budget -= end - opening.start()
         if budget < 0:
             return []
-        value = _decoded(_TRAILING_COMMA.sub(_kept_string, written))
+        value = _decoded(_TRAILING_COMMA.sub(lambda match: match[1] or "", written))
         objects += _holding(value, keys)
         start = end if value else opening.end()
     return objects
@@ -89,10 +89,6 @@ def _complete_part(text: str, start: int) -> tuple[str, int]:
         elif mark == "," and depth == 1:
             complete, closing = match.start(), "}"
     return text[start:complete] + closing, len(text)
-
-
-def _kept_string(match: re.Match[str]) -> str:
-    return match[1] or ""
 
 
 def _holding(value: object, keys: Set[str]) -> list[dict[str, Any]]:
@@ -136,6 +132,10 @@ _FENCE = re.compile(r"^\s*```\w*|```\s*$")
 _ITEM_FIELDS = {"why", "quote"}.union(*(kind.item_fields for kind in KIND_TYPES.values()))
 
 
+#: The value, in JSON, of a key that an item, or an object within it, has more than once.
+_REPEATED = msgspec.json.encode(REPEATED)
+
+
 class ParsedReply(msgspec.Struct, frozen=True):
     """A reply, parsed. Answers and faults are keyed by position in the pack; each position is in one of them.
 
@@ -155,7 +155,7 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle, tokens: Sequence[Repl
 
     tokens: of the reply, with log-probabilities, from which verdicts have their probabilities.
     """
-    items = _items(pack, text)
+    items = extract_object(text, pack.keys) or _in_order(pack, text)
     labels = {key: question.labels for key, question in zip(pack.keys, pack.questions, strict=True) if question.labels}
     probabilities = label_probabilities(tokens, items, labels) if tokens else {}
     reply = ParsedReply({}, {}, bool(items), {})
@@ -165,7 +165,7 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle, tokens: Sequence[Repl
             if key not in items:
                 raise InvalidItem(missing)
             answer = question.parse(items[key], pack, style)
-            if _repeats(items[key]):
+            if _REPEATED in msgspec.json.encode(items[key]):
                 raise InvalidItem("has a field that is given more than once")
             if key in probabilities and isinstance(answer, Verdict):
                 answer = msgspec.structs.replace(answer, probability=probabilities[key])
@@ -177,15 +177,6 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle, tokens: Sequence[Repl
     return reply
 
 
-#: As JSON writes it.
-_REPEATED = msgspec.json.encode(REPEATED)
-
-
-def _repeats(item: object) -> bool:
-    """Whether a key of an item, or of an object within it, is given more than once."""
-    return _REPEATED in msgspec.json.encode(item)
-
-
 def check_examples(text: str, where: str) -> None:
     """Raise BadData unless each line of a text is a question with an answer that a reply could give to it."""
     style = PromptStyle(quotes=True)
@@ -194,11 +185,6 @@ def check_examples(text: str, where: str) -> None:
         reply = {pack.keys[0]: example_item(pack, question, item, style)}
         for fault in parse_reply(pack, json.dumps(reply), style).faults.values():
             raise BadData(f"{where}, line {row}: {fault}")
-
-
-def _items(pack: Pack, text: str) -> ReplyItem:
-    """The object of a text that answers the pack; empty where there is none."""
-    return extract_object(text, pack.keys) or _in_order(pack, text)
 
 
 def _in_order(pack: Pack, text: str) -> ReplyItem:
