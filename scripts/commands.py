@@ -191,6 +191,16 @@ def write_files(folder: Path) -> None:
         trials = [{**trial, "tool_calls": call, "group": str(task // 4)} for task, call in enumerate(calls)]
         write_lines(folder / f"{name}.jsonl", [{**one, "outcome": one["tool_calls"][1] == right} for one in trials])
 
+    area = {"name": "area", "parameters": {"type": "dict", "properties": {"side": {"type": "integer"}}}}
+    asked = {"question": [[{"role": "user", "content": "How large is a square of 4 m?"}]], "function": [area]}
+    (folder / "possible_answer").mkdir()
+    for name, row in {
+        "BFCL_v4_multiple.json": asked,
+        "possible_answer/BFCL_v4_multiple.json": {"ground_truth": [{"area": {"side": [4]}}]},
+        "BFCL_v4_multiple_result.json": {"result": [{"area": '{"side": 4}'}], "input_token_count": 90},
+    }.items():
+        write_lines(folder / name, [{"id": "multiple_0", **row}])
+
     with (folder / "scores.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow(["user_input", "response", "retrieved_contexts", "faithfulness"])

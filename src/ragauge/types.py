@@ -39,6 +39,8 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         result: what the tool returned, as text; None where that was not recorded.
         error: why the call failed; empty where it did not.
         effect: whether it changes something outside; None where nothing says so.
+        acceptable: of an expected call, the values that each argument may have, as in BFCL: "" for one that may be left
+            out; in an object, each name has a list of values in turn. None where `arguments` say it.
     """
 
     name: str
@@ -47,6 +49,7 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     result: str | None = None
     error: str = ""
     effect: bool | None = None
+    acceptable: dict[str, list[Any]] | None = None
 
     @property
     def signature(self) -> str:

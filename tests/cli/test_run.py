@@ -239,3 +239,18 @@ def test_estimates_by_a_column(call: Call, folder: Path) -> None:
     assert len(Store.open(folder / ".ragauge").runs()) == runs
     form = call("run", "data.jsonl", "-m", "rouge", "--fail-under", "rouge.rougeL@house=one")
     assert (form.exit_code, "write METRIC@COLUMN=VALUE:NUMBER" in form.stderr) == (2, True)
+
+
+def test_responses_in_a_file_of_their_own_are_joined_to_a_benchmark(call: Call, folder: Path) -> None:
+    """--benchmark joins DATA by question or id, keeps its name and columns, and says what has no counterpart."""
+    (folder / "tests.jsonl").write_text(
+        '{"question": "Who?", "reference": "Ada"}\n{"question": "When?", "reference": "1842"}\n'
+    )
+    (folder / "out.jsonl").write_text('{"asked": "who?", "said": "Ada", "ms": 7}\n')
+    command = ["run", "out.jsonl", "--benchmark", "tests.jsonl", "-m", "exact_match"]
+    result = call(*command, "--map", "query=asked", "--map", "response=said")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "out.jsonl: 1 without a response, left out, such as 'When?'\n"
+    run = rg.Run.open(folder / ".ragauge")
+    assert (run.record.data, run.estimates["exact_match"].value) == ("out.jsonl", 1)
+    assert [record.sample.metadata for record in run.records()] == [{"ms": 7}]

@@ -278,6 +278,12 @@ data_options = combined(click.argument("data", metavar="DATA"), _READING)
 traced_data_options = combined(
     click.argument("data", metavar="[DATA]", default=""),
     click.option("--from", "source", metavar="TRACKER", help="Measure the traces of mlflow:EXPERIMENT, not DATA."),
+    click.option(
+        "--benchmark",
+        type=FILE,
+        multiple=True,
+        help="Rows that DATA responds to, found by question, or by id where DATA has no questions. Repeatable.",
+    ),
     _READING,
 )
 

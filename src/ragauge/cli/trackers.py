@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -10,11 +11,12 @@ import click
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.options import Texts
+from ragauge.cli.options import Paths, Texts
 from ragauge.compat.tracking import TrackerError, labels_of
 from ragauge.errors import BadParameter
 from ragauge.metrics.registry import CATALOGUE
-from ragauge.readers import read
+from ragauge.readers import join, read
+from ragauge.readers.formats import Source
 from ragauge.run.results import Run
 from ragauge.store import Store, read_labels
 
@@ -54,11 +56,12 @@ def log_to(loggers: dict[str, Callable[[Run], str]], run: Run, is_kept: bool) ->
 
 
 def data_and_labels(data: str, source: str | None, asked: dict[str, Any]) -> Any:
-    """DATA, or the traces of --from, in which case people's feedback is added to `asked["labels"]`."""
+    """DATA, joined to --benchmark, or the traces of --from, whose feedback by people is added to `asked["labels"]`."""
+    benchmarks = asked.pop("benchmark")
     if bool(data) == bool(source):
         raise BadParameter("give DATA, or --from mlflow:EXPERIMENT")
     if not source:
-        return data
+        return _joined(data, benchmarks, asked) if benchmarks else data
     kind, _, name = source.partition(":")
     if kind != "mlflow" or not name:
         raise BadParameter(f"--from {source}: write --from mlflow:EXPERIMENT; files of other trackers are DATA")
@@ -71,6 +74,20 @@ def data_and_labels(data: str, source: str | None, asked: dict[str, Any]) -> Any
         say(f"{source}: {len(labels)} of {len(found.feedback)} pieces of people's feedback are labels", err=True)
         asked["labels"] = [*(read_labels(asked["labels"]) if asked["labels"] else ()), *labels]
     return found.data
+
+
+def _joined(data: str, benchmarks: Paths, asked: dict[str, Any]) -> Source:
+    """DATA joined to the rows of benchmarks; what has no counterpart is said."""
+    samples: Any = benchmarks[0]
+    rows = read(data, map=asked.pop("map"), skip_bad_rows=asked["skip_bad_rows"])
+    for side in (*benchmarks[1:], rows):
+        samples, report = join(samples, side)
+        for remark, names in report.items():
+            say(f"{rows.name if side is rows else side}: {len(names)} {remark}, such as {names[0]!r}", err=True)
+    if rows.bad_rows:
+        say(f"{rows.name}: {len(rows.bad_rows)} rows left out, the first because: {rows.bad_rows[0]}", err=True)
+    asked["map"] = {}
+    return Source(rows.name, partial(iter, samples))
 
 
 @click.command("log")

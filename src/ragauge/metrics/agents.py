@@ -34,6 +34,8 @@ def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
     MCP's readOnlyHint, or the effect of a call), and where they do not, the score is undefined. A call that failed
     changes nothing. order: "any", "in_order" (as many as keep the order), or "exact" (each at its place). arguments:
     "equal" as JSON values, "subset" (those of the expected call), or the names of those to compare, such as id+date.
+    Where an expected call lists acceptable values, any of them is right, and texts are compared by BFCL's definition,
+    without case, spaces and ,./-_*^.
     Where nothing was to be called and nothing was, F1 and success are 1.
     """
     missing, extra = calls.expected - calls.matched, calls.made - calls.matched

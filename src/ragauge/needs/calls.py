@@ -60,10 +60,10 @@ def matched_calls(
         if match == "effects":
             made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
             expected = {field: call for field, call in expected.items() if _changes(call, reads)}
-        own, gold = ([_traits(call, compared) for call in calls.values()] for calls in (made, expected))
-        fits = [[wanted <= call if subset else wanted == call for call in own] for wanted in gold]
+        own = [_traits(call, compared) for call in made.values()]
+        fits = [_fits(call, compared, subset, list(made.values()), own) for call in expected.values()]
         pairs = _PAIRED[order](fits, len(own))
-        return MatchedCalls(len(own), len(gold), len(pairs), _shown(made, expected, pairs))
+        return MatchedCalls(len(made), len(expected), len(pairs), _shown(made, expected, pairs))
 
     parameters = ",".join((match, order, "+".join(arguments), "+".join(reads)))
     return Need(f"matched_calls({parameters})", (CALLED, "reference_tool_calls"), frozenset(), flow)
@@ -81,6 +81,51 @@ def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
     """What is compared of a call. compared: the names of its arguments, None for all."""
     named = {name: value for name, value in call.arguments.items() if compared is None or name in compared}
     return frozenset({("", call.name), *((name, canonical(value)) for name, value in named.items())})
+
+
+def _fits(
+    expected: ToolCall, compared: Sequence[str] | None, subset: bool, made: Sequence[ToolCall], own: Sequence[_Traits]
+) -> list[bool]:
+    """Whether each call that was made is the expected one. own: what is compared of each."""
+    if expected.acceptable is not None:
+        return [_is_acceptable(expected, call, compared, subset) for call in made]
+    wanted = _traits(expected, compared)
+    return [wanted <= traits if subset else wanted == traits for traits in own]
+
+
+def _is_acceptable(expected: ToolCall, made: ToolCall, compared: Sequence[str] | None, subset: bool) -> bool:
+    """Whether a call has acceptable values. Its name may have _ in place of a point, which models do not take."""
+    arguments, acceptable = (
+        {name: value for name, value in named.items() if compared is None or name in compared}
+        for named in (made.arguments, expected.acceptable or {})
+    )
+    if subset:
+        arguments = {name: value for name, value in arguments.items() if name in acceptable}
+    is_named = made.name in (expected.name, expected.name.replace(".", "_"))
+    return is_named and _are_acceptable(arguments, acceptable)
+
+
+def _are_acceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> bool:
+    """Whether each value is acceptable, and none is missing but where "" is acceptable."""
+    lists = {name: values if isinstance(values, list) else [values] for name, values in acceptable.items()}
+    return made.keys() <= lists.keys() and all(
+        any(_is_alike(made[name], value) for value in values) if name in made else "" in values
+        for name, values in lists.items()
+    )
+
+
+#: What does not count in texts where acceptable values are listed, by BFCL's definition, as case does not.
+_LOOSE = str.maketrans({"'": '"', **dict.fromkeys(" ,./-_*^")})
+
+
+def _is_alike(made: Any, acceptable: Any) -> bool:
+    if isinstance(made, str) and isinstance(acceptable, str):
+        return made.lower().translate(_LOOSE) == acceptable.lower().translate(_LOOSE)
+    if isinstance(made, Mapping) and isinstance(acceptable, Mapping):
+        return _are_acceptable(made, acceptable)
+    if isinstance(made, list) and isinstance(acceptable, list):
+        return len(made) == len(acceptable) and all(map(_is_alike, made, acceptable))
+    return canonical(made) == canonical(acceptable)
 
 
 def canonical(value: Any) -> str:
@@ -164,10 +209,21 @@ def _piece(field: str, call: ToolCall, against: str, flag: bool, why: str | None
 
 def _difference(made: ToolCall, expected: ToolCall) -> str:
     """What a call has in place of the arguments of another one to the same tool."""
-    names = dict.fromkeys([*expected.arguments, *made.arguments])
-    pairs = {name: [canonical(call.arguments.get(name)) for call in (made, expected)] for name in names}
-    differing = [f"{name} {own}, not {gold}" for name, (own, gold) in pairs.items() if own != gold]
+    if expected.acceptable is not None:
+        differing = list(_unacceptable(made.arguments, expected.acceptable))
+    else:
+        names = dict.fromkeys([*expected.arguments, *made.arguments])
+        pairs = {name: [canonical(call.arguments.get(name)) for call in (made, expected)] for name in names}
+        differing = [f"{name} {own}, not {gold}" for name, (own, gold) in pairs.items() if own != gold]
     return " and ".join(differing) or "the same arguments at another place"
+
+
+def _unacceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> Iterator[str]:
+    """The arguments without an acceptable value, with those that are."""
+    for name, values in {**{name: [""] for name in made}, **acceptable}.items():
+        if not _are_acceptable({name: made[name]} if name in made else {}, {name: values}):
+            gold = ["none" if value == "" else canonical(value) for value in values]
+            yield f"{name} {canonical(made.get(name))}, not {' or '.join(gold)}"
 
 
 @dataclass(frozen=True)

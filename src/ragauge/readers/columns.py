@@ -23,6 +23,9 @@ ALIASES = msgspec.json.decode(get_data(__name__, "columns.json") or b"", type=di
 #: Fields of ids -> the field of the chunks that they belong to; ids of chunks without their texts go to the metadata.
 IDS_OF = {"retrieved_context_ids": "contexts", "reference_context_ids": "reference_contexts"}
 
+#: The fields of which a row must have one.
+MEASURED = {*FIELDS, *IDS_OF, "tool_calls", "reference_tool_calls"}
+
 _INPUT_FIELDS = ("id", "query", "contexts", "source")
 _OUTPUT_FIELDS = ("response", "contexts")
 _REFERENCE_FIELDS = ("answers", "references", "reference_contexts")
@@ -154,7 +157,7 @@ class ColumnMapping:
         self.by_field: dict[str, str] = {}
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
-        if rows and not self.by_field.keys() & {*FIELDS, *IDS_OF}:
+        if rows and not self.by_field.keys() & MEASURED:
             raise BadData(
                 f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "
                 "ones, such as map={'query': COLUMN, 'response': COLUMN} (--map query=COLUMN), and check that the "

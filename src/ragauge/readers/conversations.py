@@ -146,8 +146,9 @@ def _call(item: Any) -> ToolCall:
     name = function.get("name", function.get("tool_name"))
     if not isinstance(name, str) or not name.strip():
         raise Malformed(f"{describe(item)} without the name of a tool", 'write it as {"name": ..., "arguments": {...}}')
-    arguments, fault = _arguments(_first(function, _ARGUMENTS))
-    call = ToolCall(plain_text(name), arguments, _id_of(outer))
+    acceptable = to_acceptable(function.get("acceptable"))
+    arguments, fault = _arguments(_first(function, _ARGUMENTS) or first_choices(acceptable or {}))
+    call = ToolCall(plain_text(name), arguments, _id_of(outer), acceptable=acceptable)
     output, error = _first(outer, _OUTPUTS), _first(outer, ("error",)) or ("failed" if _says_failed(outer) else "")
     return msgspec.structs.replace(
         call,
@@ -155,6 +156,27 @@ def _call(item: Any) -> ToolCall:
         error="; ".join(filter(None, [fault, error and as_text(error)])),
         effect=boolean(outer.get("effect")),
     )
+
+
+def to_acceptable(value: Any) -> dict[str, list[Any]] | None:
+    """The acceptable values of each argument of an expected call. Raises Malformed where they are no lists."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not all(isinstance(values, list) for values in value.values()):
+        raise Malformed("acceptable values that are no lists", 'write {"unit": ["km", ""]}: "" if it may be left out')
+    return {str(name): jsonable(values) for name, values in value.items()}
+
+
+def first_choices(acceptable: Mapping[str, Any]) -> dict[str, Any]:
+    """The first acceptable value of each argument, without those that may be left out."""
+    lists = {name: values if isinstance(values, list) else [values] for name, values in acceptable.items()}
+    return {name: _first_choice(values[0]) for name, values in lists.items() if values and "" not in values}
+
+
+def _first_choice(value: Any) -> Any:
+    if isinstance(value, list):
+        return list(map(_first_choice, value))
+    return first_choices(value) if isinstance(value, Mapping) else value
 
 
 def _arguments(value: Any) -> tuple[dict[str, Any], str]:

@@ -1,9 +1,13 @@
-"""What other tools export, as rows that have columns: values at paths, and logs of Inspect."""
+"""What other tools export, as rows that have columns: logs of Inspect, sets of ADK and BFCL, values at paths."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
+
+from ragauge.readers.values import Malformed, parse_object
 
 #: Where Google's ADK keeps the cases of an evaluation set, and the results of one.
 ADK_KEYS = ("eval_cases", "eval_case_results")
@@ -57,3 +61,100 @@ def adk_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _adk_text(content: Any) -> str | None:
     parts = content.get("parts") if isinstance(content, Mapping) else None
     return "\n".join(part["text"] for part in parts or () if isinstance(part.get("text"), str)) or None
+
+
+#: Types of arguments in BFCL -> those of JSON Schema.
+_BFCL_TYPES = {"dict": "object", "float": "number", "tuple": "array"}
+
+
+#: Columns of which the first row of a file of BFCL has one.
+BFCL_COLUMNS = {"function", "involved_classes", "ground_truth", "result"}
+
+
+def _is_bfcl(row: Any) -> bool:
+    """Whether a row is of BFCL's files: a question with functions, acceptable answers, or a model's result."""
+    if not isinstance(row, Mapping) or not isinstance(row.get("id"), str):
+        return False
+    question, answer = (_item(row.get(key)) for key in ("question", "ground_truth"))
+    called = next(iter(answer.values()), None) if isinstance(answer, Mapping) else None
+    is_answer = isinstance(answer, list) or isinstance(called, Mapping)
+    is_result = "result" in row and not {"input_token_count", "traceback"}.isdisjoint(row)
+    return is_result or isinstance(question, list) or (is_answer and "question" not in row)
+
+
+def _item(value: Any) -> Any:
+    """The first item of a list; None for any other value."""
+    return value[0] if isinstance(value, list) and value else None
+
+
+def bfcl_row(row: Any) -> Any:
+    """A row of BFCL's files with columns of known names; a Malformed for what only its own checker can score."""
+    if not _is_bfcl(row):
+        return row
+    question, answer, result = (row.get(key) for key in ("question", "ground_truth", "result"))
+    made = _python_calls(result) if isinstance(result, str) else result
+    if fault := _bfcl_fault(row, made):
+        return fault
+    read = {key: value for key, value in row.items() if key not in ("question", "function", "ground_truth", "result")}
+    read |= {"response": result} if isinstance(result, str) else {}
+    if question:
+        read |= {"messages": question[0], "tools": _json_schema(row.get("function"))}
+    if answer or row["id"].removeprefix("live_").startswith("irrelevance"):
+        read["reference_tool_calls"] = _bfcl_calls(answer or (), "acceptable")
+    if made is not None:
+        read["tool_calls"] = _bfcl_calls(made, "arguments")
+    return read
+
+
+def _bfcl_calls(calls: Iterable[Mapping[str, Any]], key: str) -> list[dict[str, Any]]:
+    return [{"name": name, key: values} for call in calls for name, values in call.items()]
+
+
+def _bfcl_fault(row: Mapping[str, Any], made: Any) -> Malformed | None:
+    """Why a row is not scored by its calls. made: those of the model."""
+    if row["id"].removeprefix("simple_").startswith("java"):
+        problem = "its arguments are source text of Java or JavaScript, which is not compared"
+        return Malformed(problem, "measure the other sets, or leave it out")
+    if "traceback" in row:
+        return Malformed(f"no answer of the model ({row.get('result')})", "run that question again, or leave it out")
+    if len(row.get("question") or ()) > 1 or any(isinstance(_item(v), list) for v in (row.get("ground_truth"), made)):
+        problem = "calls of several turns or steps, which BFCL scores by the state of its own programs after them"
+        return Malformed(problem, "score them by BFCL's checker, or leave them out")
+    if made is not None and not (isinstance(made, list) and all(isinstance(call, Mapping) for call in made)):
+        return Malformed("a result that is no list of calls", 'write [{"f": {"a": 1}}], or a text')
+    return None
+
+
+def _json_schema(value: Any) -> Any:
+    """Functions of BFCL with the types of JSON Schema, without those that allow anything."""
+    value = parse_object(value) or value if isinstance(value, str) else value
+    if isinstance(value, list):
+        return list(map(_json_schema, value))
+    if not isinstance(value, Mapping):
+        return value
+    kept = {key: _json_schema(item) for key, item in value.items() if (key, item) != ("type", "any")}
+    return {**kept, "type": _BFCL_TYPES.get(kept["type"], kept["type"])} if isinstance(kept.get("type"), str) else kept
+
+
+def _python_calls(text: str) -> list[dict[str, Any]]:
+    """The calls in a text such as [f(a=1), g(b="x")]; none in any other text."""
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        inner = text.strip("`[] \n")
+        tree = ast.parse(f"[{inner}]", mode="eval").body
+        calls = tree.elts if isinstance(tree, ast.List) else []
+        if all(isinstance(call, ast.Call) for call in calls):
+            return [_python_call(call) for call in calls if isinstance(call, ast.Call)]
+    return []
+
+
+def _python_call(call: ast.Call) -> dict[str, Any]:
+    places = {str(place): value for place, value in enumerate(call.args, start=1)}
+    named = places | {str(keyword.arg): keyword.value for keyword in call.keywords}
+    return {ast.unparse(call.func): {name: _python_value(value) for name, value in named.items()}}
+
+
+def _python_value(value: ast.expr) -> Any:
+    """A constant, or the source text of another expression."""
+    with suppress(ValueError):
+        return ast.literal_eval(value)
+    return ast.unparse(value)

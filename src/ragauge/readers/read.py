@@ -16,7 +16,7 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import traces, values
 from ragauge.readers.budget import ReadingLimits, default_limits
-from ragauge.readers.columns import HISTORIES, IDS_OF, ColumnMapping, folded
+from ragauge.readers.columns import HISTORIES, IDS_OF, MEASURED, ColumnMapping, folded
 from ragauge.readers.conversations import (
     Conversation,
     Per,
@@ -29,8 +29,9 @@ from ragauge.readers.conversations import (
     to_tools,
     with_effects,
 )
+from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
-from ragauge.types import FIELDS, Chunk, Sample, Turn
+from ragauge.types import Chunk, Sample, Turn
 
 
 def frame(data: Any) -> Source | None:
@@ -114,7 +115,7 @@ def sample(
     """The sample in a row. Raises BadRow, which names the column and the fix. unmeasured: see `SampleReader`."""
     cells = mapping.unfold(cells)
     columns = mapping.assign(tuple(cells))
-    if not columns.keys() & {*FIELDS, *IDS_OF}:
+    if not columns.keys() & MEASURED:
         problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
         raise BadRow(where, number, None, problem, "map one, such as --map query=COLUMN")
     chats = _Chats(cells, columns)
@@ -412,6 +413,8 @@ class SampleReader:
         rows = chain(first, rows)
         if any(isinstance(row, Mapping) and not traces.COLUMNS.isdisjoint(row) for row in first):
             rows = traces.samples_of(rows, self.name, self.unmeasured)
+        elif any(isinstance(row, Mapping) and not BFCL_COLUMNS.isdisjoint(row) for row in first):
+            rows = map(bfcl_row, rows)
         return islice(rows, self._limit)
 
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
@@ -455,8 +458,9 @@ class Joined(NamedTuple):
 def join(benchmark: Any, responses: Any) -> Joined:
     """The samples of a benchmark with the responses to their questions, whatever the order of either.
 
-    Questions are equal where they differ only in white space and case. Responses bring their contexts and the name of
-    their system, if they have them. The report lists what has no counterpart and is left out, questions that occur
+    Questions are equal where they differ only in white space and case; responses without questions are joined by id.
+    Responses bring their contexts, calls and the name of their system, if they have them, and whatever else the
+    benchmark lacks. The report lists what has no counterpart and is left out, questions that occur
     more than once on a side, of whose responses the first is taken, and references that a spreadsheet may have damaged.
 
     Args:
@@ -466,30 +470,44 @@ def join(benchmark: Any, responses: Any) -> Joined:
         BadData: no question has a response; and what `read` raises.
     """
     questions, reader = list(read(benchmark)), read(responses)
-    responded = [sample for sample in reader if sample.query and sample.response is not None]
+    rows = list(reader)
+    by_id = not any(sample.query for sample in rows) and ("id" in reader.columns or not reader.columns)
+    name_of = _id if by_id else _question
+    responded = rows if by_id else [sample for sample in rows if sample.query and sample.response is not None]
     if not responded:
         raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
-    asked, answered = (Counter(map(_question, side)) for side in (questions, responded))
-    first = {_question(sample): sample for sample in reversed(responded)}
-    samples = []
-    for question in questions:
-        if (response := first.get(_question(question))) is not None:
-            brought = {"response": response.response, "contexts": response.contexts, "system": response.system}
-            filled = {field: value for field, value in brought.items() if value is not None}
-            samples.append(msgspec.structs.replace(question, **filled))
+    asked, answered = (Counter(map(name_of, side)) for side in (questions, responded))
+    first = {name_of(sample): sample for sample in reversed(responded)}
+    samples = [_with_response(sample, first[name_of(sample)]) for sample in questions if name_of(sample) in first]
     remarks = {
-        "without a response, left out": [question for question in questions if _question(question) not in first],
-        "not in the benchmark, left out": [sample for sample in responded if not asked[_question(sample)]],
-        "in the benchmark more than once": [question for question in questions if asked[_question(question)] > 1],
-        "answered more than once, the first counts": [
-            sample for sample in responded if answered[_question(sample)] > 1
-        ],
+        "without a response, left out": [question for question in questions if name_of(question) not in first],
+        "not in the benchmark, left out": [sample for sample in responded if not asked[name_of(sample)]],
+        "in the benchmark more than once": [question for question in questions if asked[name_of(question)] > 1],
+        "answered more than once, the first counts": [sample for sample in responded if answered[name_of(sample)] > 1],
         "with a reference that is a bare number or date, as spreadsheets make of $411 or May 24": [
             sample for sample in samples if any(map(_SPREADSHEET_VALUE.fullmatch, sample.references or ()))
         ],
     }
-    report = {remark: [sample.query or "(none)" for sample in rows] for remark, rows in remarks.items() if rows}
-    return Joined(samples, report)
+    names = {
+        remark: [sample.id if by_id else sample.query or "(none)" for sample in left]
+        for remark, left in remarks.items()
+    }
+    return Joined(samples, {remark: left for remark, left in names.items() if left})
+
+
+def _with_response(sample: Sample, response: Sample) -> Sample:
+    """A sample of a benchmark with what its response brings, and with what it lacks itself."""
+    fields = {name: value for name in Sample.__struct_fields__ if (value := getattr(response, name)) is not None}
+    brought = {name: fields[name] for name in fields if name in _BROUGHT or getattr(sample, name) is None}
+    return msgspec.structs.replace(sample, **brought, metadata=response.metadata | sample.metadata)
+
+
+#: What a response brings, whatever the benchmark holds.
+_BROUGHT = ("response", "contexts", "system", "tool_calls")
+
+
+def _id(sample: Sample) -> str:
+    return sample.id
 
 
 def _question(sample: Sample) -> str:
