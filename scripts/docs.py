@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from io import StringIO
 from pathlib import Path
 
@@ -33,8 +34,8 @@ _METRICS_HEAD = '''# Metrics
 Made from the code by `python scripts/docs.py`; `ragauge metrics NAME` says the same.
 
 A score is a value, *undefined* (there is nothing to count) or *failed* (a judge gave no answer), with the reason; it is
-never NaN, and never 0 or 1 in place of those. "Reads" are the fields a sample must have; "asks" are the topics a judge
-must be able to answer, so that it is known beforehand what can be measured.
+never NaN, and never 0 or 1 in place of those. For each metric the page lists what it counts, the fields that it reads,
+the topics that a judge must answer, and its parameters with their defaults.
 
 Metrics are written in one grammar, in Python and on the command line:
 
@@ -161,95 +162,48 @@ assert (scores["retrieval_recall"].value, scores["mrr"].value) == (0.5, 0.5)
 
 ## Metrics of your own
 
-A metric is a function from the evidence tables of its needs to counts, a number, or `Undefined(reason)`; the decorator
-declares the needs. Equal questions of several metrics are asked once.
-
-```python
-@rg.metric(rg.metrics.response_in_contexts(), better="lower")
-def unsupported(support):
-    """Share of the response's claims that the contexts do not entail."""
-    return rg.metrics.Share(support.entailed.count(False), len(support.entailed))
-
-
-run = rg.evaluate("answers.jsonl", metrics=["faithfulness", unsupported])
-assert abs(run.estimates["unsupported"].value + run.estimates["faithfulness"].value - 1) < 1e-9
-```
-
-A need of your own is a generator that yields questions (`Decompose`, `Entail` and the other kinds), is sent their
-judgments, and returns a table with the `evidence` to show:
-
-```python
-class Echo:
-    def __init__(self, verdict, evidence):
-        self.verdict, self.evidence = verdict, evidence
-
-
-@rg.metrics.need(reads=["query", "response"], asks=["entail:support"])
-def response_in_query(sample):
-    if not sample.response:
-        raise rg.metrics.NothingToCount("the response is empty")
-    (judgment,) = yield [rg.questions.Entail((sample.query,), sample.response)]
-    verdict = judgment.answer
-    piece = rg.scores.Evidence(sample.response, "response", against="query", label=verdict.label, judgment=judgment.key)
-    return Echo(verdict, (piece,))
-
-
-@rg.metric(response_in_query, better="lower")
-def echo(echoed):
-    """Whether the response only repeats the query."""
-    return rg.metrics.Share(echoed.verdict.entailed, 1)
-
-
-assert rg.score({"query": "Ada sang.", "response": "Ada sang."}, echo)["echo"].value == 1
-```
-
-A metric declared with `over="data"` is one value of the counts of the whole data set, by name and as an object.
-
-An installed package offers metrics by name with an entry point of the group `ragauge.metrics`; `echo` then works
-wherever a metric is named, on the command line too. Names of ragauge's own metrics cannot be taken.
-
-```toml
-[project.entry-points."ragauge.metrics"]
-echo = "echo_metrics:echo"
-```
-
-A rubric of your own is graded by any judge that answers `rate`:
-
-```python
-politeness = rg.questions.Rubric("politeness", ("response",), 1, 5, "How polite is it? 5: very. 1: rude.", whole=True)
-judge = rg.judge_from(rate=lambda rubric, response: 5 if "please" in response.lower() else 3)
-run = rg.evaluate("answers.jsonl", metrics=[rg.graded(politeness)], judge=judge)
-assert 3 <= run.estimates["politeness"].value <= 5
-```
+A function of evidence tables is a metric, a generator of questions a need, and a rubric is graded by any judge that
+rates: [extending.md](extending.md) has an example of each, and says how a package offers them by name.
 '''
 
 
 def metrics_page() -> str:
-    """docs/metrics.md."""
-    return "\n".join([_METRICS_HEAD, *(line for metric in CATALOGUE for line in _metric_lines(metric))]) + "\n"
+    """docs/metrics.md. A parameter of three metrics or more is described once, in a table before them."""
+    uses = Counter(parameter for metric in CATALOGUE for parameter in _parameters(metric))
+    shared = [parameter for parameter, count in uses.items() if count >= 3]
+    table = [f"| `{usage}` | {purpose} |" for usage, purpose in shared]
+    lines = (line for metric in CATALOGUE for line in _metric_lines(metric, shared))
+    return "\n".join([_METRICS_HEAD, *_SHARED_HEAD, *table, "", *lines]) + "\n"
 
 
-def _metric_lines(metric: Metric) -> Iterator[str]:
+_SHARED_HEAD = ("## Shared parameters", "", "| parameter, with its default | |", "|---|---|")
+
+
+def _parameters(metric: Metric) -> list[tuple[str, str]]:
+    """Each parameter as it is written with its default, and what it is for."""
+    return list(zip(metric.usage, metric.described.values(), strict=True))
+
+
+def _metric_lines(metric: Metric, shared: Collection[tuple[str, str]]) -> Iterator[str]:
     reads = dict.fromkeys(field for need in metric.needs for field in need.reads)
     asks = sorted({topic for need in metric.needs for topic in need.asks})
-    yield f"## `{metric.name}`" + "".join(f", also `{alias}`" for alias in metric.aliases)
+    yield f"## `{metric.name}`"
     yield ""
     yield inspect.getdoc(metric.function) or ""
     yield ""
-    yield f"- counts: {metric.caption}"
-    yield f"- {metric.scale[0]:g} to {metric.scale[1]:g}, {metric.better} is better"
-    if metric.over == "data":
-        yield "- one value of the whole data set"
-    if not metric.default:
-        yield "- measured when asked for by name"
-    yield f"- reads: {_listed(reads)}"
-    yield f"- asks: {_listed(asks)}"
+    facts = [f"{metric.scale[0]:g} to {metric.scale[1]:g}, {metric.better} is better"]
+    facts += ["one value of the whole data set"] * (metric.over == "data")
+    facts += ["measured when named"] * (not metric.default)
+    yield f"- {metric.caption}; {'; '.join(facts)}"
+    yield f"- reads {_listed(reads)}; asks {_listed(asks)}"
+    if metric.aliases:
+        yield f"- also named {_listed(metric.aliases)}"
     if metric.parts:
-        yield f"- values: {_listed(metric.values)}"
-    if metric.usage:
-        yield "- parameters:"
-    for usage, purpose in zip(metric.usage, metric.described.values(), strict=True):
-        yield f"    - `{usage}`: {purpose}"
+        yield f"- values {_listed(metric.values)}"
+    parameters = _parameters(metric)
+    yield from (f"- `{usage}`: {purpose}" for usage, purpose in parameters if (usage, purpose) not in shared)
+    if common := [usage for usage, purpose in parameters if (usage, purpose) in shared]:
+        yield f"- shared parameters: {_listed(common)}"
     yield ""
 
 

@@ -290,13 +290,9 @@ def rouge(
     types: Annotated[RougeTypes, "rouge1 to rouge9, rougeL, rougeLsum"] = ("rouge1", "rouge2", "rougeL", "rougeLsum"),
     stemmer: Annotated[bool, "whether words are reduced to stems (Porter)"] = False,
     tokenizer: Annotated[Literal["rouge", "unicode"], "a-z and 0-9 alone, or every script"] = "rouge",
-    measure: Annotated[Literal["fmeasure", "precision", "recall"], "what is made of the counts"] = "fmeasure",
+    measure: Annotated[Literal["fmeasure", "precision", "recall"], "fmeasure, precision or recall"] = "fmeasure",
 ) -> Mapping[str, float]:
-    """ROUGE F-measures (Lin, 2004), equal to the rouge-score library; per type the maximum over the references.
-
-    types: rouge1 to rouge9, rougeL, rougeLsum. stemmer: Porter. tokenizer: "rouge" knows only a-z and 0-9; "unicode"
-    knows every script. measure: "precision" or "recall" in place of the F-measure.
-    """
+    """ROUGE F-measures (Lin, 2004), equal to the rouge-score library; per type the maximum over the references."""
     return overlap.rouge(texts.response, texts.references, types, stemmer, tokenizer, measure)
 
 

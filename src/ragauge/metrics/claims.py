@@ -33,10 +33,8 @@ def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
 
     Unrelated claims count as unsupported, as in ragas (Es et al., 2024). A claim that any chunk contradicts is not
-    supported, even if another chunk supports it. No contexts: 0. units: "claims", or "sentences" split by rule.
-    against: "contexts", "source" for a summary, or "calls" for what an agent says that it did: a claimed action that
-    failed, or was never made, is not supported. memory: "turn", or "all", so that what was retrieved for earlier
-    turns of a conversation, or said in them by the user, counts too.
+    supported, even if another chunk supports it. No contexts: 0. Against the source it measures a summary; against the
+    calls, what an agent says that it did: an action that failed, or was never made, is not supported.
     """
     return share(support.entailed, NO_CLAIMS)
 
@@ -134,8 +132,8 @@ def claim_recall(
 ) -> Share | Undefined:
     """Share of the reference's claims that the response entails; the best over the references.
 
-    Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present). of: "references",
-    or "source" for how much of its source a summary covers.
+    Claims that the query already presupposes are excluded. As in Dataworkz (golden claims present). Of the source: how
+    much of it a summary covers.
     """
     flags = [
         claims_beyond_query(table, presupposed)
@@ -280,7 +278,6 @@ def claim_match(matched: MatchedGold) -> Share:
 
     As claims_nli in Trust-Eval and ALCE. variant: "default" tries the wordings that occur in the response, or all if
     none does; "trust_eval" tries the first only, strips citations as that system does and omits the query.
-    style: how citations are written, see citation_recall.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
@@ -291,7 +288,7 @@ def string_match(matched: MatchedGold) -> Share:
     """Share of the gold claims of which some wording occurs in the response, both SQuAD-normalised.
 
     As str_em in Trust-Eval and ALCE. variant: "default" matches whole words; "trust_eval" any substring, so that
-    "art" is found in "party", and a wording of articles only in any text. style: see citation_recall.
+    "art" is found in "party", and a wording of articles only in any text.
     """
     return Share(sum(matched.claims), len(matched.claims))
 
@@ -312,7 +309,7 @@ def list_match(matched: MatchedGold) -> Mapping[str, float]:
     """Precision, recall and F1 of the items of a list against the gold claims; for top5, five found are all.
 
     As in QAMPARI's evaluation by Trust-Eval and ALCE. variant: "default" splits items at commas, semicolons and lines;
-    "trust_eval" at every comma. style: see citation_recall.
+    "trust_eval" at every comma.
     """
     return list_score(matched, matched.gold)._asdict()
 
@@ -341,10 +338,8 @@ NO_CITATION = "the response cites nothing"
 def citation_recall(citing: CitationSupport) -> Share | Undefined:
     """Share of the response's sentences that the documents they cite together support (ALCE).
 
-    A sentence without a citation is not supported; nor is an empty response, which counts as one sentence. variant:
-    "default", "trust_eval" or "alce", which leave empty responses undefined. style: how citations are written,
-    "brackets" or "parentheses". units: "sentences", or "items" of a list, prefixed with the query.
-    at_most: how many citations of a sentence the other two variants read.
+    A sentence without a citation is not supported; nor is an empty response, which counts as one sentence,
+    and which the variants "trust_eval" and "alce" leave undefined.
     """
     supported = citing.supported
     return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)
@@ -356,7 +351,7 @@ def citation_precision(citing: CitationSupport, *, variant: Variant = "default")
     """Share of the citations that are needed: their sentence is supported, by them alone or not without them.
 
     A citation is redundant if it fails alone and the others of its sentence suffice (ALCE). Without citations it is
-    undefined, and 0 in the variants "trust_eval" and "alce". Parameters: see citation_recall.
+    undefined, and 0 in the variants "trust_eval" and "alce".
     """
     if not citing.sentences:
         return Undefined(NO_SENTENCE)

@@ -141,7 +141,7 @@ class CitationSupport:
 @cache
 def citations(
     variant: Annotated[Variant, "by whose rules texts are read: ragauge's, Trust-Eval's or ALCE's"] = "default",
-    style: Annotated[CitationStyle, "how citations are written"] = "brackets",
+    style: Annotated[CitationStyle, "how citations are written: brackets or parentheses"] = "brackets",
     units: Annotated[Units, "what cites: sentences, or items of a list, prefixed with the query"] = "sentences",
     at_most: Annotated[int, "how many citations of a sentence trust_eval and alce read"] = 3,
 ) -> Need[CitationSupport]:

@@ -26,7 +26,7 @@ Correctness = Literal["cm", "em", "em5"]
 Variant = Literal["default", "trust_eval", "alce"]
 
 _ReadBy = Annotated[Variant, "by whose rules texts are read: ragauge's, Trust-Eval's or ALCE's"]
-_CitedIn = Annotated[CitationStyle, "how citations are written, which are removed first"]
+_CitedIn = Annotated[CitationStyle, "how citations are written: brackets or parentheses"]
 
 #: Gold claims, each a tuple of wordings.
 GoldAnswers = tuple[tuple[str, ...], ...]
