@@ -28,24 +28,27 @@ from pathlib import Path
 from typing import Any
 
 import completeness
+import msgspec
 from conversations import mean, rows_of, show
 from preference import pearson
 from probes import read
 
 import ragauge as rg
+from ragauge.analysis.measure import LabelledCase, read_cases
 from ragauge.judges.base import JudgeBase
 from ragauge.judges.llm.judge import PackingPolicy
-from ragauge.judges.llm.packing import PackLimits
-from ragauge.judges.llm.prompts import prompt_of
-from ragauge.judges.llm.replies import parse_reply
+from ragauge.judges.llm.packing import Pack, PackLimits
+from ragauge.judges.llm.prompts import packaged, prompt_of
+from ragauge.judges.llm.replies import ParsedReply, parse_reply
 from ragauge.kinds.call import PromptStyle
 from ragauge.questions import KINDS, Entail, Question, Rate
-from ragauge.statistics.agreement import balanced_accuracy, group_interval
+from ragauge.statistics.agreement import auc, balanced_accuracy, group_difference, group_interval
 from ragauge.types import Answer, Failure, Grade, Identity, Label
 
 ROWS = 60
 PAIRS = 40
 QUESTIONS = 43
+CLAIMS = 120
 STYLE = PromptStyle(rationales=False)
 HARDER = Path(__file__).parent / "probes/harder.jsonl"
 
@@ -68,6 +71,7 @@ class ExportedModel(JudgeBase):
     by_sample = 32
 
     def __init__(self, folder: Path, style: PromptStyle, alone: bool) -> None:
+        self.folder = folder
         self.identity = Identity(f"exported/{folder.name}")
         self.missing: dict[str, dict[str, Any]] = {}
         self.faults: dict[str, str] = {}
@@ -93,12 +97,15 @@ class ExportedModel(JudgeBase):
                 pending = Failure("pending", "its reply is still to come")
                 answers |= {one: Grade(0.0) if isinstance(one, Rate) else pending for one in pack.questions}
                 continue
-            reply = self._replies[id]
-            parsed = parse_reply(pack, reply if isinstance(reply, str) else json.dumps(reply), self._policy.style)
+            parsed = self._parsed(pack, self._replies[id])
             for place, one in enumerate(pack.questions):
                 answers[one] = parsed.answers.get(place) or Failure("invalid_answer", parsed.faults.get(place, ""))
             self.faults |= {f"{id} {pack.keys[place]}": fault for place, fault in parsed.faults.items()}
         return [answers[question] for question in questions]
+
+    def _parsed(self, pack: Pack, reply: Any) -> ParsedReply:
+        """What a reply answers, and its faults."""
+        return parse_reply(pack, reply if isinstance(reply, str) else json.dumps(reply), self._policy.style)
 
     def _file(self, question: Question) -> int:
         """The number of a file: the second order of a preference is in another one than the first."""
@@ -120,6 +127,88 @@ class ExportedModel(JudgeBase):
             path.unlink(missing_ok=True)
             if lines:
                 path.write_text("".join(lines), encoding="utf-8")
+
+
+#: The labels of graded verdicts, as they are read without grades, and the probability of support that each stands for.
+GRADES = {
+    "entailed": ("entailed", 1.0),
+    "entailed but for an inessential detail": ("neutral", 0.6),
+    "neutral": ("neutral", 0.2),
+    "contradicted": ("contradicted", 0.0),
+}
+INESSENTIAL = (
+    '- "entailed but for an inessential detail": they entail all that matters of it; only a detail that would make no '
+    "difference to somebody who relies on the claim is not in them."
+)
+
+
+class GradedModel(ExportedModel):
+    """Reads verdicts with one label more, which stands for a probability."""
+
+    def _parsed(self, pack: Pack, reply: Any) -> ParsedReply:
+        items = {}
+        for key, item in reply.items():
+            label, _ = GRADES[item["label"]]
+            without = {"supports": [], "contradicts": []} if label != item["label"] and "supports" in item else {}
+            items[key] = {**item, **without, "label": label}
+        parsed = super()._parsed(pack, items)
+        for place, answer in parsed.answers.items():
+            probability = GRADES[reply[pack.keys[place]]["label"]][1]
+            parsed.answers[place] = msgspec.structs.replace(answer, probability=probability)
+        return parsed
+
+
+def with_grades() -> PromptStyle:
+    """The prompts with a label between entailed and neutral."""
+    section, contradicted = packaged("entail"), '- "contradicted":'
+    return PromptStyle(
+        rationales=False, sections=(("entail", section.replace(contradicted, f"{INESSENTIAL}\n{contradicted}")),)
+    )
+
+
+def verdicts_on(data: Path, judge: ExportedModel) -> tuple[list[LabelledCase], list[Any]]:
+    """Claims of WiCE with the answers to them, drawn by the hash of their text; eight share a call."""
+    cases = read_cases(data / "ent_wice_oracle_chunks.jsonl.gz") or []
+    cases = sorted(cases, key=lambda case: hashlib.sha256(case.group.encode()).hexdigest())[:CLAIMS]
+    questions = [case.questions[0] for case in cases]
+    packs = (questions[start : start + 8] for start in range(0, CLAIMS, 8))
+    return cases, [answer for pack in packs for answer in asyncio.run(judge.answer(pack))]
+
+
+def verdicts(data: Path, judge: ExportedModel) -> Callable[[], None]:
+    """Verdicts on claims of WiCE, alone."""
+    cases, answers = verdicts_on(data, judge)
+
+    def report() -> None:
+        said = [float(answer.label is Label.ENTAILED) for answer in answers]
+        print(f"{CLAIMS} claims: balanced accuracy {balanced_accuracy([case.label for case in cases], said):.3f}")
+
+    return report
+
+
+def graded(data: Path, judge: ExportedModel) -> Callable[[], None]:
+    """Graded labels against votes of three replies."""
+    cases, answers = verdicts_on(data, judge)
+
+    def report() -> None:
+        folders = (judge.folder.parent / name for name in ("verdicts", "verdicts-2", "verdicts-3"))
+        replies = [verdicts_on(data, ExportedModel(folder, STYLE, False))[1] for folder in folders]
+        said = [[float(answer.label is Label.ENTAILED) for answer in reply] for reply in replies]
+        scores: dict[str, list[float]] = {
+            "one reply": said[0],
+            "votes of three": list(map(mean, zip(*said, strict=True))),
+            "graded": [answer.probability for answer in answers],
+        }
+        labels, groups = [float(case.label) for case in cases], [case.group for case in cases]
+        print(f"{CLAIMS} claims, {sum(labels):.0f} supported: AUC [95 % by text], balanced accuracy from .5 on")
+        for name, values in scores.items():
+            low, high = group_interval(labels, values, groups, auc) or (0.0, 1.0)
+            accuracy = balanced_accuracy(labels, [float(value > 0.5) for value in values])
+            print(f"  {name:16} {auc(labels, values):.3f} [{low:.3f}, {high:.3f}], {accuracy:.3f}; {Counter(values)}")
+        gain = group_difference(labels, scores["graded"], scores["votes of three"], groups, auc).interval
+        print(f"  graded less votes: {gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]")
+
+    return report
 
 
 def drawn(rows: Sequence[Any]) -> list[Any]:
@@ -303,6 +392,10 @@ SETS: dict[str, Callable[[Path, Any], Callable[[], None]]] = {
     "claims": claims,
     "harder": harder,
     "harder-former": harder,
+    "verdicts": verdicts,
+    "verdicts-2": verdicts,
+    "verdicts-3": verdicts,
+    "graded": graded,
     "completeness": nuggets,
     **{name: partial(pairs, name) for name in PREFER},
 }
@@ -312,7 +405,9 @@ def main(name: str, shared: Path, folder: Path) -> None:
     """Write calls, or print figures."""
     folder = folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    judge = ExportedModel(folder, former() if name == "harder-former" else STYLE, alone=name in PREFER)
+    styles = {"harder-former": former, "graded": with_grades}
+    model = GradedModel if name == "graded" else ExportedModel
+    judge = model(folder, styles[name]() if name in styles else STYLE, alone=name in PREFER)
     report = SETS[name](shared / "data/eval", judge)
     judge.write(folder)
     for id, fault in judge.faults.items():
