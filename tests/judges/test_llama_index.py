@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import sys
+from math import log
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 import ragauge as rg
+from ragauge.errors import UsageError
+from ragauge.questions import Entail
+from ragauge.types import Verdict
 
 
 class Model:
@@ -51,3 +57,33 @@ def test_a_model_is_asked_in_its_own_form() -> None:
 def test_its_identity() -> None:
     """The judge is known by the class of the model, its name and its temperature."""
     assert str(rg.load_judge(Model()).identity).startswith("llama_index/Model(model=small-1, temperature=0.0)")
+
+
+class Sure(Model):
+    """A model that finds all entailed, at 80 %; the likeliest tokens come first. with_tokens: whether it says so."""
+
+    logprobs = True
+
+    def __init__(self, with_tokens: bool) -> None:
+        super().__init__()
+        self._with_tokens = with_tokens
+
+    async def achat(self, messages: list[Any]) -> Any:
+        """The same reply to everything."""
+        text = json.dumps({"1": {"label": "entailed"}})
+        pieces = re.findall(r"\w+|\W", text)
+        other = SimpleNamespace(token="neutral", logprob=log(0.2))
+        places = [[SimpleNamespace(token=piece, logprob=log(0.8)), other] for piece in pieces]
+        return SimpleNamespace(message=SimpleNamespace(content=text), logprobs=places if self._with_tokens else None)
+
+
+@pytest.mark.usefixtures("_library")
+def test_its_log_probabilities_count() -> None:
+    """A model that was given logprobs=True has probabilities, and one that then gives none is found out at once."""
+    (answer,) = asyncio.run(rg.load_judge(Sure(with_tokens=True)).answer([Entail(("Ada.",), "Ada.")]))
+    assert isinstance(answer, Verdict)
+    assert answer.probability == pytest.approx(0.8)
+    row = {"query": "?", "response": "Ada wrote it.", "contexts": ["Ada."]}
+    model = Sure(with_tokens=False)
+    with pytest.raises(UsageError, match="gives no log-probabilities"):
+        rg.evaluate([row], "faithfulness", model)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from math import log
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.llm.models import perfect_reply
 from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.llm.logprobs import ReplyToken, label_probabilities
-from ragauge.judges.llm.messages import Completion, Prompt
+from ragauge.judges.llm.messages import Completion, Prompt, tokens_of
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.transport import clouds, protocols
 from ragauge.kinds.entail import ENTAILMENT
 from ragauge.questions import Classify, Entail, Question, Relevant
+from ragauge.run.specs import load_judge
 from ragauge.types import Label, Verdict
 
 CHUNKS = ("Paris is the capital of France.", "The Seine flows through Paris.")
@@ -168,3 +172,100 @@ def test_logprobs_of_openai_are_read() -> None:
     bare = protocols.read_chat(json.dumps({"choices": [{**choice, "logprobs": None}]}).encode())
     assert isinstance(bare, Completion)
     assert bare.tokens == ()
+
+
+def replying(with_tokens: bool) -> Any:
+    """A function from messages to a good reply, whose labels are sure to 80 %; with_tokens: as a Completion."""
+
+    def reply(messages: list[dict[str, str]]) -> str | Completion:
+        text = perfect_reply([(message["role"], message["content"]) for message in messages])
+        return Completion(text, tokens=tokens_of(as_logprobs(text))) if with_tokens else text
+
+    return reply
+
+
+def as_logprobs(text: str) -> dict[str, Any]:
+    """The tokens of a reply in the form of chat completions; another label is one time in five likely."""
+    pieces = re.findall(r"\w+|\W", text)
+    return {
+        "content": [
+            {
+                "token": piece,
+                "logprob": log(0.8),
+                "top_logprobs": [
+                    {"token": piece, "logprob": log(0.8)},
+                    {"token": "neutral" if piece == "entailed" else "entailed", "logprob": log(0.2)},
+                ],
+            }
+            for piece in pieces
+        ]
+    }
+
+
+def test_a_function_may_return_them() -> None:
+    """Tokens that a function returns give probabilities; it is another judge than without them."""
+    judge = rg.llm(replying(with_tokens=True), name="own", logprobs=True)
+    (answer,) = asyncio.run(judge.answer(QUESTIONS[:1]))
+    assert isinstance(answer, Verdict)
+    assert answer.probability in (pytest.approx(0.8), pytest.approx(0.2))
+    assert judge.identity != rg.llm(replying(with_tokens=True), name="own").identity
+    assert any("tokens of their labels" in note for note in judge.notes())
+
+
+def test_a_function_that_promised_them_is_found_out() -> None:
+    """One line says so before a question is asked."""
+    with pytest.raises(
+        UsageError, match=r"own gives no log-probabilities; leave out logprobs, or take shares of votes"
+    ):
+        rg.evaluate([ROW], "faithfulness", rg.llm(replying(with_tokens=False), name="own", logprobs=True))
+
+
+@pytest.mark.parametrize("is_bound", [True, False])
+def test_a_model_of_langchain_gives_them(is_bound: bool) -> None:
+    """Where a chat model is made or bound with logprobs=True, its messages' log-probabilities count."""
+    models: Any = pytest.importorskip("langchain_core.language_models")
+    messages: Any = pytest.importorskip("langchain_core.messages")
+    outputs: Any = pytest.importorskip("langchain_core.outputs")
+
+    class Chat(models.BaseChatModel):  # type: ignore[misc]
+        """A chat model that gives log-probabilities where it is told to."""
+
+        model_name: str = "own"
+        logprobs: bool | None = None
+        _llm_type = "own"
+
+        def _generate(self, said: Any, stop: Any = None, run_manager: Any = None, **options: Any) -> Any:
+            roles = {"human": "user", "ai": "assistant", "system": "system"}
+            text = perfect_reply([(roles[message.type], message.content) for message in said])
+            given = options.get("logprobs", self.logprobs)
+            metadata = {"logprobs": as_logprobs(text) if given and options.get("top_logprobs", 5) else None}
+            message = messages.AIMessage(content=text, response_metadata=metadata)
+            return outputs.ChatResult(generations=[outputs.ChatGeneration(message=message)])
+
+    model = Chat().bind(logprobs=True) if is_bound else Chat(logprobs=True)
+    judge = load_judge(model)
+    (answer,) = asyncio.run(judge.answer(QUESTIONS[:1]))
+    assert isinstance(answer, Verdict)
+    assert answer.probability is not None
+    assert str(judge.identity).startswith("langchain/Chat(model_name=own, logprobs=True)")
+    with pytest.raises(UsageError, match="gives no log-probabilities"):
+        rg.evaluate([ROW], "faithfulness", Chat().bind(logprobs=True, top_logprobs=0))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_client_of_instructor_gives_them(stub_server: StubFactory) -> None:
+    """The library's own client over HTTP, in a mode without tools; a server without them is found out by one call."""
+    instructor: Any = pytest.importorskip("instructor", minversion="1.7")
+    openai: Any = pytest.importorskip("openai")
+
+    def judge(url: str) -> Any:
+        plain = openai.OpenAI(base_url=url, api_key="none", max_retries=0)
+        return rg.llm(instructor.from_openai(plain, mode=instructor.Mode.JSON), model="some-model", logprobs=True)
+
+    (answer,) = asyncio.run(judge(stub_server().url).answer(QUESTIONS[:1]))
+    assert isinstance(answer, Verdict)
+    assert answer.probability is not None
+    without = stub_server(without=["silent_logprobs"])
+    with pytest.raises(UsageError, match="gives no log-probabilities"):
+        rg.evaluate([ROW], "faithfulness", judge(without.url))
+    assert without.stats()["calls"] == 1

@@ -130,7 +130,7 @@ def _logprobs(ask: Ask, reply: StubReply) -> dict[str, Any] | None:
         return None
     content = []
     for text in re.findall(r"\w+|\W", reply.text):
-        others = _INSTEAD.get(text, {})
+        others = _INSTEAD.get(text, {"other": 0.01})
         shares = {text: 1 - sum(others.values()), **others}
         top = [{"token": token, "logprob": math.log(share), "bytes": None} for token, share in shares.items()]
         content.append({**top[0], "top_logprobs": top})

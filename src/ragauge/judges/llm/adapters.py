@@ -17,7 +17,18 @@ import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.judges.function import Fingerprint, fingerprint
-from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, TokenUsage, Transport, usage_of
+from ragauge.judges.llm.logprobs import TOP
+from ragauge.judges.llm.messages import (
+    BY_TOKENS,
+    CallFailed,
+    Completion,
+    Finish,
+    Prompt,
+    TokenUsage,
+    Transport,
+    tokens_of,
+    usage_of,
+)
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.protocols import anthropic_usage
 from ragauge.judges.llm.transport.session import call_failed, fault_of, is_transient
@@ -40,9 +51,10 @@ class _CallerTransport(Transport):
 
     A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after PAUSE
     seconds, then twice as many, and so on; CallFailed is a failure at once, unless it is a _TransientFailure.
+    logprobs: whether replies are to have log-probabilities.
     """
 
-    def __init__(self, function: Callable[..., Any], concurrency: int, retries: int) -> None:
+    def __init__(self, function: Callable[..., Any], concurrency: int, retries: int, logprobs: bool) -> None:
         if concurrency < 1 or retries < 0:
             raise BadParameter(f"concurrency={concurrency} must be 1 or more, and retries={retries} 0 or more")
         self._function = function
@@ -50,11 +62,18 @@ class _CallerTransport(Transport):
         self.max_concurrency, self._retries = concurrency, retries
         self._slots = asyncio.Semaphore(concurrency)
         self._stopped: Failure | None = None
+        self._logprobs = logprobs
 
     async def __aenter__(self) -> Self:
         self._slots = asyncio.Semaphore(self.max_concurrency)
         self._stopped = None
+        if self._logprobs:
+            await self.require_logprobs(self.name)
         return self
+
+    def notes(self) -> Sequence[str]:
+        """Where probabilities come from."""
+        return [f"{self.name}: {BY_TOKENS}"] if self._logprobs else []
 
     async def __aexit__(self, *exc: object) -> None:
         """Nothing is open."""
@@ -99,7 +118,8 @@ def _run(done: Future[Any], function: Callable[..., Any], argument: object) -> N
 class FunctionTransport(_CallerTransport):
     """Carries prompts to a function, sync or async, that takes a list of messages and returns the text of the reply.
 
-    A function that knows how many tokens a call took returns a Completion. Messages are dicts with "role" ("system",
+    A function that knows how many tokens a call took, or with logprobs=True their log-probabilities, returns a
+    Completion. Messages are dicts with "role" ("system",
     "user", "assistant") and "content". A sync function may block: it runs in threads, up to `concurrency` at once.
     An exception is retried `retries` times, then it is the failure "judge_error"; a function that knows what
     went wrong raises ragauge.judges.llm.messages.CallFailed.
@@ -109,17 +129,24 @@ class FunctionTransport(_CallerTransport):
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, name: str | None = None, concurrency: int = CONCURRENCY, retries: int = 2
+        self,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        concurrency: int = CONCURRENCY,
+        retries: int = 2,
+        logprobs: bool = False,
     ) -> None:
-        super().__init__(function, concurrency, retries)
+        super().__init__(function, concurrency, retries, logprobs)
         name = name or getattr(function, "model_name", None)
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
         code = Fingerprint((), ()) if name else fingerprint({"function": function})
-        self.settings, self._notes = code.settings, code.notes
+        self.settings = (*code.settings, *((("logprobs", "true"),) if logprobs else ()))
+        self._notes = code.notes
 
     def notes(self) -> Sequence[str]:
         """That the function needs a name for its answers to be reused, where it does."""
-        return self._notes
+        return [*self._notes, *super().notes()]
 
     async def send(self, prompt: Prompt) -> Completion:
         """The function's reply. Raises CallFailed."""
@@ -162,6 +189,7 @@ class InstructorTransport(_CallerTransport):
     """Carries prompts through an `instructor` client, sync or async, in the mode it was made for.
 
     model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
+    With logprobs=True replies must have log-probabilities, which servers give in modes without tools.
     The schema of the reply is instructor's response model; what comes back is checked and asked again by the judge, so
     that instructor's own retries are off. Rate limits and errors of the server are waited out as for functions. A sync
     client runs in threads, up to `concurrency` side by side. The address of a server that is not the provider's own is
@@ -174,12 +202,14 @@ class InstructorTransport(_CallerTransport):
         self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
     ) -> None:
         is_async = isinstance(client, sys.modules["instructor"].AsyncInstructor)
-        super().__init__(self._waited if is_async else self._asked, concurrency, RETRIES)
+        logprobs = bool(options.get("logprobs", client.kwargs.get("logprobs")))
+        super().__init__(self._waited if is_async else self._asked, concurrency, RETRIES, logprobs)
         model = model or client.kwargs.get("model") or _model_of(client)
         if model is None:
             raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
         self._client = client
-        self._options = {**options, "model": model}
+        alternatives = {"top_logprobs": TOP} if logprobs and "top_logprobs" not in client.kwargs else {}
+        self._options = {**alternatives, **options, "model": model}
         self.name = f"{client.provider.value}/{model}"
         self.settings = _settings(client, options)
 
@@ -266,7 +296,8 @@ def _completion(parsed: Any, raw: Any) -> Completion:
     text = _text(raw) or (parsed.model_dump_json() if parsed is not None else "")
     choice = next(iter(getattr(raw, "choices", None) or ()), None)
     finish = getattr(choice, "finish_reason", None) or getattr(raw, "stop_reason", None)
-    return Completion(text, _FINISHES.get(finish or "", "stop"), _usage(raw), getattr(raw, "model", None) or "")
+    tokens = tokens_of(getattr(choice, "logprobs", None))
+    return Completion(text, _FINISHES.get(finish or "", "stop"), _usage(raw), getattr(raw, "model", None) or "", tokens)
 
 
 def _text(raw: Any) -> str:

@@ -11,7 +11,8 @@ from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.llm.adapters import FunctionTransport, InstructorTransport, is_instructor
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import LLMJudge, prompt_style
-from ragauge.judges.llm.messages import CallTempo, Completion, Transport, usage_of
+from ragauge.judges.llm.logprobs import ReplyToken
+from ragauge.judges.llm.messages import CallTempo, Completion, Transport, tokens_of, usage_of
 from ragauge.judges.llm.pricing import Price, context_window, price_of
 from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec
 
@@ -19,7 +20,7 @@ from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec
 _JUDGE_OPTIONS = frozenset(
     {"rationales", "quotes", "pack", "price", "context", "sources", "conflicts", "prompts", "examples", "shuffle"}
 )
-_FUNCTION_OPTIONS = frozenset({"name", "concurrency", "retries"})
+_FUNCTION_OPTIONS = frozenset({"name", "concurrency", "retries", "logprobs"})
 
 #: Providers to which instructor and LangChain's packages give other names.
 _VENDORS = {
@@ -44,7 +45,8 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
             spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion),
             in dollars per million tokens; context=, tokens of the model's window, for models with a small one. Of
             models by name: api_key, instead of the environment's, and the others of `LLMOptions`. Of a function:
-            name, concurrency, retries. Of an instructor client: model, concurrency, and the arguments of its calls.
+            name, concurrency, retries, and logprobs=True where it returns these. Of an instructor client: model,
+            concurrency, and the arguments of its calls, such as logprobs=True.
 
     Raises:
         UnknownName: There is no such provider or option.
@@ -130,7 +132,7 @@ Messages = list[dict[str, str]]
 _ADDRESS_FIELDS = ("openai_api_base", "azure_endpoint", "base_url")
 
 #: Settings of LangChain's models that are part of the identity, where a model has them.
-_IDENTITY_FIELDS = ("model_name", "model", "temperature", "max_tokens", "top_p", "seed")
+_IDENTITY_FIELDS = ("model_name", "model", "temperature", "max_tokens", "top_p", "seed", "logprobs", "top_logprobs")
 
 
 def is_langchain(thing: object) -> bool:
@@ -143,20 +145,22 @@ def langchain_judge(model: Any) -> LLMJudge:
 
     Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`. What
     calls cost is known of models from LangChain's packages for providers whose prices are known, unless the model says
-    that its server is another one.
+    that its server is another one. A model that was given logprobs=True, or is bound to it, must give these.
     """
 
     async def ask(messages: Messages) -> Completion:
         return _langchain_completion(await model.ainvoke(messages))
 
     function = ask if hasattr(model, "ainvoke") else lambda messages: _langchain_completion(model.invoke(messages))
-    package = type(model).__module__.partition(".")[0].removeprefix("langchain_")
-    name = getattr(model, "model_name", None) or getattr(model, "model", None)
-    elsewhere = any(getattr(model, field, None) for field in _ADDRESS_FIELDS)
+    plain, bound = getattr(model, "bound", model), model.kwargs if hasattr(model, "bound") else {}
+    package = type(plain).__module__.partition(".")[0].removeprefix("langchain_")
+    name = getattr(plain, "model_name", None) or getattr(plain, "model", None)
+    elsewhere = any(getattr(plain, field, None) for field in _ADDRESS_FIELDS)
     price = _vendor_price(package, name) if isinstance(name, str) and not elsewhere else None
     priced = {"price": (price.prompt, price.cached, price.completion)} if price else {}
-    settings = {name: getattr(model, name, None) for name in _IDENTITY_FIELDS}
-    return llm(function, name=_named("langchain", model, settings), retries=0, **priced)
+    settings = {name: bound.get(name, getattr(plain, name, None)) for name in _IDENTITY_FIELDS}
+    named, logprobs = _named("langchain", plain, settings), bool(settings["logprobs"])
+    return llm(function, name=named, retries=0, logprobs=logprobs, **priced)
 
 
 def _named(library: str, model: object, settings: Mapping[str, object]) -> str:
@@ -169,8 +173,9 @@ def _langchain_completion(reply: Any) -> Completion:
     content = getattr(reply, "content", reply)
     blocks = [content] if isinstance(content, str) else content
     text = "".join(block if isinstance(block, str) else block.get("text", "") for block in blocks)
-    report = getattr(reply, "usage_metadata", None)
-    return Completion(text, usage=usage_of(report, "input_tokens", "output_tokens", "input_token_details.cache_read"))
+    report, metadata = getattr(reply, "usage_metadata", None), getattr(reply, "response_metadata", None) or {}
+    usage = usage_of(report, "input_tokens", "output_tokens", "input_token_details.cache_read")
+    return Completion(text, usage=usage, tokens=tokens_of(metadata.get("logprobs")))
 
 
 def is_llama_index(thing: object) -> bool:
@@ -181,7 +186,8 @@ def is_llama_index(thing: object) -> bool:
 def llama_index_judge(model: Any) -> LLMJudge:
     """A judge that asks a model of LlamaIndex, which does its own retries; what calls cost is not known.
 
-    Its identity holds the class of the model, its name, and its temperature where it has one.
+    Its identity holds the class of the model, its name, and its temperature where it has one. A model that was given
+    logprobs=True must give these, the likeliest token first.
     """
 
     async def ask(messages: Messages) -> Completion:
@@ -189,7 +195,11 @@ def llama_index_judge(model: Any) -> LLMJudge:
 
         reply = await model.achat([ChatMessage(**message) for message in messages])
         usage = usage_of(reply.additional_kwargs, "prompt_tokens", "completion_tokens")
-        return Completion(reply.message.content or "", usage=usage)
+        places = [place for place in getattr(reply, "logprobs", None) or () if place]
+        tokens = tuple(ReplyToken(place[0].token, {one.token: one.logprob for one in place}) for place in places)
+        return Completion(reply.message.content or "", usage=usage, tokens=tokens)
 
+    logprobs = getattr(model, "logprobs", None) or None
     settings = {"model": model.metadata.model_name, "temperature": getattr(model, "temperature", None)}
-    return llm(ask, name=_named("llama_index", model, settings), retries=0)
+    named = _named("llama_index", model, {**settings, "logprobs": logprobs})
+    return llm(ask, name=named, retries=0, logprobs=bool(logprobs))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
 import msgspec
 
+from ragauge.errors import UsageError
 from ragauge.judges.llm.logprobs import ReplyToken
+from ragauge.kinds.call import enum, object_schema
 from ragauge.types import Failure
 
 Finish = Literal["stop", "length", "content_filter", "refusal"]
@@ -70,6 +73,20 @@ def usage_of(report: object, prompt: str, completion: str, cached: str = "") -> 
         return None
     counts = [[counted(_member(report, name)) for name in names.split()] for names in (prompt, completion, cached)]
     return TokenUsage(sum(counts[0]), sum(counts[1]), max(counts[2], default=0))
+
+
+def tokens_of(logprobs: object) -> tuple[ReplyToken, ...]:
+    """The tokens of a reply with their log-probabilities, as chat completions have them, in mappings or objects."""
+    return tuple(
+        ReplyToken(
+            _member(token, "token"),
+            {
+                _member(one, "token"): _member(one, "logprob")
+                for one in (token, *(_member(token, "top_logprobs") or ()))
+            },
+        )
+        for token in _member(logprobs, "content") or ()
+    )
 
 
 def _member(report: Any, name: str) -> Any:
@@ -146,6 +163,13 @@ class CallTempo(msgspec.Struct, frozen=True):
         return max(busy, interval, share)
 
 
+#: The note of a transport whose replies have log-probabilities.
+BY_TOKENS = "probabilities of verdicts are those of the tokens of their labels"
+
+#: Asks for a label of a few tokens.
+_PROBE = Prompt("Reply in JSON.", '{"label": "yes"}', object_schema({"label": enum(("yes", "no"))}))
+
+
 class Transport(ABC):
     """Sends prompts to a model and returns its replies. It is entered before the first call and left after the last.
 
@@ -178,6 +202,19 @@ class Transport(ABC):
     def notes(self) -> Sequence[str]:
         """Sentences on how its calls went."""
         return ()
+
+    async def require_logprobs(self, server: str) -> None:
+        """Raise UsageError where a call of a few tokens shows that its replies have no log-probabilities.
+
+        Other failures of this call are those of the calls that follow. server: in words.
+        """
+        try:
+            given = any(len(token.alternatives) > 1 for token in (await self.send(_PROBE)).tokens)
+        except CallFailed as failed:
+            given = not re.search("log_?prob", str(failed), re.IGNORECASE)
+        if not given:
+            votes = f"take shares of votes: repeat({self.name},3)"
+            raise UsageError(f"{server} gives no log-probabilities; leave out logprobs, or {votes}")
 
     def share_tempo(self, processes: int) -> None:
         """Keep to one part of its limits, for as many processes."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -12,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from ragauge.errors import UsageError
-from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Transport
+from ragauge.judges.llm.messages import BY_TOKENS, CallFailed, Completion, Prompt, Transport
 from ragauge.judges.llm.providers import LLMOptions, Protocol, Provider
 from ragauge.judges.llm.transport import clouds, protocols
 from ragauge.judges.llm.transport.numbers import CallNumbers
@@ -39,7 +38,6 @@ from ragauge.judges.llm.transport.session import (
     read_fault,
     reason_of,
 )
-from ragauge.kinds.call import enum, object_schema
 from ragauge.redaction import SECRETS
 from ragauge.types import Failure
 from ragauge.version import VERSION
@@ -60,10 +58,6 @@ PROTOCOLS: dict[Protocol, WireProtocol] = {
     "vertex": WireProtocol("/publishers/google/models/{model}:generateContent", clouds.vertex_body, clouds.read_vertex),
     "cohere": WireProtocol("/chat", clouds.cohere_body, clouds.read_cohere),
 }
-
-
-#: Asks for a label of a few tokens.
-_PROBE = Prompt("Reply in JSON.", '{"label": "yes"}', object_schema({"label": enum(("yes", "no"))}))
 
 
 class HttpTransport(Transport):
@@ -132,7 +126,7 @@ class HttpTransport(Transport):
         """Warnings, and how often and why calls were tried again since the transport was opened."""
         notes = [self._warning] if self._warning else []
         if self._options.logprobs:
-            notes.append(f"{self.name}: probabilities of verdicts are those of the tokens of their labels")
+            notes.append(f"{self.name}: {BY_TOKENS}")
         if self.retries:
             by_count = sorted(self.retries.items(), key=lambda item: (-item[1], item[0]))
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
@@ -163,21 +157,12 @@ class HttpTransport(Transport):
             self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
         self._entered += 1
         if self._options.logprobs and self._entered == 1:
-            await self._check_logprobs()
+            try:
+                await self.require_logprobs(self._server)
+            except UsageError:
+                await self.__aexit__()
+                raise
         return self
-
-    async def _check_logprobs(self) -> None:
-        """Raise UsageError where the server gives no log-probabilities; other failures are those of the calls."""
-        try:
-            given = bool((await self.send(_PROBE)).tokens)
-        except CallFailed as failed:
-            given = not re.search("log_?prob", str(failed), re.IGNORECASE)
-        if not given:
-            await self.__aexit__()
-            raise UsageError(
-                f"{self._server} gives no log-probabilities; leave out logprobs, or take shares of votes: "
-                f"repeat({self.name},3)"
-            )
 
     async def __aexit__(self, *exc: object) -> None:
         """Close the session, once it was left as often as entered."""

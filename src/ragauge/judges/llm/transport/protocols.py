@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.host import decoded, refuse_repeated_keys
-from ragauge.judges.llm.logprobs import TOP, ReplyToken
-from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, usage_of
+from ragauge.judges.llm.logprobs import TOP
+from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, tokens_of, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
 
@@ -187,11 +187,8 @@ def read_chat(body: bytes) -> Completion | Fault:
     content = choice.message.content or ""
     if isinstance(content, list):
         content = "".join(part.text or "" for part in content if part.type == "text")
-    tokens = tuple(
-        ReplyToken(token.token, {one.token: one.logprob for one in (token, *(token.top_logprobs or ()))})
-        for token in (choice.logprobs and choice.logprobs.content) or ()
-    )
-    return Completion(content, _CHAT_FINISH.get(choice.finish_reason or "", "stop"), usage, model, tokens)
+    finish = _CHAT_FINISH.get(choice.finish_reason or "", "stop")
+    return Completion(content, finish, usage, model, tokens_of(choice.logprobs))
 
 
 def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
