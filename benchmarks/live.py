@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 import ragauge as rg
 from ragauge.metrics.registry import select_metrics
-from ragauge.run.live import Watch, alarm_rules
+from ragauge.run.live import Watch, WindowRuns, alarm_rules
 from ragauge.run.stream import StreamRow, StreamScores
-from ragauge.scores import SampleRecord, ScoreRecord
+from ragauge.scores import RunRecord, SampleRecord, ScoreRecord
 from ragauge.statistics.sequential import FRACTIONS, SPACING
 from ragauge.store import Store
 from ragauge.types import Sample
@@ -130,6 +130,26 @@ def throughput(number: int) -> None:
     print(f"  memory after each fifth of {number:,} traces: {', '.join(f'{peak} MiB' for peak in peaks)}")
 
 
+def kept_runs(number: int) -> None:
+    """Print how many traces a second are kept as runs beside that, for people to label, and how large they are."""
+    metrics, texts = select_metrics("exact_match"), "One answer of some length, with what was retrieved for it. " * 20
+    watch = Watch(metrics, 3600, 360, to_label=10)
+    with Store.temporary() as store:
+        pattern = RunRecord("", "", "logs", ("exact_match",), {}, rg.__version__, "logs", to_label=10)
+        watch.runs = WindowRuns(store, pattern, metrics)
+        start, before = time.process_time(), store.path.stat().st_size
+        for place in range(number):
+            sample = Sample(str(place), response=f"{place} {texts}", metadata={"start_time": 1.7e9 + place})
+            record = SampleRecord(sample, {"exact_match": ScoreRecord(1.0)})
+            watch.add(StreamScores(StreamRow("", place, {}), record, sample=sample, trace=str(place)), 2e9)
+            if place % 200 == 0:
+                store.keep_stream_states({"logs": watch.state()})
+        watch.finish()
+        seconds = time.process_time() - start
+        size = (store.path.stat().st_size - before) / number
+    print(f"kept as runs: {number / seconds:,.0f} traces a second of one core, {size:,.0f} bytes a trace")
+
+
 def main() -> None:
     """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -140,6 +160,7 @@ def main() -> None:
     scores, chance = real_scores(options.store, options.metric), np.random.default_rng(0)
     print(f"{len(scores)} scores of {options.metric}: mean {scores.mean():.3f}, deviation {scores.std():.3f}")
     throughput(options.traces)
+    kept_runs(min(options.traces, 20_000))
     false_alarms(scores, chance)
     delays(scores, chance)
 

@@ -398,7 +398,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     left_out, failures, undefined: reasons, by metric. about: each metric in one line. captions: each in about four
     words. columns: not fields of a sample. unmeasured: numbers of what was read and not measured, by the keys of
     `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads. made_by: the user and machine, by a
-    random name. archived: whether lists and trends leave it out.
+    random name. archived: whether lists and trends leave it out. to_label: how many samples people label; 0: all.
     """
 
     id: str
@@ -436,6 +436,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     made_by: str = ""
     tags: tuple[str, ...] = ()
     archived: bool = False
+    to_label: int = 0
 
     def judge_of(self, topic: str) -> Identity | None:
         """The judge of the questions of a topic; None if there was none for their kind."""

@@ -21,7 +21,9 @@ import pytest
 from click.testing import Result
 from tests.interrupts import hear_ctrl_c
 
+from ragauge.analysis.labels import Labelling, parse_answer
 from ragauge.run.budget import DailyBudget
+from ragauge.run.results import Run
 from ragauge.store import Store
 from ragauge.types import Call as JudgeCall
 
@@ -138,6 +140,8 @@ def test_an_alarm_runs_a_command(call: Call, folder: Path) -> None:
         (["--window", "1h"], "name the metrics of the windows, such as -m faithfulness"),
         ([*WINDOWS, "--sample", "0"], "--sample 0: give a share such as 5% or 0.05"),
         ([*WINDOWS, "--max-cost", "5/week"], "--max-cost 5/week: give dollars above 0, such as 2.5 or 20/day"),
+        ([*WINDOWS, "--label", "5"], "--label keeps each window as a run; give --watch FOLDER"),
+        (["--label", "5"], "--label needs --window TIME"),
         ([*WINDOWS, "--against", "main"], "name its metrics with --alarm"),
         ([*WINDOWS, "--alarm", "exact_match<0.5", "--against", "main"], "it holds no runs yet"),
         ([*WINDOWS, "--alarm", "exact_match>0.5"], "write exact_match<0.5"),
@@ -219,7 +223,7 @@ def test_a_killed_watch_writes_what_one_does_that_is_not(start: Start, folder: P
     """Killed at random moments and started again, a watch has each window and alarm once, with the same numbers."""
     (folder / "logs").mkdir()
     text = traces(1500, wrong=0.4).splitlines(keepends=True)
-    chance, options = random.Random(5), ("--alarm", "exact_match<0.8", "--by", "model")
+    chance, options = random.Random(5), ("--alarm", "exact_match<0.8", "--by", "model", "--label", "3")
     (folder / "logs" / "a.jsonl").write_text("".join(text[:300]), encoding="utf-8")
     for part in range(1, 5):
         watcher = Watcher(start, folder, *options)
@@ -238,6 +242,53 @@ def test_a_killed_watch_writes_what_one_does_that_is_not(start: Start, folder: P
     whole.end()
     windows = [[line for line in lines if line.get("traces") or "alarm" in line] for lines in (killed, whole.lines())]
     assert windows[0] == windows[1]
+    stores = [Store.open(folder / name) for name in (".ragauge", "other")]
+    runs = [sorted((run.id, run.estimates["exact_match"], run.data_hash) for run in store.runs()) for store in stores]
+    assert runs[0] == runs[1]
+    assert {id for id, *_ in runs[0]} == {line["run"] for line in killed if line.get("traces")}
+    samples = [[list(store.samples(id)) for id, *_ in runs[0]] for store in stores]
+    assert samples[0] == samples[1]
+
+
+def said(number: int) -> str:
+    """Lines of traces, one a minute, each an answer of two claims of which every third lacks support."""
+    rows = (
+        {
+            "trace_id": f"{place:032x}",
+            "start_time": BEGIN + 60 * place,
+            "response": f"Ada wrote book {place}. {'Bob' if place % 3 == 0 else 'Ada'} printed book {place}.",
+            "contexts": [f"Ada wrote book {place}. Ada printed book {place}."],
+        }
+        for place in range(number)
+    )
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.mark.slow
+def test_labels_correct_the_mean_of_their_window(start: Start, call: Call, folder: Path) -> None:
+    """Each window is a run of which N samples are put before people, and whose mean their labels correct."""
+    (folder / "logs").mkdir()
+    (folder / "logs" / "a.jsonl").write_text(said(90), encoding="utf-8")
+    watcher = Watcher(start, folder, "-m", "faithfulness", "--label", "6")
+    first, second, *_ = watcher.wait(2, "traces")
+    watcher.end()
+    with Store.open(folder / ".ragauge") as store:
+        labelling = Labelling(Run.open(store, first["run"]))
+        drawn = []
+        while (sample := labelling.next("faithfulness")) is not None:
+            drawn.append(sample.at_random)
+            for piece in labelling.open(sample, "faithfulness"):
+                labelling.keep(piece.question, parse_answer(piece.question, "s 1"), "ann", sample)
+        summary = labelling.summaries(["faithfulness"])["faithfulness"]
+    assert drawn == [True, False] * 3
+    assert summary.judge.value == first["estimates"]["faithfulness"]["value"]
+    assert summary.corrected.value is not None
+    assert summary.judge.value is not None
+    assert summary.corrected.value > summary.judge.value  # people found support for all
+    words = call("history", "logs", "-m", "faithfulness").stdout
+    assert f"{first['run']}: {summary.corrected.value:.3f} [" in words
+    assert f"from {summary.counted} samples drawn at random; 6 of 6 labelled" in words
+    assert f"{second['run']}: 0 of 6 labelled: ragauge label {second['run']}" in words
 
 
 @pytest.mark.slow

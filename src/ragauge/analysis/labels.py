@@ -200,7 +200,7 @@ class Labelling:
     """Human labels on an ended run (else UsageError). Its records are read once, the store's labels on every call."""
 
     def __init__(self, run: Run) -> None:
-        if not run.record.data_hash:
+        if run.record.status == "running":
             raise UsageError(f"run {run.id} has not ended; label it when it has")
         self.run = run
         self._store = run.store
@@ -234,7 +234,7 @@ class Labelling:
             return next((SampleDraw(at, False) for at in places), None)
         complete = {at for at, found in keys.items() if human.completes(found)}
         left = [at for at in keys if at not in skipped and at not in complete]
-        if not left:
+        if not left or len(complete) >= (self.run.record.to_label or len(keys)):
             return None
         informative = max(left[1:], key=lambda at: self._items[at].yields[metric], default=None)
         by_chance = len(complete.intersection(_drawn_by_chance(keys, human)))
@@ -408,7 +408,7 @@ class Labelling:
     @cached_property
     def _given(self) -> set[str]:
         """The keys of evidence whose answers were human labels given with the run."""
-        if not self.run.record.labelled:
+        if not (self.run.record.labelled or self.run.record.to_label):  # of a window it is not counted
             return set()
         keys = {key for item in self._items for key in item.every}
         judged = self._store.find(list(keys))
@@ -497,13 +497,17 @@ def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
         if not one.labelled:
             continue
         yield f"{metric}: judge {_value(one.judge)} over {counted(one.samples, 'sample')}"
-        corrected = "not yet; it needs samples drawn at random and labelled in full"
-        if one.corrected.value is not None:
-            corrected = f"{_value(one.corrected)}, from {counted(one.counted, 'sample')} drawn at random"
-        yield f"  corrected by people: {corrected}"
+        yield f"  corrected by people: {corrected_words(one)}"
         yield from (f"  {_agreement_words(agreement)}" for agreement in one.agreement)
         if 0 < one.drawn < FEW:
             yield f"  Fewer than {FEW} samples were drawn at random, so the intervals are wide."
+
+
+def corrected_words(summary: LabelSummary) -> str:
+    """The corrected score with its interval, or why there is none yet."""
+    if summary.corrected.value is None:
+        return "not yet; it needs samples drawn at random and labelled in full"
+    return f"{_value(summary.corrected)}, from {counted(summary.counted, 'sample')} drawn at random"
 
 
 def _agreement_words(one: Agreement) -> str:

@@ -25,14 +25,15 @@ from ragauge.errors import BadParameter, RunFailed, UnknownName
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.files import check_place
 from ragauge.report.wording import counted
-from ragauge.run.budget import DailyBudget
-from ragauge.run.live import Alarm, Answers, Watch, WatchState, alarm_rules, iso_time, seconds
+from ragauge.run.live import Alarm, Answers, Watch, WatchState, WindowRuns, alarm_rules, iso_time, seconds
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
 from ragauge.run.stream import Stream, StreamRow, folder_lines, standard_input_lines
 from ragauge.run.sync import blocking
 from ragauge.run.tail import FolderTail
+from ragauge.scores import RunRecord
 from ragauge.store import Place, Store
+from ragauge.version import VERSION
 
 #: Seconds between two looks at the clock, after which without a trace a stream is idle, and for a command or webhook.
 TICK, IDLE, PATIENCE = 0.5, 2.0, 30.0
@@ -63,6 +64,12 @@ _window_options = opts.combined(
         callback=_share,
         help="Score this share, by a hash of the trace id.",
     ),
+    click.option(
+        "--label",
+        type=opts.POSITIVE,
+        metavar="N",
+        help="Keep each window as a run, of which people label N traces, half at random, half most informative.",
+    ),
     click.option("--alarm", multiple=True, metavar="METRIC<NUMBER", help="Raise an alarm for such a mean; repeatable."),
     click.option("--against", metavar="RUN", help="Raise an alarm too where a metric of --alarm is worse than there."),
     click.option("--on-alarm", metavar="COMMAND|URL", help="Run this, or post to it, with the alarm as JSON."),
@@ -92,7 +99,7 @@ def score_command(data: str, watch: Path | None, store: Place | None, **options:
         raise BadParameter("give - for standard input, or --watch FOLDER")
     if data not in ("", "-"):
         raise BadParameter(f"{data!r} is not -; measure a file with `ragauge run`, or feed it: ragauge score - < FILE")
-    names = "window grace time_column by sample alarm against on_alarm fail_on_alarm output"
+    names = "window grace time_column by sample label alarm against on_alarm fail_on_alarm output"
     windows = {name: options.pop(name) for name in names.split()}
     kept = None if store is None else Store.open(store)
     request = RunRequest(store=kept, **opts.evaluation_arguments(**options))
@@ -162,17 +169,26 @@ class _Session:
         metrics = select_metrics(request.metrics)
         run = Run(store, store.run(against)) if against and store else None
         rules = alarm_rules(alarm, metrics, run)
-        more = (options["sample"], options["by"], rules, options["time_column"])
+        to_label = options["label"] or 0
+        if to_label and not (tail and store):
+            raise BadParameter("--label keeps each window as a run; give --watch FOLDER, and no --no-store")
+        more = (options["sample"], options["by"], rules, options["time_column"], to_label)
         self.watch = Watch(metrics, length, seconds(grace) if grace else length / 10, *more)
         self.stream = Stream(request, self.watch.chosen)
+        self.watch.budget = self.stream.budget
         self.failed = False
         self._tail, self._store = tail, store
         self._on_alarm, self._fail_on_alarm = options["on_alarm"], options["fail_on_alarm"]
         self._answers: dict[str, Answers] = {}
         self._last_trace, self._next_look = time.monotonic(), 0.0
         if tail and store:
+            if to_label:
+                specs, judges = tuple(metric.spec for metric in metrics), self.stream.judges
+                name = Path(tail.name).name
+                pattern = RunRecord("", "", tail.name, specs, judges, VERSION, name, to_label=to_label)
+                self.watch.runs = WindowRuns(store, pattern, metrics)
             if kept := store.stream_state(_state_name(tail.name)):
-                self._resume(kept)
+                _append(self._output, _missing(self._output, self.watch.restore(kept)))  # killed before it wrote them
             store.keep_stream_states(self._states())
             tail.companion = self._states
 
@@ -239,15 +255,7 @@ class _Session:
 
     def _states(self) -> Mapping[str, str]:
         assert self._tail
-        budget = self.stream.budget
-        spent = (budget.day, budget.spent_today) if isinstance(budget, DailyBudget) else ("", 0.0)
-        return {_state_name(self._tail.name): self.watch.state(*spent)}
-
-    def _resume(self, state: str) -> None:
-        """Go on from a state: write what a killed process may not have written, and count what it has spent today."""
-        _append(self._output, _missing(self._output, self.watch.restore(state)))
-        if isinstance(self.stream.budget, DailyBudget):
-            self.stream.budget.restore(self.watch.kept.day, self.watch.kept.spent)
+        return {_state_name(self._tail.name): self.watch.state()}
 
 
 def _append(output: Path | None, lines: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ragauge.analysis.labels import Labelling, corrected_words
 from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Texts
@@ -18,6 +19,7 @@ from ragauge.report.explain import chooser
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, dollars, interval, number
 from ragauge.run.live import seconds
+from ragauge.run.results import Run
 from ragauge.scores import Estimate, RunRecord
 from ragauge.store import Place, Store
 from ragauge.store.pruning import prune, sizes
@@ -50,6 +52,8 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
     show_parts(
         f"{key} of {of}, {counted(len(shown), 'run')}", "", rich_table(columns, list(_rows(shown, key)), ("run",))
     )
+    corrected = [line for run in shown if (line := _corrected(Run(store, run), key))]
+    say(*(["", "corrected by people"] if corrected else []), *corrected)
     if len(shown) > 1:
         say("", f"what changed, by claims: ragauge compare {shown[-2].id} {shown[-1].id}")
 
@@ -62,6 +66,19 @@ def _rows(runs: Sequence[RunRecord], key: str) -> Iterator[list[str]]:
         costs = [dollars(run.spent.cost), f"{run.seconds:.1f}", ", ".join(run.tags)]
         yield [run.id, *numbers, judges, run.version, *costs]
         before = run
+
+
+def _corrected(run: Run, key: str) -> str:
+    """The value of a run corrected by people's labels, or how many are to come; "" without either."""
+    wanted = run.record.to_label
+    if not run.store.labels(blind=run.record.data_hash):
+        return f"  {run.id}: 0 of {wanted} labelled: ragauge label {run.id}" if wanted else ""
+    labelling = Labelling(run)
+    if key not in labelling.metrics:
+        return ""
+    summary = labelling.summaries([key])[key]
+    progress = f"; {summary.labelled} of {wanted} labelled" if wanted else ""
+    return f"  {run.id}: {corrected_words(summary)}{progress}"
 
 
 def _change(before: RunRecord | None, estimate: Estimate, key: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Literal
 
 import msgspec
@@ -146,12 +147,18 @@ def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
     return select_metrics(registered) if registered else ()
 
 
-def recovered_run(store: Store, record: RunRecord) -> RunRecord:
-    """The record of an unfinished run with the estimates of the samples kept so far; custom metrics are missing."""
-    accumulators = Accumulators(recovered_record(record))
-    samples = 0
+def recovered_run(store: Store, record: RunRecord, metrics: Iterable[Measure] | None = None) -> RunRecord:
+    """The record of an unfinished run with what follows from the samples kept so far.
+
+    metrics: of the run; None: those that the registry knows.
+    """
+    accumulators = Accumulators(recovered_record(record) if metrics is None else metrics)
+    digest, samples = sha256(), 0
     for kept in store.samples(record.id):
         accumulators.add(kept)
+        digest.update(msgspec.json.encode(kept.sample))
         samples += 1
-    estimates = accumulators.estimates() if samples else {}
-    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **accumulators.fields())
+    found = {**accumulators.fields(), "data_hash": digest.hexdigest()[:32]}
+    return msgspec.structs.replace(
+        record, samples=samples, estimates=accumulators.estimates() if samples else {}, **found
+    )

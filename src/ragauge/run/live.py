@@ -15,14 +15,16 @@ import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
-from ragauge.run.aggregation import Accumulators
+from ragauge.run.aggregation import Accumulators, recovered_run
+from ragauge.run.budget import Budget, DailyBudget
 from ragauge.run.results import Run
 from ragauge.run.slices import MAX_SLICES
 from ragauge.run.stream import StreamScores
-from ragauge.scores import Gate, SampleRecord, Scale, check_gate, gate_on, slice_value
+from ragauge.scores import Gate, RunRecord, SampleRecord, Scale, check_gate, gate_on, slice_value
 from ragauge.statistics.intervals import Summary
 from ragauge.statistics.sequential import Bets, ConfidenceSequence
-from ragauge.types import Sample
+from ragauge.store import Store
+from ragauge.types import Sample, TotalUsage
 
 #: The chance that a watch raises any false alarm, over all its alarms and looks.
 ALPHA = 0.05
@@ -150,7 +152,8 @@ class WatchState(msgspec.Struct):
 
     clock: the latest time seen. closed: the end of the last window that is complete. windows: by their start. lost:
     numbers of traces that are in no window, since the last. unwritten: lines that may not be in the output yet. day,
-    spent: the dollars spent on a day. recent: hashes of ids, oldest first.
+    spent: the dollars spent on a day. usage: of the judges since a window was last kept as a run. recent: hashes of
+    ids, oldest first.
     """
 
     options: list[Any]
@@ -164,7 +167,53 @@ class WatchState(msgspec.Struct):
     unwritten: list[str] = []
     day: str = ""
     spent: float = 0.0
+    usage: TotalUsage = msgspec.field(default_factory=TotalUsage)
     recent: dict[str, None] = {}
+
+
+class WindowRuns:
+    """Keeps the scored traces of each window as a run, which people label and look at.
+
+    Args:
+        store: of the runs.
+        pattern: the record of each run, but for its id, its times and what follows from its traces.
+        metrics: of the scores.
+    """
+
+    def __init__(self, store: Store, pattern: RunRecord, metrics: Sequence[Measure]) -> None:
+        self._store, self._pattern, self._metrics = store, pattern, metrics
+        self._unkept: dict[float, list[SampleRecord]] = {}
+
+    def add(self, start: float, record: SampleRecord) -> None:
+        """Add a trace to the window that begins at `start`."""
+        self._unkept.setdefault(start, []).append(record)
+
+    def keep(self, windows: Mapping[float, Window]) -> None:
+        """Write the traces that were added, at the positions that the windows' counts give them.
+
+        A trace that comes again after a kill is so written over itself.
+        """
+        for start, records in self._unkept.items():
+            first, begun = windows[start].counts["scored"] - len(records), self._begun(start)
+            if not first and all(run.id != begun.id for run in self._store.runs()):
+                self._store.begin(begun)
+            self._store.keep_samples(begun.id, first, records)
+        self._unkept = {}
+
+    def finish(self, start: float, end: float, usage: TotalUsage) -> str:
+        """End the run of a window, of which all traces are kept; returns its id."""
+        record = recovered_run(self._store, self._begun(start), self._metrics)
+        record.status, record.finished, record.spent = "finished", iso_time(end), usage
+        record.about = {key: metric.summary for metric in self._metrics for key in metric.values}
+        self._store.finish(record)
+        return record.id
+
+    def _begun(self, start: float) -> RunRecord:
+        """The record with which the run of a window begins."""
+        begun = datetime.fromtimestamp(start, UTC)
+        window = blake2b(f"{self._pattern.data} {start}".encode(errors="surrogatepass"), digest_size=3).hexdigest()
+        id = f"{begun:%Y%m%d-%H%M%S}-{window}"
+        return msgspec.structs.replace(self._pattern, id=id, started=begun.isoformat(timespec="seconds"))
 
 
 class Watch:
@@ -180,6 +229,11 @@ class Watch:
         by: the column of the slices, or "".
         rules: of the alarms.
         time_column: holds when a trace began; "" for the usual ones, and its arrival where it has none.
+        to_label: of each window's traces; 0: windows are not kept as runs.
+
+    Attributes:
+        budget: of the judges.
+        runs: where windows are kept, or None.
     """
 
     def __init__(
@@ -191,12 +245,16 @@ class Watch:
         by: str = "",
         rules: Sequence[AlarmRule] = (),
         time_column: str = "",
+        to_label: int = 0,
     ) -> None:
         self.chosen = partial(is_sampled, share)
+        self.budget = Budget()
+        self.runs: WindowRuns | None = None
         self._metrics, self._window, self._grace, self._by, self._rules = metrics, window, grace, by, rules
         self._times = [time_column] if time_column else _TIMES
-        self.kept = WatchState([window, grace, share, by, [metric.spec for metric in metrics]])
+        self.kept = WatchState([window, grace, share, by, [metric.spec for metric in metrics], to_label])
         self._parts: dict[float, dict[str, Accumulators]] = {}
+        self._counted = TotalUsage()  # of the budget's usage, what is in that of the state
         self._bets: dict[str, Bets] = {}
         self._so_far = {rule.gate.metric: ConfidenceSequence(rule.scale) for rule in rules}
 
@@ -227,6 +285,8 @@ class Watch:
             for value in slices:
                 parts.setdefault(value, Accumulators(self._metrics)).add(scores.record)
                 self._bet(scores.record, value, moment)
+            if self.runs:
+                self.runs.add(start, scores.record)
             for key, sequence in self._so_far.items():
                 score = scores.record.scores.get(key)
                 sequence.add([score.value] if score and score.value is not None else [])
@@ -255,10 +315,12 @@ class Watch:
         self.kept.closed = max(self.kept.closed, end)
 
     def _complete(self, start: float, end: float) -> None:
+        run = self._keep_run(start, end)
         window, parts = self.kept.windows.pop(start, Window()), self._parts.pop(start, {})
         estimates = {value: _estimates(part) for value, part in parts.items()}
         document = {
             "window": {"start": iso_time(start), "end": iso_time(end)},
+            **({"run": run} if run else {}),
             **{name: window.counts.get(name, 0) for name in ("traces", "scored", "over_budget", "ahead")},
             **{name: self.kept.lost.pop(name, 0) for name in ("late", "repeated", "unreadable")},
             **({} if window.counts else {"note": "no traces: nothing is known of this time, no alarm"}),
@@ -273,6 +335,21 @@ class Watch:
             document["alarms"] = {name: _shown(alarm) for name, alarm in self.kept.alarms.items()}
         self.kept.closed = end
         self._say(document)
+
+    def _keep_run(self, start: float, end: float) -> str:
+        """Keep the scored traces of a window as a run; its id, or "" where there are none or no runs are kept."""
+        if not (self.runs and self.kept.windows.get(start, Window()).counts.get("scored")):
+            return ""
+        self._count_usage()
+        self.runs.keep(self.kept.windows)
+        usage, self.kept.usage = self.kept.usage, TotalUsage()
+        return self.runs.finish(start, end, usage)
+
+    def _count_usage(self) -> None:
+        total, counted = self.budget.spent, self._counted
+        parts = zip(*map(msgspec.structs.astuple, (self.kept.usage, total, counted)), strict=True)
+        self.kept.usage = TotalUsage(*(kept + now - before for kept, now, before in parts))
+        self._counted = msgspec.structs.replace(total)
 
     def _say(self, document: Mapping[str, Any]) -> None:
         self.kept.unwritten.append(msgspec.json.encode(document).decode())
@@ -341,8 +418,11 @@ class Watch:
         times = (parsed_time(value) for value in values if value is not None)
         return next((moment for moment in times if moment is not None), now)
 
-    def state(self, day: str = "", spent: float = 0.0) -> str:
-        """All of this as JSON, for `restore`. day, spent: the dollars spent on a day."""
+    def state(self) -> str:
+        """All of this as JSON, for `restore`; traces that are kept as runs are kept before."""
+        if self.runs:
+            self.runs.keep(self.kept.windows)
+        self._count_usage()
         for name, bets in self._bets.items():
             self.kept.alarms[name].capital = bets.state()
         for start, parts in self._parts.items():
@@ -354,15 +434,16 @@ class Watch:
                 for value, part in parts.items()
             }
         self.kept.so_far = {key: sequence.state() for key, sequence in self._so_far.items()}
-        self.kept.day, self.kept.spent = day, spent
+        if isinstance(self.budget, DailyBudget):
+            self.kept.day, self.kept.spent = self.budget.day, self.budget.spent_today
         return msgspec.json.encode(self.kept).decode()
 
     def restore(self, text: str) -> list[str]:
         """Go on from a state; the lines that may not be in the output. Raises BadParameter for other options."""
         kept, own = msgspec.json.decode(text, type=WatchState), self.kept.options
         if msgspec.json.decode(msgspec.json.encode(own)) != kept.options:
-            names = ("--window", "--grace", "--sample", "--by", "-m")
-            was = ", ".join(f"{name} {value}" for name, value in zip(names, kept.options, strict=True))
+            names = ("--window", "--grace", "--sample", "--by", "-m", "--label")
+            was = ", ".join(f"{name} {value}" for name, value in zip(names, kept.options, strict=False))
             raise BadParameter(f"this folder is watched with {was}; give the same, or keep this watch in another store")
         for key in self._so_far.keys() & kept.so_far.keys():
             self._so_far[key].restore(kept.so_far[key])
@@ -373,6 +454,8 @@ class Watch:
                     one = parts[value].by_key[key]
                     one.summary = Summary.restored(summary)
                     one.undefined, one.failed, one.counted, one.pieces = numbers
+        if isinstance(self.budget, DailyBudget):
+            self.budget.restore(kept.day, kept.spent)
         self.kept, lines = kept, kept.unwritten
         kept.unwritten = []
         return lines

@@ -99,7 +99,7 @@ class Stream:
     """Scores rows as a request says, as long as they come.
 
     chosen: whether to score the row with this id; None: all. stopped: why no further row can be scored; else "".
-    in_flight: how many rows are being scored. budget: counts the cost.
+    in_flight: how many rows are being scored. budget: counts the cost. judges: by kind of question.
     """
 
     def __init__(self, request: RunRequest, chosen: Callable[[str], bool] | None = None) -> None:
@@ -113,6 +113,7 @@ class Stream:
         store = _NoStore() if request.store is None else opened_store(request.store)
         self._dispatcher = request.dispatcher(self._router, store)
         self.budget = self._dispatcher.budget
+        self.judges = {kind: judge.identity for kind, judge in self._router.judges.items()}
 
     async def scored(self, rows: AsyncIterator[StreamRow]) -> AsyncGenerator[StreamScores, None]:
         """The scores of each row, in order, each as soon as those before it are there.
