@@ -39,7 +39,7 @@ from tests.llm.stub.process import StubServer
 from ragauge.compat import NotOffered
 from ragauge.compat.deepeval import MissingTestCaseParamsError
 
-PAGE = Path(__file__).parents[1] / "docs" / "migrating" / "documented-blocks.md"
+PAGE = Path(__file__).parents[1] / "docs" / "measured" / "documented-blocks.md"
 SECONDS = 180
 
 

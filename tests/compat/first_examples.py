@@ -1,6 +1,6 @@
 """The first example of each documented page of other systems, retold with the import changed, and their table.
 
-`python -m tests.compat.first_examples` writes docs/migrating/first-examples.md, which a test compares.
+`python -m tests.compat.first_examples` writes docs/measured/first-examples.md, which a test compares.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "migrating" / "first-examples.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "measured" / "first-examples.md"
 
 
 class Example(NamedTuple):
