@@ -16,13 +16,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from email.message import Message
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
 from ragauge.analysis.compare import compare
 from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw, parse_answer
+from ragauge.datasets.edits import latest_edit, row_edit
 from ragauge.errors import RagaugeError, StoreError, UnknownName, UsageError
 from ragauge.host import decoded
 from ragauge.report.document import BLOCK, Index, packed, page, page_head, score_document, shared_document
@@ -31,6 +32,8 @@ from ragauge.run.results import Run
 from ragauge.scores import RunRecord
 from ragauge.store import Store
 from ragauge.version import VERSION
+
+T = TypeVar("T")
 
 _BLOCK = re.compile(r"samples-(\d{1,9})")
 
@@ -45,6 +48,15 @@ class GivenLabel(msgspec.Struct, forbid_unknown_fields=True):
     draw: SampleDraw | None = None
 
 
+class RowChange(msgspec.Struct, forbid_unknown_fields=True):
+    """A row of a test set from the page, as it was changed."""
+
+    position: int
+    query: str
+    references: list[str]
+    claims: list[str]
+
+
 class PageResponse(NamedTuple):
     """A response: the body, its type and further headers."""
 
@@ -54,6 +66,7 @@ class PageResponse(NamedTuple):
 
 
 _GIVEN = msgspec.json.Decoder(GivenLabel)
+_CHANGE = msgspec.json.Decoder(RowChange)
 
 
 class App:
@@ -96,13 +109,16 @@ class App:
         raise UnknownName("address", "/".join(path), ["api/runs"])
 
     def post(self, path: Sequence[str], body: bytes) -> PageResponse:
-        """Store a label. Raises UsageError if the body is not a label or fits no piece, UnknownName for other paths."""
+        """Store a label or an edit. Raises UsageError if the body is no such thing, UnknownName for another path."""
         match path:
+            case ["api", "runs", wanted, "edits"]:
+                change = _body(body, _CHANGE, "an edit")
+                run = self._run(wanted)
+                sample = self._store.sample(run.id, change.position).sample
+                self._store.keep_row_edit(row_edit(sample, change.query, change.references, change.claims, self._by))
+                return _json(self._sample(run, change.position, ""))
             case ["api", "runs", wanted, "labels"]:
-                try:
-                    label = decoded(body, _GIVEN)
-                except ValueError as error:
-                    raise UsageError(f"not a label: {error}") from error
+                label = _body(body, _GIVEN, "a label")
                 run = self._run(wanted)
                 labelling = self._labelling(run)
                 pieces = labelling.pieces(label.position, labelling.metric(label.metric))
@@ -171,7 +187,8 @@ class App:
         labelling = self._labelling(run)
         pieces = labelling.pieces(position, metric, self._own) if metric in labelling.metrics else []
         scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
-        return {"pieces": [_piece(piece) for piece in pieces], "scores": scores}
+        edit = latest_edit(self._store, self._store.sample(run.id, position).sample)
+        return {"pieces": [_piece(piece) for piece in pieces], "scores": scores, "edit": edit}
 
 
 def _parts(run: Run) -> dict[str, bytes]:
@@ -198,6 +215,13 @@ def _piece(piece: LabelPiece) -> dict[str, Any]:
         "judge": piece.judge,
         "label": {"answer": label.answer, "by": dict(label.judge.settings)["by"]} if label else None,
     }
+
+
+def _body(body: bytes, decoder: msgspec.json.Decoder[T], what: str) -> T:
+    try:
+        return decoded(body, decoder)
+    except ValueError as error:
+        raise UsageError(f"not {what}: {error}") from error
 
 
 def _json(content: Any) -> PageResponse:

@@ -298,3 +298,25 @@ def test_the_served_page_is_accessible(view: str, scheme: str, watched: Watched,
     found = axe.Axe().run(watched.open(served, **routes[view]))
     violations = [(one["id"], node["html"]) for one in found.response["violations"] for node in one["nodes"]]
     assert violations == []
+
+
+def test_a_row_of_a_test_set_is_edited(watched: Watched, served: str, store: Store) -> None:
+    """Question, references and nuggets are changed on the page of the sample, and shown when it is opened again."""
+    mark = {"test_set": {"id": "s1"}}
+    row = {"id": "q1", "query": "Which?", "references": ["Marit"], "answers": [["Marit"]], "response": "It.", **mark}
+    rg.evaluate([row], "bleu", store=store, name="reviewed")
+    for text in ("Which?", "Which ferry sails?"):
+        page = watched.open(served, run=_run(store, "reviewed"), sample="q1", metric="bleu")
+        page.get_by_text("Edit this row of the test set").click()
+        expect(page.get_by_label("Question")).to_have_value(text)
+        page.get_by_label("Question").fill("Which ferry sails?")
+        page.get_by_label("Reference 2").fill("The Marit")
+        page.get_by_label("Nuggets, one a line").fill("Marit\nIt sails")
+        page.get_by_role("button", name="Save").click()
+        page.get_by_text("saved as ann").wait_for()
+    edit = store.row_edits("s1")[-1]
+    assert (edit.query, edit.references, edit.answers) == (
+        "Which ferry sails?",
+        ("Marit", "The Marit"),
+        (("Marit",), ("It sails",)),
+    )

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from tests.view.conftest import Client
 
 import ragauge as rg
+from ragauge.cli.main import main
+from ragauge.datasets import difference, questions
+from ragauge.datasets.edits import edited
 from ragauge.report.document import parts
 from ragauge.store import Store
 
@@ -172,3 +177,61 @@ def test_a_position_is_a_number(client: Client) -> None:
     assert client.get("api/runs/first/samples/-1?metric=faithfulness").status == 400
     assert client.post("api/runs/first/labels", b"{").status == 400
     assert client.post("api/runs", {}).status == 404
+
+
+@pytest.fixture
+def reviewed(tmp_path: Path, store: Store) -> Path:
+    """A test set of one question with two nuggets, over which a run in the store was made."""
+    samples = questions(
+        [{"id": "d", "text": "The ferry Marit sails from Skerholm to Tavnoy at 7:30 on weekdays."}], n=1
+    ).samples
+    answers, weights = (("Marit", "the Marit"), ("7:30",)), (1.0, 0.5)
+    rows = [
+        msgspec.structs.replace(row, contexts=row.reference_contexts, answers=answers, answer_weights=weights)
+        for row in samples
+    ]
+    rg.evaluate(rows, "retrieval_recall", store=store, name="reviewed")
+    path = tmp_path / "tests.jsonl"
+    path.write_bytes(msgspec.json.Encoder().encode_lines(rows))
+    return path
+
+
+def test_an_edited_row_is_kept_and_written(client: Client, store: Store, reviewed: Path, tmp_path: Path) -> None:
+    """What a person changes in the page is in the set that the command writes, which has an identity of its own.
+
+    A nugget that stays keeps its wordings and its weight; the latest change counts.
+    """
+    change = {"position": 0, "query": "Which ferry?", "references": ["Marit"], "claims": ["Marit", "It is a ferry."]}
+    assert client.get("api/runs/reviewed/samples/0?metric=retrieval_recall").json()["edit"] is None
+    client.post("api/runs/reviewed/edits", {**change, "query": "Which one?"})
+    reply = client.post("api/runs/reviewed/edits", change)
+    assert (reply.json()["edit"]["query"], reply.json()["edit"]["by"]) == ("Which ferry?", "ann")
+    output = tmp_path / "edited.jsonl"
+    command = ["dataset", "edited", str(reviewed), "-o", str(output), "--store", str(tmp_path / "kept")]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    (before,), (after,) = rg.read(reviewed), rg.read(output)
+    assert (after.query, after.references, after.metadata["edited_by"]) == ("Which ferry?", ("Marit",), "ann")
+    assert (after.answers, after.answer_weights) == ((("Marit", "the Marit"), ("It is a ferry.",)), (1.0, 1.0))
+    origin = after.metadata["test_set"]
+    assert origin["edited_from"] == before.metadata["test_set"]["id"] != origin["id"]
+    assert difference(reviewed, output)["changed"] == [before.id]
+    assert difference(reviewed, output)["added"] == []
+
+
+@pytest.mark.parametrize(
+    ("run", "change", "fault"),
+    [
+        ("reviewed", {"query": " "}, "the question is empty"),
+        ("reviewed", {"claims": "one"}, "not an edit"),
+        ("first", {}, "is not of a test set"),
+    ],
+)
+def test_an_edit_that_cannot_be_kept_is_refused(
+    run: str, change: dict[str, Any], fault: str, client: Client, reviewed: Path, tmp_path: Path
+) -> None:
+    """An empty question, and rows that belong to no test set, are refused; a set that nobody edited is not written."""
+    body = {"position": 0, "query": "Why?", "references": [], "claims": [], **change}
+    reply = client.post(f"api/runs/{run}/edits", body)
+    assert (reply.status, fault in reply.json()["error"]) == (400, True)
+    with pytest.raises(rg.errors.BadData, match="nobody has edited a row of"):
+        edited(reviewed, tmp_path / "kept")

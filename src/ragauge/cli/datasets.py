@@ -18,6 +18,7 @@ from ragauge.datasets import Built, Generated, QuestionSet, build, difference, g
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.corpus import WORDS, Corpus
 from ragauge.datasets.drafting import ASKED_KINDS
+from ragauge.datasets.edits import edited
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
 from ragauge.datasets.nuggets import NuggetForm, nuggets
 from ragauge.datasets.question_set import OFFLINE_KINDS
@@ -25,7 +26,7 @@ from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
 from ragauge.metrics.nuggets import nuggets as proposed
 from ragauge.report.wording import counted, usage_words
-from ragauge.store import Place
+from ragauge.store import Place, Store
 
 
 @click.group("dataset")
@@ -37,6 +38,7 @@ def dataset_command() -> None:
     ragauge dataset build      from your own questions and corpus
     ragauge dataset questions  questions from your documents
     ragauge dataset diff       what distinguishes two versions of a test set
+    ragauge dataset edited     a test set with the changes that people made in the page
     ragauge dataset nuggets    what the answers to your questions should say
     """
 
@@ -157,6 +159,17 @@ def diff_command(a: Path, b: Path) -> None:
     for what, ids in difference(a, b).items():
         shown = ", ".join(ids[:10]) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
         say(f"{what}: {len(ids)}{f' ({shown})' if ids else ''}")
+
+
+@dataset_command.command("edited")
+@click.argument("test_set", type=opts.FILE)
+@opts.samples_option
+@opts.open_store_option("Where the changes are.")
+def edited_command(test_set: Path, output: Path, store: Store) -> None:
+    """Write TEST_SET with the changes that people made to its rows in `ragauge view`, under an identity of its own."""
+    check_samples_output(output, [test_set])
+    edited(test_set, store).save(output)
+    say(f"wrote {output}; what has changed: ragauge dataset diff {quote(str(test_set))} {quote(str(output))}")
 
 
 def _question_lines(made: QuestionSet) -> Iterator[str]:

@@ -96,9 +96,26 @@ class QuestionSet(SampleSet):
 
     def seal(self, **origin: Any) -> None:
         """Give each row the identity of the set, and what it was made with."""
-        self.identity = sha256(msgspec.json.encode(self.samples)).hexdigest()[:12]
-        mark = {TEST_SET: {"id": self.identity, **origin}}
-        self.samples = [add_metadata(sample, **mark) for sample in self.samples]
+        self.samples = sealed(self.samples, origin)
+        self.identity = set_of(self.samples[0]) if self.samples else ""
+
+
+def sealed(samples: Sequence[Sample], origin: Mapping[str, Any]) -> list[Sample]:
+    """The rows of a test set with its identity, a hash of them all, and what it was made with."""
+    bare = [
+        msgspec.structs.replace(
+            sample, metadata={key: value for key, value in sample.metadata.items() if key != TEST_SET}
+        )
+        for sample in samples
+    ]
+    mark = {**origin, "id": sha256(msgspec.json.encode(bare)).hexdigest()[:12]}
+    return [add_metadata(sample, **{TEST_SET: mark}) for sample in bare]
+
+
+def set_of(sample: Sample) -> str:
+    """The identity of the test set that a sample is of; "" where it is of none."""
+    mark = sample.metadata.get(TEST_SET)
+    return str(mark.get("id", "")) if isinstance(mark, dict) else ""
 
 
 class _Dropped(Exception):

@@ -41,7 +41,7 @@ export function keyButton(key, words, click, disabled = false) {
 
 /** Whether a key is pressed by itself, and not typed into a field. */
 export function isShortcut(event) {
-  return !(event.target.matches("input, select") || event.altKey || event.ctrlKey || event.metaKey);
+  return !(event.target.matches("input, select, textarea") || event.altKey || event.ctrlKey || event.metaKey);
 }
 
 /**

@@ -102,6 +102,11 @@ class SampleLabels {
     this.#sample = sample;
   }
 
+  /** The latest change of this row of a test set; null where there is none. */
+  get edit() {
+    return this.#sample.edit;
+  }
+
   /** changed: called when a label was saved. */
   onChange(changed) {
     this.#changed = changed;

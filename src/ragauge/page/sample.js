@@ -2,6 +2,7 @@
 
 import { details, element, quoted } from "./dom.js";
 import { arrow, counted, number, whole } from "./format.js";
+import { editForm } from "./edit.js";
 import { evidenceOf, metricsOf, scoreOf } from "./data.js";
 import { address, matchesPattern } from "./filters.js";
 import { evidenceList, evidenceView, queryAndResponse, referenceTexts } from "./evidence.js";
@@ -30,7 +31,8 @@ export async function sampleView(data, thresholds, { sample: id, metric: wanted,
     values.replaceChildren(...scores(shown, record).childNodes);
     view.open(view.opened);
   });
-  return { nodes: [top, values, content], ready: () => showDeciding(content) };
+  const form = editForm(data.labels, position.row, record, labels?.edit);
+  return { nodes: [top, values, content, form], ready: () => showDeciding(content) };
 }
 
 /** The default metric: that of the list, else the first with a judged part of the response. */

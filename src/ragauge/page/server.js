@@ -61,9 +61,14 @@ class Labels {
     return fetchData(`${this.#base}/next`, { ...(metric ? { metric } : {}), passed: skipped.join(",") });
   }
 
-  /** The pieces of a sample to label for a metric, with their labels and the resulting scores: {pieces, scores}. */
+  /** The pieces of a sample to label for a metric with their labels, and the resulting scores: {pieces, scores, edit}. */
   fetchSample(position, metric) {
     return fetchData(`${this.#base}/samples/${position}`, { metric });
+  }
+
+  /** Save a row of a test set as it was changed: {query, references, claims}. Returns the sample as fetchSample. */
+  saveEdit(position, change) {
+    return sendData(`${this.#base}/edits`, { position, ...change });
   }
 
   /** Save an answer; draw: how its sample was drawn, null if the verdict was shown. Returns the sample as fetchSample. */

@@ -17,6 +17,18 @@ from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdict
 
 
+class RowEdit(msgspec.Struct, frozen=True):
+    """A row of a test set as a person changed it: its question, its references and its gold claims."""
+
+    test_set: str
+    row: str
+    by: str
+    query: str
+    references: tuple[str, ...] | None = None
+    answers: tuple[tuple[str, ...], ...] | None = None
+    answer_weights: tuple[float, ...] | None = None
+
+
 def label(question: Question, answer: Answer, by: str) -> Judgment:
     """A person's label as a judgment. by: the person's name."""
     judge = Identity(PEOPLE, (("by", by),))

@@ -30,3 +30,6 @@ ALTER TABLE judgments ADD COLUMN mark BLOB NOT NULL DEFAULT x''
 
 -- 6: how far the files of a watched folder were delivered
 CREATE TABLE streams (name TEXT PRIMARY KEY, state TEXT NOT NULL)
+
+-- 7: rows of test sets as people changed them
+CREATE TABLE edits (id INTEGER PRIMARY KEY, test_set TEXT NOT NULL, edit TEXT NOT NULL)

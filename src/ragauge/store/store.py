@@ -24,7 +24,7 @@ from ragauge.questions import Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
-from ragauge.store.recording import answered, label
+from ragauge.store.recording import RowEdit, answered, label
 from ragauge.store.texts import Connection, unpack
 from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, ModelResponse
 
@@ -311,6 +311,17 @@ class Store:
         """Keep the states of streams, by name, in place of earlier ones; all of them or, where this raises, none."""
         sql = "INSERT INTO streams (name, state) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET state = excluded.state"
         db.executemany(sql, list(states.items()))
+
+    @_in_database("write", "keep an edit")
+    def keep_row_edit(self, db: Connection, edit: RowEdit) -> None:
+        """Add a person's change of a row of a test set; the latest of a row counts."""
+        db.execute("INSERT INTO edits (test_set, edit) VALUES (?, ?)", (edit.test_set, _encode(edit).decode()))
+
+    @_in_database("read", "read edits")
+    def row_edits(self, db: Connection, test_set: str) -> list[RowEdit]:
+        """All changes of the rows of a test set, oldest first."""
+        rows = db.execute("SELECT edit FROM edits WHERE test_set = ? ORDER BY id", (test_set,))
+        return [msgspec.json.decode(edit, type=RowEdit) for (edit,) in rows]
 
     @_in_database("write", "begin the run")
     def begin(self, db: Connection, run: RunRecord) -> None:
