@@ -74,7 +74,8 @@ class Sure(Model):
         pieces = re.findall(r"\w+|\W", text)
         other = SimpleNamespace(token="neutral", logprob=log(0.2))
         places = [[SimpleNamespace(token=piece, logprob=log(0.8)), other] for piece in pieces]
-        return SimpleNamespace(message=SimpleNamespace(content=text), logprobs=places if self._with_tokens else None)
+        message, given = SimpleNamespace(content=text), places if self._with_tokens else None
+        return SimpleNamespace(message=message, logprobs=given, additional_kwargs={})
 
 
 @pytest.mark.usefixtures("_library")

@@ -258,14 +258,15 @@ def test_a_client_of_instructor_gives_them(stub_server: StubFactory) -> None:
     instructor: Any = pytest.importorskip("instructor", minversion="1.7")
     openai: Any = pytest.importorskip("openai")
 
-    def judge(url: str) -> Any:
-        plain = openai.OpenAI(base_url=url, api_key="none", max_retries=0)
-        return rg.llm(instructor.from_openai(plain, mode=instructor.Mode.JSON), model="some-model", logprobs=True)
-
-    (answer,) = asyncio.run(judge(stub_server().url).answer(QUESTIONS[:1]))
+    servers = stub_server(), stub_server(without=["silent_logprobs"])
+    clients = [openai.OpenAI(base_url=server.url, api_key="none", max_retries=0) for server in servers]
+    made = (instructor.from_openai(client, mode=instructor.Mode.JSON) for client in clients)
+    giving, silent = (rg.llm(client, model="some-model", logprobs=True) for client in made)
+    (answer,) = asyncio.run(giving.answer(QUESTIONS[:1]))
     assert isinstance(answer, Verdict)
     assert answer.probability is not None
-    without = stub_server(without=["silent_logprobs"])
     with pytest.raises(UsageError, match="gives no log-probabilities"):
-        rg.evaluate([ROW], "faithfulness", judge(without.url))
-    assert without.stats()["calls"] == 1
+        rg.evaluate([ROW], "faithfulness", silent)
+    assert servers[1].stats()["calls"] == 1
+    for client in clients:
+        client.close()

@@ -211,7 +211,7 @@ class Transport(ABC):
         try:
             given = any(len(token.alternatives) > 1 for token in (await self.send(_PROBE)).tokens)
         except CallFailed as failed:
-            given = not re.search("log_?prob", str(failed), re.IGNORECASE)
+            given = not re.search("log_?prob", str(failed).replace(self.name, ""), re.IGNORECASE)
         if not given:
             votes = f"take shares of votes: repeat({self.name},3)"
             raise UsageError(f"{server} gives no log-probabilities; leave out logprobs, or {votes}")
