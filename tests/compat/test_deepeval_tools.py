@@ -16,9 +16,11 @@ from ragauge.compat.deepeval import (
     KnowledgeRetentionMetric,
     LLMTestCase,
     MissingTestCaseParamsError,
+    TaskCompletionMetric,
     ToolCall,
     ToolCallParams,
     ToolCorrectnessMetric,
+    TopicAdherenceMetric,
     Turn,
     evaluate,
 )
@@ -110,6 +112,28 @@ def test_a_conversation_is_graded_whole() -> None:
     assert evaluate([ConversationalTestCase(turns)], [retention]).test_results[0].success is False
     with pytest.raises(BadInput, match="reads a ConversationalTestCase"):
         evaluate([LLMTestCase("?", "!")], [metric])
+
+
+def test_topics_and_tasks_are_graded_by_a_criterion() -> None:
+    """The topics are in the criterion of a conversation; a task is read with the calls, and neither goes without."""
+    read = []
+
+    def rate(rubric: rg.questions.Rubric, **texts: str) -> int:
+        read.append(texts)
+        return 5
+
+    grade = rg.judge_from(rate=rate, name="grade")
+    with pytest.warns(UserWarning, match="one grade of the conversation"):
+        topics = TopicAdherenceMetric(relevant_topics=["ferries", "{weather}"], model=grade)
+    with pytest.warns(UserWarning, match="ours is one grade"):
+        task = TaskCompletionMetric(model=grade)
+    talk = ConversationalTestCase([Turn("user", "A ferry?"), Turn("assistant", "At nine.")])
+    assert topics.measure(talk) == 0.5
+    call = ToolCall("book", input_parameters={"id": 7}, output="sold out")
+    assert task.measure(LLMTestCase("Book it.", "Done.", tools_called=[call])) == 0.5
+    assert read[-1] == {"query": "Book it.", "response": "Done.\n\nCall: book({'id': 7}) → sold out"}
+    with pytest.raises(BadInput, match="needs relevant_topics"):
+        TopicAdherenceMetric(model=grade)
 
 
 def test_a_metric_of_conversations_of_ones_own() -> None:

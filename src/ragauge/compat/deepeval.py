@@ -302,7 +302,7 @@ class _Ours(BaseMetric):
 
 #: Arguments of DeepEval's metrics that change nothing here.
 _IDLE = """include_reason async_mode verbose_mode evaluation_template flaky truths_extraction_limit n top_logprobs
-    _include_g_eval_suffix assessment_questions""".split()
+    _include_g_eval_suffix assessment_questions window_size""".split()
 
 
 class FaithfulnessMetric(_Ours, ours="faithfulness", nothing=1.0):
@@ -475,14 +475,10 @@ class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turn
         return {**row, "turns": [{"role": role, "content": text} for role, text in before]}
 
 
-class _ConversationCriterion(ConversationalGEval, differs="ours is one grade of the conversation, theirs counts turns"):
-    """A ConversationalGEval of one criterion. Classes have title and wording."""
-
-    title = wording = ""
-
-    def __init__(self, threshold: float | None = 0.5, model: Any = None, **options: Any) -> None:
-        options.pop("window_size", None)
-        super().__init__(self.title, criteria=self.wording, model=model, threshold=threshold, **options)
+class _ConversationCriterion(
+    ConversationalGEval, _Criterion, differs="ours is one grade of the conversation, theirs counts turns"
+):
+    """A criterion of all that was said."""
 
 
 class ConversationCompletenessMetric(
@@ -511,6 +507,31 @@ class TurnRelevancyMetric(
     wording="Is every answer of the assistant relevant to what the user said before it?",
 ):
     """How far the answers are relevant to what was said before them."""
+
+
+class TopicAdherenceMetric(
+    _ConversationCriterion,
+    title="Topic Adherence",
+    about="relevant_topics",
+    wording="Is every request on one of these topics answered, and every other one refused? {}",
+):
+    """How far the assistant answers what is on the relevant_topics, and refuses the rest."""
+
+
+class TaskCompletionMetric(
+    _Criterion,
+    title="Task Completion",
+    wording="Is what the user asked for done, by what the output says and what the calls of tools returned?",
+    differs="ours is one grade, theirs has a model take task and outcome out of a trace before",
+):
+    """How far what the user asked for is done."""
+
+    def row(self, case: LLMTestCase) -> dict[str, Any]:
+        """The case with the calls below its output."""
+        calls = [
+            f"Call: {call.name}({call.input_parameters or ''}) → {call.output}" for call in case.tools_called or ()
+        ]
+        return super().row(case) | {"response": "\n\n".join([case.actual_output or "", *calls])}
 
 
 class _Checked(_Ours):
@@ -744,7 +765,6 @@ _INSTEAD = {
     "(Base|MCP|MultiTurn|Conversation|Turn|Topic)\\w*|Goal\\w+|get_available\\w+|normalize_mcp\\w+": (
         "use ConversationalGEval, or rg.metric on a function"
     ),
-    "TaskCompletionMetric": "use rg.evaluate(rows, 'goal') with a reference outcome",
     "ArgumentCorrectnessMetric": "use rg.evaluate(rows, 'argument_support')",
     "(Task|Tool|Argument|Step|Plan|Agent)\\w+": "agents and tool calls are not measured",
     "(Text|Image|MLLM)\\w+": "images are not read",

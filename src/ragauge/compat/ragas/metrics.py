@@ -21,6 +21,9 @@ from ragauge.host import optional
 _COLUMNS = {"query": "user_input", "contexts": "retrieved_contexts", "response": "response", "references": "reference"}
 _COLUMNS["reference_contexts"] = "reference_contexts"
 
+#: What metrics of precision and recall can be.
+_MODES = ("f1", "precision", "recall")
+
 #: Arguments of ragas' metrics that change nothing here.
 _IDLE = {"embeddings", "max_retries", "device", "batch_size", "required_columns", "strictness"}
 
@@ -188,8 +191,8 @@ class FactualCorrectness(Metric, name="factual_correctness", ours="answer_correc
     """
 
     def __init__(self, llm: Any = None, *, mode: str = "f1", beta: float = 1.0, **options: Any) -> None:
-        if mode not in ("f1", "precision", "recall"):
-            raise rg.errors.UnknownName("mode of factual_correctness", mode, ["f1", "precision", "recall"])
+        if mode not in _MODES:
+            raise rg.errors.UnknownName("mode of factual_correctness", mode, _MODES)
         granularity = {options.pop("atomicity", "low"), options.pop("coverage", "low")}
         if unknown := granularity - {"low", "high"}:
             raise BadInput(f"atomicity and coverage are 'low' or 'high', not {min(unknown)!r}")
@@ -429,6 +432,31 @@ class AgentGoalAccuracyWithReference(Metric, name="agent_goal_accuracy", ours="g
         return float(value == 1)
 
 
+class TopicAdherence(Metric, name="topic_adherence", ours="criteria", differs=True):
+    """Share of the answered messages that are on topic, of those on topic that are answered, or F1, the default.
+
+    mode: "precision", "recall" or "f1". ragas has a model list the topics of the conversation and asks about each; here
+    each message of the user counts: was it answered, rather than refused, and is it on a reference topic?
+    """
+
+    def __init__(self, llm: Any = None, *, mode: str = "f1", **options: Any) -> None:
+        if mode not in _MODES:
+            raise rg.errors.UnknownName("mode of topic_adherence", mode, _MODES)
+        self.mode = mode
+        super().__init__(llm, **options)
+        self.columns = ["reference_topics"]
+
+    def value(self, scores: Mapping[str, rg.scores.Score], sample: SingleTurnSample) -> float:
+        """The value of the mode; 0 where no message counts, as in ragas, and NaN where a judgment is missing."""
+        grades = [piece.value for piece in scores[self._score].evidence]
+        is_answered, is_on_topic = ([float(grade or 0) for grade in grades[half::2]] for half in (0, 1))
+        if None in grades or not grades:
+            return nan
+        answered, on_topic = sum(is_answered), sum(is_on_topic)
+        counted = {"precision": answered, "recall": on_topic, "f1": (answered + on_topic) / 2}[self.mode]
+        return float(sum(map(operator.mul, is_answered, is_on_topic)) / (counted or 1))
+
+
 class Graded(Metric):
     """A metric that a judge grades; it needs an llm, since the embedded judge grades nothing.
 
@@ -565,6 +593,7 @@ class DiscreteMetric(NumericMetric):
         return self.allowed_values[int(value)]
 
 
+TopicAdherenceScore = TopicAdherence
 FaithfulnesswithHHEM, LLMContextRecall, ResponseRelevancy = FaithulnesswithHHEM, ContextRecall, AnswerRelevancy
 LLMContextPrecisionWithReference = partial(ContextPrecision, name="llm_context_precision_with_reference")
 LLMContextPrecisionWithoutReference = partial(ContextUtilization, name="llm_context_precision_without_reference")
@@ -582,7 +611,6 @@ rubrics_score_without_reference = RubricsScore("rubrics_score_without_reference"
 _INSTEAD = {
     "ContextEntityRecall|context_entity_recall": "use ContextRecall, which counts statements in place of entities",
     "AgentGoalAccuracy": "use AgentGoalAccuracyWithReference or AgentGoalAccuracyWithoutReference",
-    "Topic.*": "use AspectCritic on a MultiTurnSample, with the topics in its definition",
     "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
     "(Multi|multi)[Mm]odal.*": "images are not read",
     "DataCompyScore|LLMSQL.*": "tables and queries are not compared; use rg.check on a function",

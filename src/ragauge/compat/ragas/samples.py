@@ -34,6 +34,8 @@ class SingleTurnSample:
     reference: str | None = None
     tool_calls: list[Any] | None = None
     reference_tool_calls: list[Any] | None = None
+    reference_topics: list[str] | None = None
+    requests: list[str] | None = None
 
     def __post_init__(self) -> None:
         for column in ("user_input", "response", "reference"):
@@ -45,9 +47,16 @@ class SingleTurnSample:
         return {column: value for column, value in vars(self).items() if value is not None}
 
     def row(self) -> dict[str, Any]:
-        """The columns for `rg.read`, with the reference contexts as the text of which a response is a summary too."""
-        texts = self.reference_contexts
-        return {**vars(self), "source_text": None if texts is None else "\n".join(texts)}
+        """The columns for `rg.read`, with the reference contexts as the text of which a response is a summary too.
+
+        With topics, whether each request was answered and is on one of them are the criteria.
+        """
+        texts, topics = self.reference_contexts, self.reference_topics
+        is_answered = "The assistant answers, rather than refuses, this message of the user: "
+        is_on_topic = f"This message of the user is on one of the topics {', '.join(topics or ())}: "
+        criteria = [text + request for request in self.requests or () for text in (is_answered, is_on_topic)]
+        row = {**vars(self), "source_text": None if texts is None else "\n".join(texts)}
+        return row if topics is None else row | {"criteria": criteria}
 
     def model_dump(self, *, exclude_none: bool = False, **_: Any) -> dict[str, Any]:
         """All columns."""
@@ -88,7 +97,7 @@ class ToolMessage(Message):
 
 @dataclass(kw_only=True)
 class MultiTurnSample:
-    """A conversation. Metrics read it by `turn`; topics are kept and not measured."""
+    """A conversation. Metrics read it by `turn`."""
 
     user_input: list[Message]
     reference: str | None = None
@@ -119,6 +128,8 @@ class MultiTurnSample:
             reference=self.reference,
             tool_calls=[call for message in self.user_input for call in message.tool_calls or ()],
             reference_tool_calls=self.reference_tool_calls,
+            reference_topics=self.reference_topics,
+            requests=[message.content for message in self.user_input if isinstance(message, HumanMessage)],
         )
 
 
@@ -193,7 +204,9 @@ def _sample(sample: rg.Sample) -> SingleTurnSample:
     texts: dict[str, Any] = {
         name: [chunk.passage for chunk in chunks] for name, chunks in both.items() if chunks is not None
     }
-    other = {name: sample.metadata[name] for name in NO_IDS if name in sample.metadata}
+    other = {
+        name: sample.metadata[name] for name in (*NO_IDS, "reference_topics", "requests") if name in sample.metadata
+    }
     calls = {"tool_calls": sample.tool_calls, "reference_tool_calls": sample.reference_tool_calls}
     for name, made in calls.items():
         other |= {name: [{"name": call.name, "arguments": call.arguments} for call in made]} if made is not None else {}
