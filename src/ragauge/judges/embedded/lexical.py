@@ -65,15 +65,15 @@ _SURE, _CERTAIN, _COARSER, _UNSURE = 0.95, 0.9, 0.6, 0.3
 
 
 class Terms:
-    """The distinct content words of a text, less those given, each with its idf as a weight; in parts of about five."""
+    """The distinct content words of a text, less some, each with its idf as a weight; in parts of about five."""
 
     __slots__ = ("items", "keys", "parts", "total", "weights", "words")
 
-    def __init__(self, found: tuple[Word, ...], given: Collection[str] = ()) -> None:
-        self.words = found
+    def __init__(self, text_words: tuple[Word, ...], left_out: Collection[str] = ()) -> None:
+        self.words = text_words
         distinct: dict[str, Word] = {}
-        for word in found:
-            if word.kind != Kind.FUNCTION and word.key not in given:
+        for word in text_words:
+            if word.kind != Kind.FUNCTION and word.key not in left_out:
                 distinct.setdefault(word.key, word)
         self.items = list(distinct.values())
         self.keys = {word.key: item for item, word in enumerate(self.items)}
@@ -81,7 +81,7 @@ class Terms:
         self.total = sum(self.weights)
         count = max(round(len(self.items) / _PART), 1)
         cuts = [len(self.items) * part // count for part in range(count + 1)]
-        self.parts = [range(one, two) for one, two in pairwise(cuts)]
+        self.parts = [range(start, end) for start, end in pairwise(cuts)]
 
     def share(self, credits: TermScores, items: Iterable[int] | None = None) -> float:
         """The weighted share of the items, or of some of them, that is found; 0 for a claim without items."""
@@ -91,10 +91,10 @@ class Terms:
 
 
 class SentenceMatch(NamedTuple):
-    """The sentence at place `at` of its passage, and what it holds of a claim."""
+    """The sentence at a place of its passage, and what it holds of a claim."""
 
     sentence: Sentence
-    at: int
+    place: int
     credits: TermScores
     share: float
 
@@ -110,16 +110,18 @@ def find(claim: Terms, source: Passage) -> list[SentenceMatch]:
             for sentence in source.postings.get(key, ()):
                 hits.setdefault(sentence, {})[item] = credit
     if source.titled and 0 in hits:
-        hits = {at: merged(hits[0], credits) for at, credits in hits.items()}
-    evidence = [SentenceMatch(source.sentences[at], at, credits, claim.share(credits)) for at, credits in hits.items()]
-    return sorted(evidence, key=lambda one: (-one.share, one.at))
+        hits = {place: merged(hits[0], credits) for place, credits in hits.items()}
+    evidence = [
+        SentenceMatch(source.sentences[place], place, credits, claim.share(credits)) for place, credits in hits.items()
+    ]
+    return sorted(evidence, key=lambda match: (-match.share, match.place))
 
 
 def best_windows(claim: Terms, text: str, most: int = MOST_WINDOWS) -> tuple[str, ...]:
     """The few windows of a text, in its order, whose sentences hold most of a claim, at least half of what any does."""
     if len(windows(text)) == 1:
         return (windows(text)[0].text,)
-    shares = {one.at: one.share for one in find(claim, passage(text))}
+    shares = {match.place: match.share for match in find(claim, passage(text))}
 
     def best_share(window: Window) -> float:
         return max(shares.get(place, 0.0) for place in range(window.first, window.last))
@@ -130,11 +132,11 @@ def best_windows(claim: Terms, text: str, most: int = MOST_WINDOWS) -> tuple[str
 
 def complementary(claim: Terms, texts: Sequence[str]) -> list[int]:
     """The places of the text that holds most of a claim and of those that add to it; [] where none adds enough."""
-    held = [merged(*(one.credits for one in find(claim, passage(text)))) for text in texts]
+    held = [merged(*(match.credits for match in find(claim, passage(text)))) for text in texts]
     chosen: list[int] = []
     credits: TermScores = {}
     while len(chosen) < _MOST:
-        share, best = max((claim.share(merged(credits, own)), -at) for at, own in enumerate(held))
+        share, best = max((claim.share(merged(credits, own)), -place) for place, own in enumerate(held))
         if chosen and share - claim.share(credits) < _LEAST_GAIN_OF_TEXT:
             break
         chosen.append(-best)
@@ -156,11 +158,11 @@ def select_sentences(claim: Terms, evidence: Iterable[SentenceMatch]) -> list[Se
 
     Ties are broken by the sentences' own text, so that the order of chunks does not matter.
     """
-    pool = sorted(evidence, key=lambda one: (-one.share, one.sentence.text))[:_CANDIDATES]
+    pool = sorted(evidence, key=lambda match: (-match.share, match.sentence.text))[:_CANDIDATES]
     chosen: list[SentenceMatch] = []
     credits: TermScores = {}
     while pool and len(chosen) < _MOST:
-        best = max(pool, key=lambda one: claim.share(merged(credits, one.credits)))
+        best = max(pool, key=lambda match: claim.share(merged(credits, match.credits)))
         if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < _LEAST_GAIN:
             break
         pool.remove(best)
@@ -176,13 +178,14 @@ def features(claim: Terms, evidence: Sequence[SentenceMatch], chosen: Sequence[S
     weight of the longest run of missing words; missing numbers and names; the weight of the heaviest missing word;
     whether the best sentence negates what the claim does not, or the reverse; and the claim's length.
     """
-    whole, few = merged(*(one.credits for one in evidence)), merged(*(one.credits for one in chosen))
+    whole, few = merged(*(match.credits for match in evidence)), merged(*(match.credits for match in chosen))
     missing = [word.kind for item, word in enumerate(claim.items) if whole.get(item, 0.0) < FOUND and word.key != "#1"]
     lacks = [own * (1 - few.get(item, 0.0)) for item, own in enumerate(claim.weights)]
-    runs = accumulate(enumerate(claim.weights), lambda run, one: 0.0 if one[0] in few else run + one[1], initial=0.0)
+    runs = accumulate(enumerate(claim.weights), lambda run, item: 0.0 if item[0] in few else run + item[1], initial=0.0)
+    by_part = ([claim.share(match.credits, part) for match in evidence] for part in claim.parts)
     return {
         "whole": claim.share(whole),
-        "weakest": min(max((claim.share(one.credits, part) for one in evidence), default=0.0) for part in claim.parts),
+        "weakest": min(max(shares, default=0.0) for shares in by_part),
         "gap": min(max(runs) / _WIDE, 1.0),
         "numbers_absent": min(missing.count(Kind.NUMBER) / 2, 1.0),
         "names_absent": min(missing.count(Kind.NAME) / 3, 1.0),
@@ -200,10 +203,10 @@ def negation_differs(claim: Terms, sentence: Sentence) -> bool:
     return not both and any(mine[key].isdisjoint(theirs[key]) for key in shared)
 
 
-def _negated(found: Sequence[Word]) -> dict[str, set[bool]]:
+def _negated(text_words: Sequence[Word]) -> dict[str, set[bool]]:
     """The content words, and whether each stands negated, not negated, or both."""
     negated: dict[str, set[bool]] = {}
-    for word in found:
+    for word in text_words:
         if word.kind != Kind.FUNCTION:
             negated.setdefault(word.key, set()).add(word.negated)
     return negated
@@ -214,17 +217,17 @@ def exchanges_number(claim: Terms, sentence: Sentence, alike: float = _ALIKE) ->
 
     It is the same in the same order.
     """
-    mine, theirs = ([(word.key, word.kind) for word in found] for found in (claim.words, sentence.words))
+    mine, theirs = ([(word.key, word.kind) for word in side] for side in (claim.words, sentence.words))
     if len(mine) > _ALIGNED or len(theirs) > _ALIGNED or not any(kind == Kind.NUMBER for _, kind in mine):
         return False
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
     if sum(block.size for block in matcher.get_matching_blocks()) < alike * len(mine):
         return False
     for tag, first, last, start, end in matcher.get_opcodes():
-        one, two = (
+        own, other = (
             {key for key, kind in side if kind == Kind.NUMBER} for side in (mine[first:last], theirs[start:end])
         )
-        if tag == "replace" and one and two and any(not _is_among(key, two) for key in one):
+        if tag == "replace" and own and other and any(not _is_among(key, other) for key in own):
             return True
     return False
 
@@ -238,11 +241,11 @@ def repeats(claim: Terms, source: Passage) -> bool:
     wanted = _joined(claim.words)
     joined = [_joined(sentence.words) for sentence in source.sentences]
     text, ends = "".join(joined), {0, *accumulate(map(len, joined))}
-    return bool(wanted) and any(text.startswith(wanted, at) and at + len(wanted) in ends for at in ends)
+    return bool(wanted) and any(text.startswith(wanted, start) and start + len(wanted) in ends for start in ends)
 
 
-def _joined(found: Iterable[Word]) -> str:
-    return "".join(f"{word.key}\0" for word in found)
+def _joined(text_words: Iterable[Word]) -> str:
+    return "".join(f"{word.key}\0" for word in text_words)
 
 
 class Finding(NamedTuple):
@@ -264,18 +267,18 @@ def compare(claim: Terms, sources: Sequence[Passage], own: Sequence[Finding | No
     """The verdicts on a claim of all sources together and of each alone. own: that of a source read in its own way."""
     plain = [source for source, finding in zip(sources, own, strict=True) if finding is None]
     evidence = [find(claim, source) for source in plain]
-    alone = [judged(claim, found, [source]) for found, source in zip(evidence, plain, strict=True)]
-    joint = alone[0] if len(alone) == 1 else judged(claim, [one for found in evidence for one in found], plain)
+    alone = [judged(claim, held, [source]) for held, source in zip(evidence, plain, strict=True)]
+    joint = alone[0] if len(alone) == 1 else judged(claim, [match for held in evidence for match in held], plain)
     rest = iter(alone)
     return Findings(joint, tuple(finding or next(rest) for finding in own))
 
 
 def verdict(joint: Finding, alone: Sequence[Finding]) -> Verdict:
     """The verdict of all sources: no less likely than that of any one, and contradicted where a source contradicts."""
-    label, probability = joint.label, max([joint.probability, *(one.probability for one in alone)])
+    label, probability = joint.label, max([joint.probability, *(finding.probability for finding in alone)])
     if label == Label.CONTRADICTED:
         probability = joint.probability
-    elif any(one.label == Label.CONTRADICTED for one in alone):
+    elif any(finding.label == Label.CONTRADICTED for finding in alone):
         label, probability = Label.CONTRADICTED, probability * _REFUTED
     elif probability >= 0.5:
         label = Label.ENTAILED
@@ -303,35 +306,35 @@ def judged(
     if not claim.items or not chosen:
         return Finding(Label.NEUTRAL, 0.0, best)
     values = features(claim, evidence, chosen)
-    found = merged(*(one.credits for one in chosen))
+    credits = merged(*(match.credits for match in chosen))
     layer = coefficients("lexical")["entailed"]
-    probability = predict(layer, values) if enough is None else share_probability(claim.share(found), enough)
-    if any(contradicts(claim, one) for one in chosen):
+    probability = predict(layer, values) if enough is None else share_probability(claim.share(credits), enough)
+    if any(contradicts(claim, match) for match in chosen):
         return Finding(Label.CONTRADICTED, probability * _REFUTED, best)
-    missing = (weight for item, weight in enumerate(claim.weights) if item not in found)
+    missing = (weight for item, weight in enumerate(claim.weights) if item not in credits)
     lacks_point = len(claim.items) <= _FEW and max(missing, default=0.0) >= _POINT * claim.total
     if lacks_point or values["numbers_absent"] or all(map(_is_polar_question, chosen)):
         probability *= _ABSENT
     return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
 
 
-def _is_polar_question(one: SentenceMatch) -> bool:
-    return one.sentence.text.endswith("?") and one.sentence.words[0].key in AUXILIARIES
+def _is_polar_question(match: SentenceMatch) -> bool:
+    return match.sentence.text.endswith("?") and match.sentence.words[0].key in AUXILIARIES
 
 
-def contradicts(claim: Terms, one: SentenceMatch) -> bool:
+def contradicts(claim: Terms, match: SentenceMatch) -> bool:
     """Whether a sentence is the same as `claim` but for a negation, or for one number with another in its place."""
-    if len(one.credits) < 2:
+    if len(match.credits) < 2:
         return False
-    if negation_differs(claim, one.sentence):
-        return one.share >= _SAME
-    missing = [item for item in range(len(claim.items)) if one.credits.get(item, 0.0) < FOUND]
+    if negation_differs(claim, match.sentence):
+        return match.share >= _SAME
+    missing = [item for item in range(len(claim.items)) if match.credits.get(item, 0.0) < FOUND]
     numbers = [item for item in missing if claim.items[item].kind == Kind.NUMBER]
     named = any(claim.items[item].kind == Kind.NAME for item in missing)
-    rest = claim.share(one.credits, (item for item in range(len(claim.items)) if item not in numbers))
-    if len(numbers) <= 1 and exchanges_number(claim, one.sentence):
+    rest = claim.share(match.credits, (item for item in range(len(claim.items)) if item not in numbers))
+    if len(numbers) <= 1 and exchanges_number(claim, match.sentence):
         return rest >= _SAME
-    others = any(word.kind == Kind.NUMBER and word.key not in claim.keys for word in one.sentence.words)
+    others = any(word.kind == Kind.NUMBER and word.key not in claim.keys for word in match.sentence.words)
     return others and len(numbers) == 1 and not named and rest >= _ALL
 
 
@@ -351,10 +354,10 @@ class Query(NamedTuple):
 @lru_cache(maxsize=256)
 def read_query(text: str) -> Query:
     """The query as read from its words."""
-    found = words(text)
-    polar = bool(found) and found[0].key in AUXILIARIES and all(word.key != "or" for word in found)
-    content = (word.key for word in found if word.kind != Kind.FUNCTION and word.key not in QUESTION_WORDS)
-    return Query(found, frozenset(content), polar)
+    query_words = words(text)
+    polar = bool(query_words) and query_words[0].key in AUXILIARIES and all(word.key != "or" for word in query_words)
+    content = (word.key for word in query_words if word.kind != Kind.FUNCTION and word.key not in QUESTION_WORDS)
+    return Query(query_words, frozenset(content), polar)
 
 
 def polarity(text: str) -> tuple[bool | None, str]:
@@ -389,8 +392,8 @@ class QueryAnswer:
             agrees = opening == self.polarity
             return Finding(Label.ENTAILED, _SURE) if agrees else Finding(Label.CONTRADICTED, 1 - _SURE)
         if self.bare:
-            found = _judged(Terms(self.query.words), source, 0.6)
-            return found if self.polarity else _opposite(found)
+            finding = _judged(Terms(self.query.words), source, 0.6)
+            return finding if self.polarity else _opposite(finding)
         if repeats(self.claim, source):
             return None
         bare = len(words(text)) <= _BARE and (is_fragment(text) or opening is not None)
@@ -398,23 +401,23 @@ class QueryAnswer:
             return self._near(source) if self.fragment else None
         if opening is not None and self.query.polar and not content.items:
             asked = passage(" ".join(word.key for word in self.query.words))
-            found = _judged(self.claim, asked, 0.55)._replace(best=None)
-            return found if opening else _opposite(found)
-        found = _judged(self.new if self.new.items else self.claim, source, 0.7)
-        if self.fragment and found.label == Label.NEUTRAL and self._is_coarser(text):
-            return Finding(Label.ENTAILED, max(_COARSER, found.probability), found.best)
-        return found
+            finding = _judged(self.claim, asked, 0.55)._replace(best=None)
+            return finding if opening else _opposite(finding)
+        finding = _judged(self.new if self.new.items else self.claim, source, 0.7)
+        if self.fragment and finding.label == Label.NEUTRAL and self._is_coarser(text):
+            return Finding(Label.ENTAILED, max(_COARSER, finding.probability), finding.best)
+        return finding
 
     def _is_coarser(self, text: str) -> bool:
         """Whether a text gives the claim less finely: "1965" for "1 August 1965", "Madison" for "Madison, Wisconsin".
 
         It has the year of a date, or the last word before a comma, and nothing else.
         """
-        found = words(text)
+        text_words = words(text)
         kinds = (Kind.NAME, Kind.NUMBER, Kind.CONTENT) if is_fragment(text) else (Kind.NAME, Kind.NUMBER)
-        keys = {word.key for word in found if word.kind != Kind.FUNCTION}
-        other = {word.key for word in found if word.kind in kinds} - self.query.keys - self.claim.keys.keys()
-        if other or any(word.negated for word in found):
+        keys = {word.key for word in text_words if word.kind != Kind.FUNCTION}
+        other = {word.key for word in text_words if word.kind in kinds} - self.query.keys - self.claim.keys.keys()
+        if other or any(word.negated for word in text_words):
             return False
         listed = any(word.key in ("and", "or") for word in self.claim.words)
         head = Terms(words(_MODIFIER.split(self.rest)[0]), self.query.keys)
@@ -423,17 +426,18 @@ class QueryAnswer:
 
     def _near(self, source: Passage) -> Finding:
         """Whether a source holds a fragment close to the words of the query."""
-        about = {one.at: one.share for one in find(Terms(self.query.words), source)}
+        about = {match.place: match.share for match in find(Terms(self.query.words), source)}
         finding, evidence = Finding(Label.NEUTRAL, 0.0), find(self.new, source)
-        for one in evidence:
-            places = about if one.at == 0 else range(one.at - 1, one.at + 2)  # the first sentence names the subject
+        for match in evidence:
+            # the first sentence names the subject of all others
+            places = range(match.place - 1, match.place + 2) if match.place else about
             around = max((about.get(place, 0.0) for place in places), default=0.0)
-            topical = share_probability(0.7 * around + 0.3 * about.get(one.at, 0.0), 0.3)
-            probability = share_probability(one.share, 0.7) * topical
+            topical = share_probability(0.7 * around + 0.3 * about.get(match.place, 0.0), 0.3)
+            probability = share_probability(match.share, 0.7) * topical
             if probability > finding.probability:
-                finding = Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, one)
-        found = merged(*(one.credits for one in evidence))
-        if any(word.kind == Kind.NUMBER and item not in found for item, word in enumerate(self.new.items)):
+                finding = Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, match)
+        credits = merged(*(match.credits for match in evidence))
+        if any(word.kind == Kind.NUMBER and item not in credits for item, word in enumerate(self.new.items)):
             return Finding(Label.NEUTRAL, finding.probability * _UNSURE, finding.best)
         return finding
 
@@ -543,19 +547,19 @@ def analyse(premise: Sequence[str], hypothesis: str, query: str | None) -> Analy
     findings = compare(claim, sources, own)
     plain = tuple(finding is None for finding in own)
     best = [finding.best for finding in findings.alone]
-    altered = tuple(one is not None and exchanges_number(claim, one.sentence, _COPIED) for one in best)
+    altered = tuple(match is not None and exchanges_number(claim, match.sentence, _COPIED) for match in best)
     return Analysis(claim, _sentences(hypothesis), findings, plain, altered)
 
 
 def _sentences(hypothesis: str) -> tuple[str, ...]:
     """The sentences of a hypothesis; one without a word of content ("She did not.") stays with the one before it."""
-    found: list[str] = []
+    kept: list[str] = []
     for sentence in passage(hypothesis).sentences:
         if Terms(sentence.words).items:
-            found.append(sentence.text)
-        elif found:
-            found[-1] = f"{found[-1]} {sentence.text}"
-    return tuple(found) or (hypothesis,)
+            kept.append(sentence.text)
+        elif kept:
+            kept[-1] = f"{kept[-1]} {sentence.text}"
+    return tuple(kept) or (hypothesis,)
 
 
 def entail(premise: Sequence[str], hypothesis: str, query: str | None = None) -> Verdict:
@@ -570,9 +574,9 @@ def relevant(query: str, text: str, reference: str | None = None) -> Verdict:
     evidence = find(wanted, source)
     expected = Terms(words(polarity(reference)[1]), wanted.keys) if reference else None
     if expected is not None and expected.items:
-        found = find(expected, source)
-        own, others = _reached(expected, found), _reached(wanted, evidence)
-        evidence = found if own > others else evidence
+        expected_evidence = find(expected, source)
+        own, others = _reached(expected, expected_evidence), _reached(wanted, evidence)
+        evidence = expected_evidence if own > others else evidence
         probability = share_probability(0.6 * own + 0.4 * others, _REFERENCE_ENOUGH)
     else:
         enough = _QUERY_ENOUGH if len(source.sentences) > 1 else _STATEMENT_ENOUGH
@@ -599,19 +603,20 @@ def is_empty_answer(query: str, source: Passage) -> bool:
 
 def is_short_answer(source: Passage) -> bool:
     """Whether a text is a bare fragment of a few words, which reads as an answer to whatever was asked."""
-    return [len(one.words) <= _SHORT and is_fragment(one.text) for one in source.sentences] == [True]
+    return [len(sentence.words) <= _SHORT and is_fragment(sentence.text) for sentence in source.sentences] == [True]
 
 
 def _reached(claim: Terms, evidence: Sequence[SentenceMatch]) -> float:
     """The share of the claim that a text holds: counted twice in all of the text, once in its best sentence."""
     best = evidence[0].share if evidence else 0.0
-    return (2 * claim.share(merged(*(one.credits for one in evidence))) + best) / 3
+    return (2 * claim.share(merged(*(match.credits for match in evidence))) + best) / 3
 
 
 def _matched(wanted: Terms, source: Passage, evidence: Sequence[SentenceMatch]) -> float:
     """How well a text matches a query: half by BM25, half by the best sentence and the best two in a row."""
-    at = {one.at: one.credits for one in evidence}
-    pairs = (wanted.share(merged(credits, at[place + 1])) for place, credits in at.items() if place + 1 in at)
+    by_place = {match.place: match.credits for match in evidence}
+    in_a_row = ((credits, by_place[place + 1]) for place, credits in by_place.items() if place + 1 in by_place)
+    pairs = (wanted.share(merged(*both)) for both in in_a_row)
     near = max(evidence[0].share, *pairs, 0.0)
     return (evidence[0].share + near + 2 * _bm25(wanted, source, evidence)) / 4
 
@@ -621,8 +626,8 @@ def _bm25(wanted: Terms, source: Passage, evidence: Sequence[SentenceMatch]) -> 
     length = sum(len(sentence.words) for sentence in source.sentences) / _USUAL
     damping = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length)
     counts: dict[int, float] = {}
-    for one in evidence:
-        for item, credit in one.credits.items():
+    for match in evidence:
+        for item, credit in match.credits.items():
             counts[item] = counts.get(item, 0.0) + credit
     sums = sum(wanted.weights[item] * count / (count + damping) for item, count in counts.items())
     return (1 + _SATURATION) * sums / wanted.total if wanted.total else 0.0
