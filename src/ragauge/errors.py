@@ -16,11 +16,17 @@ RagaugeError
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copyreg import __newobj__  # type: ignore[attr-defined]
 from difflib import get_close_matches
+from typing import Any
 
 
 class RagaugeError(Exception):
     """The base class of all errors that ragauge raises deliberately."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process the message and attributes are restored, whatever the constructor takes."""
+        return __newobj__, (type(self), *self.args), vars(self)
 
 
 class UsageError(RagaugeError):
@@ -69,9 +75,6 @@ class BadRow(BadData):
         self.where, self.row, self.column, self.problem, self.fix = where, row, column, problem, fix
         place = f"{where}, row {row}" + (f", column {column!r}" if column else "")
         super().__init__(f"{place}: {problem}; {fix}")
-
-    def __reduce__(self) -> tuple[type[BadRow], tuple[object, ...]]:
-        return BadRow, (self.where, self.row, self.column, self.problem, self.fix)
 
 
 class MissingField(UsageError):

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ragauge as rg
 import ragauge.text.json_schema as schemas
@@ -232,6 +235,13 @@ def _schema(**keywords: Any) -> str:
 
 
 #: Finding no "P" behind sixty commas takes a backtracking search ages.
+#: Small JSON values, some of which Python takes for equal though JSON Schema does not.
+VALUES = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, 1.0, 2.5, "", "1", "a"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=4,
+)
+
 ENDLESS, COMMAS = "(.*?,){20}P", "," * 60
 
 
@@ -263,6 +273,21 @@ def test_a_schema_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     run = rg.evaluate([{"response": "1"}], _schema(**{"$ref": "#/$defs/d0", "$defs": {**parts, "d40": {}}}))
     assert "the schema takes more than" in (run.scores[0]["json_schema"].failed or "")
+
+
+def test_values_that_a_list_holds_twice_are_found_at_once() -> None:
+    """Twenty thousand objects are compared without a pair-by-pair search, and one that is there twice is a fault."""
+    different = [{"a": number, "b": [number]} for number in range(20_000)]
+    responses = [json.dumps(different), json.dumps([*different, {"b": [7], "a": 7}])]
+    run = rg.evaluate([{"response": response} for response in responses], _schema(uniqueItems=True))
+    assert [scores["json_schema"].value for scores in run.scores] == [1, 0]
+
+
+@given(st.lists(VALUES, max_size=5))
+def test_a_list_is_unique_where_the_library_says_so(values: list[Any]) -> None:
+    """Lists of nested values, with numbers and truths that Python takes for equal, are judged as jsonschema does."""
+    fault = schemas.schema_fault('{"uniqueItems": true}', values)
+    assert (fault is None) == jsonschema.Draft202012Validator({"uniqueItems": True}).is_valid(values)
 
 
 def test_fields_that_a_pattern_of_a_schema_names(tmp_path: Path) -> None:
@@ -309,8 +334,8 @@ def test_a_metric_over_the_data_given_as_an_object() -> None:
 
     rows = [{"response": "I don't know.", "answerable": False}, {"response": "It is red.", "answerable": False}]
     rows += [{"response": "Blue.", "answerable": True}]
-    for given in (reject_recall, "reject_recall"):
-        estimate = rg.evaluate(rows, [given]).estimates["reject_recall"]
+    for wanted in (reject_recall, "reject_recall"):
+        estimate = rg.evaluate(rows, [wanted]).estimates["reject_recall"]
         assert (estimate.value, estimate.over, estimate.undefined) == (0.5, "data", 1)
 
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, StoreError, UsageError
+from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, UsageError
 from ragauge.host import disable_telemetry, optional
 from ragauge.judges.onnx import processors
 from ragauge.metrics.base import Measure
@@ -315,7 +315,7 @@ class Worker:
         try:
             assert self._scorer
         except RagaugeError as error:
-            return _picklable(error)
+            return error
         return None
 
     async def score(self, first: int, encoded: Sequence[bytes]) -> Part | RagaugeError:
@@ -323,7 +323,7 @@ class Worker:
         try:
             return await self._score(first, [msgspec.json.decode(sample, type=Sample) for sample in encoded])
         except RagaugeError as error:
-            return _picklable(error)
+            return error
 
     async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
         import ray
@@ -420,13 +420,6 @@ class LeasedBudget(Budget):
     async def settle(self) -> None:
         """Give back what is left."""
         await self._purse.settle.remote(self._holder, self.spent.cost)
-
-
-def _picklable(error: RagaugeError) -> RagaugeError:
-    """An error of the same kind that can be sent to another process."""
-    kinds = (UsageError, StoreError, RunFailed, RagaugeError)
-    kind = next(kind for kind in kinds if isinstance(error, kind))
-    return kind(str(error))
 
 
 class _RayEvaluation(Evaluation):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextvars import ContextVar
 from functools import cache, wraps
 from time import monotonic
@@ -50,7 +50,7 @@ def json_schema_validator(text: str) -> Any:
         raise ValueError(
             "patternProperties beside unevaluatedProperties, which cannot be limited in time; name the fields"
         )
-    bounded = {name: _timed(_PATTERN_KEYWORDS.get(name, keyword)) for name, keyword in kind.VALIDATORS.items()}
+    bounded = {name: _timed(_OWN_KEYWORDS.get(name, keyword)) for name, keyword in kind.VALIDATORS.items()}
     return jsonschema.validators.extend(kind, bounded)(schema, registry=REGISTRY)
 
 
@@ -101,11 +101,29 @@ def _without_matching_names(validator: Any, allowed: Any, value: Any, schema: di
     yield from plain(validator, allowed, value, schema)
 
 
-#: The keywords of JSON Schema that search, with a limit of time.
-_PATTERN_KEYWORDS = {
+def _unique(validator: Any, wanted: bool, value: Any, _: Any) -> Iterator[Any]:
+    """The fault of a list that holds a value twice, found in time that is linear in its length."""
+    from jsonschema import ValidationError
+
+    if wanted and validator.is_type(value, "array") and len(set(map(_comparable, value))) < len(value):
+        yield ValidationError(f"{value!r} has non-unique elements")
+
+
+def _comparable(value: Any) -> Hashable:
+    """A JSON value by which to compare it: 1 equals 1.0 and not true, and the order of keys is no matter."""
+    if isinstance(value, dict):
+        return frozenset((name, _comparable(field)) for name, field in value.items())
+    if isinstance(value, list):
+        return tuple(map(_comparable, value))
+    return isinstance(value, bool), value
+
+
+#: The keywords of JSON Schema that take no more time here than a limit, or than the length of a value.
+_OWN_KEYWORDS = {
     "pattern": _matching,
     "patternProperties": _matching_names,
     "additionalProperties": _without_matching_names,
+    "uniqueItems": _unique,
 }
 
 
