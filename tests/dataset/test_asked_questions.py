@@ -16,6 +16,7 @@ from ragauge.datasets import masking, plan_questions, questions
 from ragauge.datasets.drafting import ASKED_KINDS
 
 TOWNS = ("Alva", "Brennt", "Corley", "Dunmar", "Esk", "Falmor", "Gorran", "Hythe")
+HOUSES = ("Quill", "Rendt", "Sorrel", "Tavish")
 REFUSAL = "I apologize, but I couldn't find an answer in the documents."
 
 
@@ -26,6 +27,7 @@ def corpus(tmp_path: Path) -> Path:
     folder.mkdir()
     for n, town in enumerate(TOWNS):
         text = f"The tower of {town} is {20 + n} metres high. The mason {town}sen built it of red brick in {1800 + n}."
+        text += f" It belongs to the house of {HOUSES[n // 2]}."
         (folder / f"{town}.md").write_text(text)
     return folder
 
@@ -149,6 +151,19 @@ def test_what_does_not_hold_is_dropped(kind: str, change: Any, reason: str, corp
     assert reason in made.dropped
     assert reason in made.first_dropped
     assert made.made.total() == len(made.samples) + made.dropped.total()
+
+
+def test_a_bridge_is_asked_between_passages_that_share_a_name(corpus: Path, judge: rg.Judge) -> None:
+    """The two passages of a bridge name the same; where nothing is named twice, no bridge is asked for."""
+    writer = Writer()
+    questions(corpus, writer, n=8, kinds=["bridge"], judge=judge, attempts=1)
+    houses = [[re.search(r"house of (\w+)", text)[1] for text in asked["passages"].values()] for asked in writer.asked]  # type: ignore[index]
+    assert len(houses) == 8
+    assert all(first == second for first, second in houses)
+    for town in TOWNS:
+        (corpus / f"{town}.md").write_text(f"The tower of {town} is old. It is made of wood.")
+    none = questions(corpus, writer, n=8, kinds=["bridge"], judge=judge)
+    assert (len(writer.asked), none.made.total()) == (8, 0)
 
 
 def test_a_bridge_that_one_passage_answers_is_dropped(corpus: Path, judge: rg.Judge) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from itertools import chain, cycle, islice
 from random import Random
@@ -26,7 +27,7 @@ from ragauge.datasets.drafting import (
     known_prompt,
     standalone_prompt,
 )
-from ragauge.datasets.drawing import PassageMap
+from ragauge.datasets.drawing import NameLinks, PassageMap
 from ragauge.datasets.generator import ANSWER, AnswerBrief, answer_prompt
 from ragauge.datasets.real_questions import RealQuestions
 from ragauge.datasets.retrieval import PassageSearch, words_of
@@ -153,6 +154,10 @@ class AskedQuestions:
         self._queries = set[tuple[str, ...]]()
         self._kept: list[Draft] = []
 
+    @cached_property
+    def _links(self) -> NameLinks:
+        return NameLinks([passage.passage for passage in self._passages])
+
     async def make(
         self, quotas: Mapping[str, int], attempts: float, calls: ModelCalls, dispatcher: Dispatcher
     ) -> AsyncIterator[int]:
@@ -179,18 +184,21 @@ class AskedQuestions:
                 made.add(draft.kind, draft.question)
             yield len(made.samples)
 
-    def _subjects(self, kinds: Mapping[str, int]) -> Mapping[str, Iterator[int | Sample]]:
+    def _subjects(self, kinds: Mapping[str, int]) -> Mapping[str, Iterator[int] | Iterator[Sample]]:
         """For each kind the passages once, beginning at different ones; or the questions of users."""
         if self._real:
             return {REAL: iter(self._real)}
         size, step = len(self._order), max(1, len(self._order) // max(1, len(kinds)))
-        return {kind: islice(cycle(self._order), i * step, i * step + size) for i, kind in enumerate(kinds)}
+        orders = {kind: islice(cycle(self._order), i * step, i * step + size) for i, kind in enumerate(kinds)}
+        if "bridge" in orders:
+            orders["bridge"] = (position for position in orders["bridge"] if self._links.of(position))
+        return orders
 
     def _prompt(self, kind: str, position: int) -> tuple[Prompt, list[Chunk]]:
-        """The prompt for a draft, and the passages it shows: one, and those that are most like it."""
+        """The prompt for a draft, and the passages it shows: one, and those that are most like it or share a name."""
         more = SHOWN.get(kind, 1) - 1
         document = self._passages[position].id.partition("#")[0]
-        others = self._words.alike(position, _READ)
+        others = self._links.of(position) if kind == "bridge" else self._words.alike(position, _READ)
         others.sort(key=lambda other: self._passages[other].id.partition("#")[0] == document)
         shown = [self._passages[place] for place in (position, *others[:more])]
         return draft_prompt(kind, shown, self._language, self._style), shown

@@ -6,8 +6,10 @@ which begins as k-means++ (Arthur & Vassilvitskii, 2007).
 
 from __future__ import annotations
 
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import permutations, zip_longest
 from random import Random
 from typing import Any
 from zlib import crc32
@@ -18,6 +20,9 @@ from ragauge.datasets.retrieval import words_of
 
 #: Numbers of a vector, rounds of k-means, and the most clusters.
 _SIZE, _ROUNDS, _MOST_CLUSTERS = 256, 5, 256
+#: The most passages that a name links.
+_FEW = 5
+_WORD = re.compile(r"[^\W\d_]\w+")
 #: From this cosine on, two passages say the same.
 _SAME = 0.95
 
@@ -80,6 +85,26 @@ class PassageMap:
         order = np.argsort(-cosines, kind="stable")
         different = (other for other in order.tolist() if other != position and cosines[other] < _SAME)
         return [other for other, _ in zip(different, range(count), strict=False)]
+
+
+class NameLinks:
+    """Which passages share a name: a word that no passage has with a small letter, and that few passages have."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        words_of_each = [set(_WORD.findall(text)) for text in texts]
+        small = {word for words in words_of_each for word in words if word[0].islower()}
+        having: defaultdict[str, list[int]] = defaultdict(list)
+        for position, words in enumerate(words_of_each):
+            for name in {word.casefold() for word in words} - small:
+                having[name].append(position)
+        self._shared: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        for positions in having.values():
+            for one, other in permutations(positions, 2) if len(positions) <= _FEW else ():
+                self._shared[one][other] += 1
+
+    def of(self, position: int) -> list[int]:
+        """The passages that share a name with one, those first that share most."""
+        return [other for other, _ in self._shared[position].most_common()] if position in self._shared else []
 
 
 def _normalised(vectors: Any) -> Any:
