@@ -390,6 +390,14 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return Score(record.value, record.undefined, record.failed, record.counts, evidence)
 
 
+class SystemFacts(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The measured system, as far as the data says: its models, and the mean seconds and dollars of a sample."""
+
+    models: tuple[str, ...] = ()
+    latency: float | None = None
+    cost: float | None = None
+
+
 class RunRecord(msgspec.Struct, omit_defaults=True):
     """One run over a data set.
 
@@ -437,6 +445,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     tags: tuple[str, ...] = ()
     archived: bool = False
     to_label: int = 0
+    system: SystemFacts = SystemFacts()
 
     def judge_of(self, topic: str) -> Identity | None:
         """The judge of the questions of a topic; None if there was none for their kind."""

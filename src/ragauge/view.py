@@ -140,7 +140,7 @@ class App:
         return {
             **{
                 name: getattr(record, name)
-                for name in ("id", "name", "data", "started", "status", "tags", "seconds", "version")
+                for name in ("id", "name", "data", "started", "status", "tags", "seconds", "version", "system")
             },
             "samples": self._store.size(record.id) if running else record.samples,
             "judges": sorted({str(judge) for judge in record.judges.values()}),

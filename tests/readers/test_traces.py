@@ -116,13 +116,14 @@ def test_a_corpus_gives_the_texts_of_ids(tmp_path: Path) -> None:
 
 
 def test_a_trace_says_what_it_took() -> None:
-    """Latency is that of the outer span; tokens are counted once, though two libraries recorded the same call."""
-    usage = {"gen_ai__usage__input_tokens": "7", "gen_ai__usage__output_tokens": "2"}
+    """Latency is that of the outer span; tokens and cost count once, though two libraries recorded the same call."""
+    usage = {"gen_ai__usage__input_tokens": "7", "gen_ai__usage__output_tokens": "2", "gen_ai__usage__cost": 0.25}
     outer = _chat("m", _said("user", QUESTION), _said("assistant", ANSWER), **usage)
     inner = _span("n", "m", gen_ai__operation__name="chat", **usage)
     outer |= {"startTimeUnixNano": "1000000000", "endTimeUnixNano": "1500000000"}
     (sample,) = read(_request(outer, inner))
-    assert (sample.metadata["latency"], sample.metadata["tokens"]) == (0.5, {"input": 7, "output": 2})
+    taken = [sample.metadata[name] for name in ("latency", "tokens", "cost")]
+    assert taken == [0.5, {"input": 7, "output": 2}, 0.25]
 
 
 def test_calls_without_an_outer_span() -> None:

@@ -17,10 +17,10 @@ from ragauge.cli.run import progress_bar
 from ragauge.errors import UnknownName, UsageError
 from ragauge.report.explain import chooser
 from ragauge.report.text import rich_table
-from ragauge.report.wording import counted, dollars, interval, number
+from ragauge.report.wording import counted, dollars, interval, number, price
 from ragauge.run.live import seconds
 from ragauge.run.results import Run
-from ragauge.scores import Estimate, RunRecord
+from ragauge.scores import Estimate, RunRecord, SystemFacts
 from ragauge.store import Place, Store
 from ragauge.store.pruning import prune, sizes
 
@@ -33,6 +33,9 @@ from ragauge.store.pruning import prune, sizes
 @click.option("--archived", is_flag=True, help="Archived runs too.")
 def history_command(of: str, store: Store, metric: str | None, tag: str | None, archived: bool) -> None:
     """Show a metric over the runs of one name or of one file of data, by default those of the newest run.
+
+    Model, latency and cost are of the measured system, the latter two the mean of a sample, where the data has columns
+    of these names or is of traces.
 
     A change is marked where the interval of a run and that of the run before have nothing in common.
     """
@@ -48,10 +51,11 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
     if not any(key in run.estimates for run in runs):
         raise UnknownName("metric of these runs", key, runs[-1].estimates)
     shown = [run for run in runs if key in run.estimates]
-    columns = ["run", key, "95 % interval", "n", "change", "judge", "version", "cost", "seconds", "tags"]
-    show_parts(
-        f"{key} of {of}, {counted(len(shown), 'run')}", "", rich_table(columns, list(_rows(shown, key)), ("run",))
-    )
+    heads = ["run", key, "95 % interval", "n", "change", "model", "latency", "cost", "judge", "judge cost"]
+    rows = [[*heads, "judge time", "version", "tags"], *_rows(shown, key)]
+    filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
+    columns, *lines = map(list, zip(*filled, strict=True))
+    show_parts(f"{key} of {of}, {counted(len(shown), 'run')}", "", rich_table(columns, lines, ("run",)))
     corrected = [line for run in shown if (line := _corrected(Run(store, run), key))]
     say(*(["", "corrected by people"] if corrected else []), *corrected)
     if len(shown) > 1:
@@ -63,9 +67,16 @@ def _rows(runs: Sequence[RunRecord], key: str) -> Iterator[list[str]]:
     for run in runs:
         estimate, judges = run.estimates[key], ", ".join(sorted({str(judge) for judge in run.judges.values()}))
         numbers = [number(estimate.value), interval(estimate), str(estimate.n), _change(before, estimate, key)]
-        costs = [dollars(run.spent.cost), f"{run.seconds:.1f}", ", ".join(run.tags)]
-        yield [run.id, *numbers, judges, run.version, *costs]
+        seconds_taken = f"{run.seconds:.1f} s" if run.seconds else ""
+        judging = [judges, price(run.spent), seconds_taken, run.version, ", ".join(run.tags)]
+        yield [run.id, *numbers, *_facts(run.system), *judging]
         before = run
+
+
+def _facts(system: SystemFacts) -> list[str]:
+    """The models, mean latency and mean cost of the measured system, "" for what the data does not say."""
+    latency = "" if system.latency is None else f"{system.latency:.3g} s"
+    return [", ".join(system.models), latency, "" if system.cost is None else dollars(system.cost)]
 
 
 def _corrected(run: Run, key: str) -> str:

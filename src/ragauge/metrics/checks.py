@@ -248,7 +248,8 @@ def _column(column: str, **_: object) -> list[str]:
     return [f"metadata.{column}"]
 
 
-def _number(sample: Sample, column: str) -> float:
+def column_number(sample: Sample, column: str) -> float:
+    """The finite number in a column of the metadata. Raises ValueError, or KeyError where there is no such column."""
     with suppress(TypeError, ValueError):
         if isfinite(number := float(sample.metadata[column])):
             return number
@@ -260,7 +261,7 @@ def latency_below(
     sample: Sample, *, seconds: Annotated[Amount, "less than how many"], column: Column = "latency"
 ) -> CheckResult:
     """1 if the sample took less than some seconds by the column "latency", or another that is named, else 0."""
-    number = _number(sample, column)
+    number = column_number(sample, column)
     return number < seconds, f"{number:g} seconds"
 
 
@@ -269,7 +270,7 @@ def cost_below(
     sample: Sample, *, dollars: Annotated[Amount, "less than how many"], column: Column = "cost"
 ) -> CheckResult:
     """1 if the sample cost less than some dollars by the column "cost", or another that is named, else 0."""
-    number = _number(sample, column)
+    number = column_number(sample, column)
     return number < dollars, f"{number:g} dollars"
 
 

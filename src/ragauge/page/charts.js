@@ -107,8 +107,15 @@ export function trend(metric, runs, href) {
 /** A run in a trend: its interval as a line, its value as a dot, and all about it in words. */
 function point(run, x, y, href) {
   const { id, name, started, judges, version, cost, seconds, tags, estimate } = run;
-  const spent = cost ? `$${number(cost)}` : null;
-  const facts = [name || id, started, judges.join(", "), `ragauge ${version}`, spent, `${number(seconds)} s`, ...tags];
+  const { models = [], latency, cost: price } = run.system;
+  const system = [
+    models.join(", "),
+    latency === undefined ? null : `latency ${number(latency)} s`,
+    price === undefined ? null : `cost $${price.toPrecision(2)} a sample`,
+  ];
+  const judging = [cost ? `$${number(cost)}` : null, seconds ? `${number(seconds)} s` : null].filter(Boolean).join(", ");
+  const judge = `judge ${judges.join(", ")}${judging && `: ${judging}`}`;
+  const facts = [name || id, started, ...system, judge, `ragauge ${version}`, ...tags];
   const words = [`${number(estimate.value)} [${number(estimate.low)}, ${number(estimate.high)}]`, ...facts];
   const line = { class: "interval", x1: x, x2: x, y1: y(estimate.low), y2: y(estimate.high) };
   return [

@@ -258,7 +258,10 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
     root = by_id[key]
     ids = {"trace_id": _hexadecimal(_at(root, "trace")), "span_id": _hexadecimal(key)}
     row = {**root, "id": key, **ids, "context": None, "spanId": None}
-    row |= {"latency": _seconds(root), "tokens": _tokens_of(spans, by_id)}
+    calls_of_models = _outer_calls(spans, by_id)
+    row |= {"latency": _seconds(root), "tokens": _tokens_of(calls_of_models)}
+    costs = [cost for span in calls_of_models if isinstance(cost := _at(span, "cost"), int | float)]
+    row |= {"cost": sum(costs)} if costs else {}
     if _does(root) == "retrieve":  # what it gave are the documents
         row |= {"attributes": {**root.get("attributes", {}), "output": None}, "output": None, "outputs": None}
     row |= _documents_of(spans, by_id, counts)
@@ -285,12 +288,16 @@ def _seconds(span: Mapping[str, Any]) -> float | None:
     return None
 
 
-def _tokens_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict[str, int] | None:
-    """The tokens of the models' calls, each call once though the span of another library may be within its own."""
+def _outer_calls(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The calls of models, each once though the span of another library may be within its own."""
     models = {str(_at(span, "id")): span for span in spans if _does(span) == "model"}
-    outer = [span for key, span in models.items() if models.keys().isdisjoint(_ancestors(key, by_id))]
+    return [span for key, span in models.items() if models.keys().isdisjoint(_ancestors(key, by_id))]
+
+
+def _tokens_of(calls: Sequence[dict[str, Any]]) -> dict[str, int] | None:
+    """The tokens of calls of models."""
     counted = {
-        name: [int(number) for span in outer if str(number := _at(span, part)).isdigit()]
+        name: [int(number) for span in calls if str(number := _at(span, part)).isdigit()]
         for name, part in (("input", "input tokens"), ("output", "output tokens"))
     }
     return {name: sum(numbers) for name, numbers in counted.items() if numbers} or None

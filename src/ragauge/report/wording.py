@@ -137,13 +137,17 @@ def dollars(amount: float | None) -> str:
 def usage_words(spent: TotalUsage) -> str:
     """The usage of model calls: their number, tokens and price."""
     cached = f" ({spent.cached_tokens:,} of them cached)" if spent.cached_tokens else ""
-    price = dollars(spent.cost) if not spent.unpriced else dollars(None)
-    if 0 < spent.unpriced < spent.calls:
-        price = f"{dollars(spent.cost)} without {counted(spent.unpriced, 'call')} of unknown price"
     return (
         f"{counted(spent.calls, 'call')}, {spent.prompt_tokens:,} prompt{cached} and {spent.completion_tokens:,} "
-        f"completion tokens, price {price}"
+        f"completion tokens, price {price(spent)}"
     )
+
+
+def price(spent: TotalUsage) -> str:
+    """The price of model calls, as far as it is known."""
+    if 0 < spent.unpriced < spent.calls:
+        return f"{dollars(spent.cost)} without {counted(spent.unpriced, 'call')} of unknown price"
+    return dollars(None if spent.unpriced else spent.cost)
 
 
 #: What was read and not measured, and what traces lack -> the sentence on it, with numbers of `RunRecord.unmeasured`.

@@ -12,9 +12,10 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.metrics.checks import column_number
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.explain import is_share
-from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord
+from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord, SystemFacts
 from ragauge.statistics.intervals import (
     Interval,
     Summary,
@@ -23,6 +24,9 @@ from ragauge.statistics.intervals import (
     interval_of_mean,
 )
 from ragauge.store import Store
+
+#: Models of the measured system that a run names.
+MOST_MODELS = 20
 
 
 @dataclass
@@ -94,11 +98,17 @@ class Accumulator:
 
 
 class Accumulators:
-    """The scores of a run, by value of a metric. empty: the number of empty responses. columns: of the metadata."""
+    """The scores of a run, by value of a metric.
+
+    empty: the number of empty responses. columns: of the metadata. models: of the measured system, up to MOST_MODELS.
+    spent: by column, of how many samples it holds a number, and their sum.
+    """
 
     def __init__(self, metrics: Iterable[Measure]) -> None:
         self.empty = 0
         self.columns: dict[str, None] = {}
+        self.models: dict[str, None] = {}
+        self.spent: dict[str, tuple[int, float]] = {"latency": (0, 0.0), "cost": (0, 0.0)}
         self.by_key: dict[str, Accumulator] = {}
         for metric in metrics:
             scale = None if isinstance(metric, DatasetMetric) else metric.scale
@@ -110,6 +120,10 @@ class Accumulators:
         response, group = record.sample.response, record.sample.group
         self.columns.update(dict.fromkeys(record.sample.metadata))
         self.empty += response is not None and not response.strip()
+        self._add_models([record.sample.system] if record.sample.system else ())
+        for column, (number, total) in self.spent.items():
+            with suppress(KeyError, ValueError):
+                self.spent[column] = number + 1, total + column_number(record.sample, column)
         for key, score in (record.scores | record.counted).items():
             if key in self.by_key:
                 self.by_key[key].add(score, group)
@@ -118,8 +132,16 @@ class Accumulators:
         """Add the scores of other samples, which come after these, by some or all of the metrics."""
         self.columns.update(other.columns)
         self.empty += other.empty
+        self._add_models(other.models)
+        for column, (number, total) in other.spent.items():
+            self.spent[column] = self.spent[column][0] + number, self.spent[column][1] + total
         for key, accumulator in other.by_key.items():
             self.by_key[key].extend(accumulator)
+
+    def _add_models(self, models: Iterable[str]) -> None:
+        for model in models:
+            if len(self.models) < MOST_MODELS:
+                self.models[model] = None
 
     def estimates(self) -> dict[str, Estimate]:
         """An estimate for each value of each metric."""
@@ -134,6 +156,9 @@ class Accumulators:
             "undefined": few | {key: scores.first_undefined for key, scores in self.by_key.items() if scores.undefined},
             "empty": self.empty,
             "columns": tuple(self.columns),
+            "system": SystemFacts(
+                tuple(self.models), **{name: total / n for name, (n, total) in self.spent.items() if n}
+            ),
         }
 
 
