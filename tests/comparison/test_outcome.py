@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.analysis.compare import HEAD, Comparison, changes_view, comparison_view
+from ragauge.analysis.compare import Comparison, changes_view, comparison_view
+from ragauge.analysis.differences import HEAD
 from ragauge.errors import UsageError
 from ragauge.report.text import plain_text
 from ragauge.types import Identity, Sample

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.compare import Pairing, check_group, paired, side
+from ragauge.analysis.pairing import Pairing, check_group, paired, side
 from ragauge.errors import UnknownName, UsageError
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.types import Chunk, Sample

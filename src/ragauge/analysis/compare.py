@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferred, preferences
-from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.analysis.differences import (
+    HEAD,
+    LEVEL,
+    Difference,
+    adjusted,
+    compared,
+    difference_cells,
+    differences_table,
+    halved,
+    of_pairs,
+)
+from ragauge.analysis.pairing import (
+    Cells,
+    ComparedRun,
+    ComparedRunInfo,
+    check_group,
+    check_run,
+    count_groups,
+    groups_of,
+    paired,
+    side,
+)
+from ragauge.analysis.preference import PREFERRED, Contest, Preference, preferences
+from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeLike
-from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import split_specs
 from ragauge.questions import KINDS, identity_for
 from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, piece_words
 from ragauge.report.files import save_text
-from ragauge.report.text import LENGTH, markdown_table, plain, plain_text, rich_table
+from ragauge.report.text import LENGTH, markdown_table, plain, plain_text
 from ragauge.report.wording import (
-    arrow,
     by_reason,
     caution,
     counted,
@@ -31,80 +50,21 @@ from ragauge.report.wording import (
     p_value,
     printable,
     shortened,
-    signed,
 )
 from ragauge.run.aggregation import recovered_record
+from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
-from ragauge.scores import Better, RunRecord, SampleRecord
-from ragauge.statistics.intervals import Clusters, CountFunction, Interval, count_rows, sampling_units, sums_by_cluster
-from ragauge.statistics.paired import CONFIDENCE, Paired, detectable, holm, paired_aggregate, paired_mean
+from ragauge.scores import Better, RunRecord
 from ragauge.types import Identity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
 
 
 SCHEMA = "ragauge.compare/1"
 
-#: The significance level of adjusted p-values: the chance of any false positive among all that is compared.
-LEVEL = 0.05
-
-
-def is_significant(p: float | None, low: float | None, high: float | None) -> bool:
-    """Whether an adjusted p-value is below 0.05 and the interval of the difference excludes 0."""
-    return p is not None and p < LEVEL and low is not None and high is not None and not low <= 0 <= high
-
 
 COMPARISON_WRITERS = (".json", ".md", ".html")
-
-
-class Missing(msgspec.Struct, frozen=True):
-    """The samples without a value in each run. p: for being undefined equally often; p_adjusted: by Holm."""
-
-    undefined_a: int
-    undefined_b: int
-    failed_a: int
-    failed_b: int
-    p: float | None
-    p_adjusted: float | None = None
-
-
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A metric in two runs, over the n samples in which it has a value in both; None where a value is undefined.
-
-    difference: b - a with its 95 % interval. p: two-sided, for no difference; p_adjusted: by Holm over all compared
-    metrics. low_adjusted, high_adjusted: the interval that agrees with p_adjusted, which excludes 0 where b is better
-    or worse, and contains it elsewhere. wins, ties, losses: the number of samples on which b is better, equal, worse.
-    detectable: the smallest true difference that n samples would show in 80 of 100 comparisons. The last four are None
-    for a metric over the data set.
-    """
-
-    a: float | None
-    b: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    method: str
-    p: float | None
-    p_adjusted: float | None = None
-    better: Better
-    n: int
-    wins: int | None = None
-    ties: int | None = None
-    losses: int | None = None
-    detectable: float | None = None
-    missing: Missing
-    low_adjusted: float | None = None
-    high_adjusted: float | None = None
-
-    @property
-    def verdict(self) -> str:
-        """Whether b is significantly "better" or "worse", else ""; see `is_significant`."""
-        if not is_significant(self.p_adjusted, self.low, self.high):
-            return ""
-        assert self.low is not None
-        return "better" if (self.low > 0) == (self.better == "higher") else "worse"
 
 
 class ChangedPiece(msgspec.Struct, frozen=True):
@@ -123,22 +83,6 @@ class Change(msgspec.Struct, frozen=True):
     a: float
     b: float
     pieces: tuple[ChangedPiece, ...]
-
-
-class ComparedRunInfo(msgspec.Struct, frozen=True):
-    """A run that is compared: its id, its name ("" for none), and the data it was made of."""
-
-    id: str
-    name: str
-    data: str
-
-    @classmethod
-    def of(cls, run: Run) -> ComparedRunInfo:
-        """That of a run."""
-        return cls(run.id, run.record.name, run.record.data)
-
-    def __str__(self) -> str:
-        return f"{self.name or self.data} ({self.id})"
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -182,8 +126,8 @@ class Comparison(msgspec.Struct, frozen=True):
                 raise UnknownName("metric of this comparison", metric, self.differences)
             if self.differences[metric].p is None:
                 raise UsageError(f"{metric} cannot be compared: it has no value over the samples of both runs")
-        adjusted = _adjusted({metric: self.differences[metric] for metric in metrics})
-        return [metric for metric, one in adjusted.items() if one.verdict == "worse"]
+        asked = adjusted({metric: self.differences[metric] for metric in metrics})
+        return [metric for metric, difference in asked.items() if difference.verdict == "worse"]
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one document of schema "ragauge.compare/1"; see docs/compare.md."""
@@ -225,17 +169,8 @@ class Comparison(msgspec.Struct, frozen=True):
         return "\n".join(lines) + "\n"
 
 
-#: The columns. p: adjusted. +/=/−: the number of samples on which B is better, equal, worse; their sum is n. can
-#: detect: the smallest true difference that n samples would show in 80 of 100 comparisons.
-HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", "can detect")
-
-#: The columns that a narrow terminal drops, in this order.
-SPARED = ("can detect", "+/=/−", "A")
-
 #: The number of metrics whose changes the terminal shows: those with the smallest p-values.
 TOP_METRICS = 3
-
-_STYLES = {"better": "green", "worse": "red", "": None}
 
 
 def comparison_view(comparison: Comparison, width: int) -> list[RenderableType]:
@@ -280,26 +215,6 @@ def _headlines(comparison: Comparison) -> Iterator[str]:
         yield f"Left out: {' and '.join(alone)}."
 
 
-def differences_table(differences: Mapping[str, Difference], width: int, heads: Sequence[str] = HEAD) -> Table:
-    """The differences, without the columns in SPARED that do not fit, at three spaces between columns."""
-    rows = [dict(zip(HEAD, difference_cells(key, one), strict=True)) for key, one in differences.items()]
-    heads, spared = list(heads), [head for head in SPARED if head in heads]
-    while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows)))) for name in heads) > width:
-        heads.remove(spared.pop(0))
-    styles = [_STYLES[one.verdict] for one in differences.values()]
-    return rich_table(heads, ([row[name] for name in heads] for row in rows), left=("metric", "B is"), styles=styles)
-
-
-def difference_cells(key: str, one: Difference) -> list[str]:
-    """A row of the table, in the order of HEAD."""
-    interval = "–" if one.low_adjusted is None else f"[{signed(one.low_adjusted)}, {signed(one.high_adjusted)}]"
-    won = f"n {one.n}" if one.wins is None else f"{one.wins}/{one.ties}/{one.losses}"
-    return [
-        *(f"{key} {arrow(one.better)}", number(one.a), number(one.b), signed(one.difference), interval),
-        *(p_value(one.p_adjusted), won, one.verdict, number(one.detectable)),
-    ]
-
-
 def _footnotes(comparison: Comparison) -> Iterator[str]:
     """How p-values are adjusted, where the runs lack values, and what was not compared."""
     tested = sum(one.p is not None for one in comparison.differences.values())
@@ -325,212 +240,6 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
 
 def _change_words(change: Change) -> str:
     return f"{change.metric} {number(change.a)} → {number(change.b)}, sample {printable(change.id)}:"
-
-
-#: A metric on a sample: its value, or its counts if the metric is over the data set, or why it has neither.
-Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "absent"]
-
-
-class PairedRow(NamedTuple):
-    """A sample without its texts. content: of its query and source, else its references, None without these."""
-
-    id: str
-    asks: str
-    content: int | None
-    group: str | None
-
-
-@dataclass
-class ComparedRun:
-    """The samples of one run, and the cells of each metric in the same order. others: columns that are no fields."""
-
-    rows: list[PairedRow] = field(default_factory=list)
-    cells: dict[str, list[Cell]] = field(default_factory=dict)
-    others: set[str] = field(default_factory=set)
-    grouped: bool = False
-
-
-class Pairing(NamedTuple):
-    """Positions of matching samples. by: "id" or "query"; only_a, only_b: number of samples without a counterpart."""
-
-    pairs: Sequence[tuple[int, int]]
-    by: str
-    only_a: int
-    only_b: int
-
-
-def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None = None) -> ComparedRun:
-    """The samples of a run, with the cells of `keys`. group: the column that groups them; None for the run's groups."""
-    found = ComparedRun(cells={key: [] for key in keys})
-    for record in records:
-        sample = record.sample
-        asks = sample.query or shortened(sample.source or "")
-        given = (sample.query, sample.source) if sample.query or sample.source else sample.references
-        grouped = sample.group if group is None else sample.metadata.get(group)
-        content = hash(given) if given else None
-        found.rows.append(PairedRow(sample.id, asks, content, None if grouped is None else str(grouped)))
-        found.others |= sample.metadata.keys()
-        found.grouped |= sample.group is not None
-        for key, cells in found.cells.items():
-            score = record.scores.get(key) or record.counted.get(key)
-            if score is None:
-                cells.append("absent")
-            elif score.undefined is not None or score.failed is not None:
-                cells.append("undefined" if score.failed is None else "failed")
-            else:
-                cells.append(score.counts if score.value is None else score.value)
-    return found
-
-
-def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
-    """Raise UnknownName unless a run has the column, UsageError if the runs already have groups."""
-    known = {name for one in sides for name in one.others}
-    if column in known:
-        return
-    unknown = UnknownName("column", column, known) if known else UsageError(f"the runs have kept no column {column!r}")
-    if any(one.grouped for one in sides):
-        raise UsageError(f"{unknown}; leave out group (--group) to use the groups that the runs were made with")
-    raise unknown
-
-
-def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
-    """Match samples by id if those with one id have the same content, else by content. Else raises UsageError."""
-    by_id = _matched(a, b, lambda row: row.id)
-    differ = [(a[one], b[other]) for one, other in by_id if a[one].content != b[other].content]
-    has_content = all(row.content is not None for row in (*a, *b))
-    by_content = _matched(a, b, lambda row: row.content) if has_content else []
-    usable = by_id and not differ and len(by_id) >= len(by_content)
-    pairs, by = (by_id, "id") if usable else (by_content, "query")
-    if pairs:
-        return Pairing(pairs, by, len(a) - len(pairs), len(b) - len(pairs))
-    if not differ:
-        raise UsageError(
-            "the two runs have no sample in common: neither their ids agree, nor their queries, or these repeat"
-        )
-    one, other = differ[0]
-    raise UsageError(
-        f"the two runs are not of the same samples: sample {one.id!r} asks “{shortened(one.asks, 60)}” in the first "
-        f"and “{shortened(other.asks, 60)}” in the second; give each sample the same id, of a column 'id', in both"
-    )
-
-
-def _matched(
-    a: Sequence[PairedRow], b: Sequence[PairedRow], key: Callable[[PairedRow], Hashable]
-) -> list[tuple[int, int]]:
-    """The positions of samples with the same key; none if the keys of a run are not unique."""
-    first, second = ({key(row): at for at, row in enumerate(rows)} for rows in (a, b))
-    if len(first) < len(a) or len(second) < len(b):
-        return []
-    return [(at, second[name]) for name, at in first.items() if name in second]
-
-
-T = TypeVar("T")
-
-#: Values that differ by no more than this count as ties.
-EQUAL = 1e-9
-
-#: The cells of each sample in the first run and in the second.
-Cells: TypeAlias = Sequence[tuple[Cell, Cell]]
-
-
-def _of_groups(cells: Cells, groups: Clusters, total: CountFunction) -> Cells:
-    """The value of each group in the two runs, for a metric that has one for each."""
-    firsts, seconds, clusters = _both(cells, groups, tuple)
-    if not firsts:
-        return []
-    first, second = (sums_by_cluster(count_rows(rows), clusters).tolist() for rows in (firsts, seconds))
-    pairs = (map(total, sums) for sums in zip(first, second, strict=True))
-    return [tuple("undefined" if value is None else value for value in pair) for pair in pairs]  # type: ignore[misc]
-
-
-def _tested(cells: Cells, groups: Clusters, measure: Measure | None, confidence: float = CONFIDENCE) -> Paired:
-    """The difference of one metric with its interval and unadjusted p-value. measure: None for a custom metric."""
-    if isinstance(measure, DatasetMetric) and not measure.by_group:
-        sums, others, clusters = _both(cells, groups, tuple)
-        scale, total = measure.scale, measure.total
-        return paired_aggregate(sums, others, total, scale=scale, clusters=clusters, confidence=confidence)
-    firsts, seconds, clusters = _both(cells, groups, float)
-    # the scale of a custom metric is 0 to 1, or wider if its values are
-    low, high = measure.scale if measure else (min([0.0, *firsts, *seconds]), max([1.0, *firsts, *seconds]))
-    apart = [other - one for one, other in zip(firsts, seconds, strict=True)]
-    return paired_mean(apart, scale=(low - high, high - low), clusters=clusters, confidence=confidence)
-
-
-def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
-    """The difference of one metric, not adjusted for others. measure: None for a custom metric."""
-    found = _tested(cells, groups, measure)
-    counts: dict[str, Any] = {}
-    if isinstance(measure, DatasetMetric) and not measure.by_group:
-        sums, others, _ = _both(cells, groups, tuple)
-        n, totals = len(sums), [[fsum(column) for column in zip(*one, strict=True)] for one in (sums, others)]
-        values = [measure.total(one) if n else None for one in totals]
-    else:
-        firsts, seconds, clusters = _both(cells, groups, float)
-        n, apart = len(firsts), [other - one for one, other in zip(firsts, seconds, strict=True)]
-        values = [fsum(one) / n if n else None for one in (firsts, seconds)]
-        rises, falls = sum(one > EQUAL for one in apart), sum(-one > EQUAL for one in apart)
-        wins, losses = (rises, falls) if better == "higher" else (falls, rises)
-        counts = {"wins": wins, "ties": n - wins - losses, "losses": losses}
-        counts["detectable"] = detectable(apart, clusters=clusters)
-    return Difference(
-        a=values[0],
-        b=values[1],
-        difference=found.interval.value,
-        low=found.interval.low,
-        high=found.interval.high,
-        method=found.interval.method,
-        p=found.p,
-        better=better,
-        n=n,
-        missing=_missing(cells, groups),
-        **counts,
-    )
-
-
-def _adjusted_intervals(
-    differences: Mapping[str, Difference], tested: Callable[[str, float], Paired]
-) -> dict[str, Difference]:
-    """The differences with intervals that agree with the verdicts: those of the values that Holm's test does not decide
-    have a confidence of 95 % together (Strassburger and Bretz 2008). tested: of a metric, at a confidence.
-    """
-    undecided = sum(not one.verdict for one in differences.values() if one.p is not None)
-    confidence = 1 - LEVEL / max(1, undecided)
-    return {
-        key: _adjusted_interval(one, tested(key, confidence).interval if undecided > 1 else None)
-        for key, one in differences.items()
-    }
-
-
-def _adjusted_interval(one: Difference, wider: Interval | None) -> Difference:
-    """The difference with its adjusted interval: one that excludes 0 if it is significant, and else contains it."""
-    low, high = (wider.low, wider.high) if wider else (one.low, one.high)
-    if low is None or high is None:
-        return one
-    if one.verdict and low <= 0 <= high:
-        low, high = one.low, one.high
-    elif not one.verdict:
-        low, high = min(low, 0.0), max(high, 0.0)
-    return msgspec.structs.replace(one, low_adjusted=low, high_adjusted=high)
-
-
-def _both(cells: Cells, groups: Clusters, kind: type[T]) -> tuple[list[T], list[T], Clusters]:
-    """The cells of the samples with a number (or counts) in both runs, and the groups of those samples."""
-    there = [
-        (at, one, other) for at, (one, other) in enumerate(cells) if isinstance(one, kind) and isinstance(other, kind)
-    ]
-    clusters = None if groups is None else [groups[at] for at, _, _ in there]
-    return [one for _, one, _ in there], [other for _, _, other in there], clusters
-
-
-def _missing(cells: Cells, groups: Clusters) -> Missing:
-    """The samples without a value in each run, and whether one run is undefined more often."""
-    counts = {
-        f"{why}_{name}": sum(pair[at] == why for pair in cells)
-        for why in ("undefined", "failed")
-        for at, name in enumerate("ab")
-    }
-    apart = [float((other == "undefined") - (one == "undefined")) for one, other in cells]
-    return Missing(**counts, p=paired_mean(apart, clusters=groups).p if any(apart) else None)
 
 
 def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
@@ -631,6 +340,7 @@ def compare(
     judge: JudgeLike = "embedded",
     max_cost: float | None = None,
     progress: Callable[[int], None] | None = None,
+    planned: Callable[[Plan], None] | None = None,
     force: bool = False,
 ) -> Comparison:
     """Compare run `b` with run `a`, sample by sample; no judge is asked but for a preference.
@@ -650,6 +360,7 @@ def compare(
             responses to a sample is better, in both orders; or "claims", which asks nothing. Other metrics are then
             compared only where `metrics` names them.
         judge, max_cost, progress: As for `evaluate`, for a preference. The answers are kept in the store of `b`.
+        planned: Called with the plan of a preference, before anything is asked.
         force: Compare what two test sets have in common, too; see docs/test-sets.md.
 
     Returns:
@@ -672,7 +383,8 @@ def compare(
     groups = groups_of([(sides[0].rows[one], sides[1].rows[other]) for one, other in pairing.pairs])
     measures: dict[str, Measure] = _measures(b.record)
     better = {key: estimate.better for key, estimate in b.estimates.items()}
-    preferred = preferences([Contest(a, b, pairing.pairs)], prefer, judge, max_cost, progress) if prefer else None
+    contests = [Contest(a, b, pairing.pairs)]
+    preferred = preferences(contests, prefer, judge, max_cost, progress, planned) if prefer else None
 
     def cells_of(key: str) -> Cells:
         if preferred and key == PREFERRED:
@@ -722,53 +434,6 @@ def _check_test_sets(a: Run, b: Run, force: bool) -> None:
         )
 
 
-def check_run(run: Run) -> Run:
-    """The run. Raises BadParameter for what is none."""
-    if not isinstance(run, Run):
-        raise BadParameter(f"{run!r} is not a run; give what `evaluate` returned, or Run.open(STORE, NAME)")
-    return run
-
-
-def groups_of(pairs: Iterable[Sequence[PairedRow]]) -> Clusters:
-    """The group of each sample, of the first run that names one; None where none does."""
-    names = [next((row.group for row in rows if row.group), None) for rows in pairs]
-    return names if any(names) else None
-
-
-def count_groups(groups: Clusters) -> int | None:
-    """How many groups there are; a sample without one is its own."""
-    return None if groups is None else len(set(sampling_units(groups, len(groups))))
-
-
-def halved(preferred: Iterable[Preferred]) -> Cells:
-    """Preferences as values of two runs: half of each counts for either, so that the difference is the preference."""
-    return [(-value / 2, value / 2) if isinstance(value, float) else (value, value) for value in preferred]
-
-
-def of_pairs(difference: Difference) -> Difference:
-    """A difference of preferences, of which neither run has a value alone."""
-    return msgspec.structs.replace(difference, a=None, b=None)
-
-
-def compared(
-    keys: Iterable[str],
-    cells_of: Callable[[str], Cells],
-    groups: Clusters,
-    measures: Mapping[str, Measure],
-    better: Mapping[str, Better],
-) -> dict[str, Difference]:
-    """The differences of several values, adjusted for their number."""
-
-    def paired_values(key: str) -> tuple[Cells, Clusters, Measure | None]:
-        cells, measure = cells_of(key), measures.get(key)
-        if isinstance(measure, DatasetMetric) and measure.by_group:
-            return _of_groups(cells, groups, measure.total), None, measure
-        return cells, groups, measure
-
-    alone = {key: _difference(*paired_values(key), better[key]) for key in keys}
-    return _adjusted_intervals(_adjusted(alone), lambda key, confidence: _tested(*paired_values(key), confidence))
-
-
 def _measures(run: RunRecord) -> dict[str, Measure]:
     """The metric of each value of a run, if the catalogue has it."""
     return {key: measure for measure in recovered_record(run) for key in measure.values}
@@ -812,17 +477,3 @@ def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:
     if not keys:
         raise UnknownName("metric of both runs", name, a.estimates.keys() - left.keys())
     return keys
-
-
-def _adjusted(found: Mapping[str, Difference]) -> dict[str, Difference]:
-    """The differences with adjusted p-values; those of missing values are adjusted separately."""
-    of_values = holm({key: one.p for key, one in found.items() if one.p is not None})
-    of_missing = holm({key: one.missing.p for key, one in found.items() if one.missing.p is not None})
-    return {
-        key: msgspec.structs.replace(
-            one,
-            p_adjusted=of_values.get(key),
-            missing=msgspec.structs.replace(one.missing, p_adjusted=of_missing.get(key)),
-        )
-        for key, one in found.items()
-    }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ragauge.analysis.compare import LEVEL, is_significant
+from ragauge.analysis.differences import LEVEL, is_significant
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.base import Judge, JudgeAnswers, adapted, can_answer
 from ragauge.kinds.verdict import VerdictQuestion

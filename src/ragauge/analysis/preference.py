@@ -95,29 +95,26 @@ def _asked(criterion: str) -> list[Metric]:
     return [preference(criterion), preference_flip(criterion)]
 
 
-def plan_preferences(contests: Sequence[Contest], criterion: str, judge: JudgeLike) -> Plan:
-    """What asking for preferences would take. Raises UsageError as `plan` does."""
-    return plan(list(_samples(contests)), _asked(criterion), judge, contests[0].b.store)
-
-
 def preferences(
     contests: Sequence[Contest],
     criterion: str,
     judge: JudgeLike,
     max_cost: float | None,
     progress: Callable[[int], None] | None = None,
+    planned: Callable[[Plan], None] | None = None,
 ) -> Preferences:
     """By how much the response of each second run is preferred; the answers are kept in the store of the first contest.
 
-    Raises UsageError where claims were not judged in all runs, or as `evaluate`.
+    planned: called with the plan before anything is asked. Raises UsageError where claims were not judged in all runs,
+    or as `evaluate`.
     """
     if criterion == BY_CLAIMS:
         return _by_claims(contests)
-    (a, b, _), asked = contests[0], _asked(criterion)
+    (a, b, _), asked, samples = contests[0], _asked(criterion), list(_samples(contests))
+    if planned:
+        planned(plan(samples, asked, judge, b.store))
     name = f"preferred: {b.record.name or b.id} to {a.record.name or a.id}" if len(contests) == 1 else "preferred"
-    run = evaluate(
-        list(_samples(contests)), asked, judge, b.store, max_cost=max_cost, name=name, progress=progress or _silent
-    )
+    run = evaluate(samples, asked, judge, b.store, max_cost=max_cost, name=name, progress=progress or _silent)
     values: Iterator[Preferred] = (_cell(record, asked[0].key) for record in run.records())
     return Preferences(
         Preference(

@@ -9,22 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragauge.analysis.compare import (
+from ragauge.analysis.differences import (
     HEAD,
-    ComparedRunInfo,
     Difference,
-    check_group,
-    check_run,
     compared,
-    count_groups,
     difference_cells,
     differences_table,
-    groups_of,
     halved,
     of_pairs,
-    paired,
-    side,
 )
+from ragauge.analysis.pairing import ComparedRunInfo, check_group, check_run, count_groups, groups_of, paired, side
 from ragauge.analysis.preference import Contest, Preference, preferences
 from ragauge.errors import BadParameter, UsageError
 from ragauge.host import LazyModule
@@ -33,6 +27,7 @@ from ragauge.metrics.base import Measure
 from ragauge.report.files import save_text
 from ragauge.report.text import markdown_table, plain, plain_text, rich_table
 from ragauge.report.wording import counted, printable, signed
+from ragauge.run.plan import Plan
 from ragauge.run.results import Run
 from ragauge.statistics.intervals import Clusters, Interval, sampling_units
 from ragauge.statistics.ranking import ranked
@@ -108,6 +103,7 @@ def rank(
     group: str | None = None,
     max_cost: float | None = None,
     progress: Callable[[int], None] | None = None,
+    planned: Callable[[Plan], None] | None = None,
 ) -> Ranking:
     """Rank runs over the same samples by whose responses are preferred, each two compared.
 
@@ -115,7 +111,7 @@ def rank(
         runs: Two or more.
         prefer: A criterion by which the judge is asked, in both orders, or "claims"; as for `compare`.
         judge, max_cost, progress: As for `evaluate`. The answers are kept in the store of the second run.
-        group: As for `compare`.
+        group, planned: As for `compare`.
 
     Returns:
         The runs, the strongest first, with intervals by the bootstrap over samples, or groups.
@@ -123,8 +119,8 @@ def rank(
     Raises:
         UsageError: There are fewer than two runs, they have no sample in common, or as `compare`.
     """
-    contests, groups = contests_of(runs, group)
-    preferred = preferences(contests, prefer, judge, max_cost, progress)
+    contests, groups = _contests(runs, group)
+    preferred = preferences(contests, prefer, judge, max_cost, progress, planned)
     names = [f"{_name(b)} over {_name(a)}" for a, b, _ in contests]
     cells = dict(zip(names, map(halved, preferred.values), strict=True))
     measures: dict[str, Measure] = dict.fromkeys(names, preferred.measure)
@@ -155,7 +151,7 @@ def rank(
     )
 
 
-def contests_of(runs: Sequence[Run], group: str | None = None) -> tuple[list[Contest], Clusters]:
+def _contests(runs: Sequence[Run], group: str | None = None) -> tuple[list[Contest], Clusters]:
     """Each two of the runs over the samples that all have, and the groups of these samples. Raises as `rank`."""
     if len(runs) < 2 or len({run.id for run in map(check_run, runs)}) < len(runs):
         raise BadParameter("give two or more different runs to compare")

@@ -17,17 +17,17 @@ import click
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.labels import Labelling, summary_lines
 from ragauge.analysis.parity import NAMING, SYSTEMS, choose, measuring, parity, read_sheet
-from ragauge.analysis.preference import BY_CLAIMS, Contest, Preference, plan_preferences
-from ragauge.analysis.rank import RANKING_WRITERS, contests_of, rank, ranking_view
+from ragauge.analysis.preference import Preference
+from ragauge.analysis.rank import RANKING_WRITERS, rank, ranking_view
 from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
 from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, show_run
 from ragauge.errors import BadParameter
-from ragauge.judges.base import JudgeLike
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
+from ragauge.run.plan import Plan
 from ragauge.run.results import Run
 from ragauge.store import Store, read_labels, write_labels
 from ragauge.view import Server
@@ -107,12 +107,10 @@ def opened_in_browser(address: str) -> Iterator[None]:
         yield
 
 
-def _priced(contests: Sequence[Contest], prefer: str, judge: JudgeLike) -> None:
+def _show_price(planned: Plan) -> None:
     """Print what asking for preferences takes, before it is spent."""
-    if prefer != BY_CLAIMS:
-        planned = plan_preferences(contests, prefer, judge)
-        say(f"preference: {planned.questions.total()} questions to ask, {planned.known.total()} already answered")
-        say(*([planned.cost_words()] if planned.cost.calls else []))
+    say(f"preference: {planned.questions.total()} questions to ask, {planned.known.total()} already answered")
+    say(*([planned.cost_words()] if planned.cost.calls else []))
 
 
 def _exit_stopped(preference: Preference | None, store: Store) -> None:
@@ -164,10 +162,8 @@ def compare_command(
     """
     opts.check_outputs(output, COMPARISON_WRITERS)
     runs = Run.open(store, a), Run.open(store, b)
-    if options["prefer"]:
-        _priced(contests_of(runs, group)[0], options["prefer"], options["judge"])
     with judging(store.place, label="preferring") as progress:
-        comparison = compare(*runs, metrics or "", group=group, progress=progress, **options)
+        comparison = compare(*runs, metrics or "", group=group, progress=progress, planned=_show_price, **options)
     worse = comparison.worse(gated)
     written = [f"wrote {comparison.save(path)}" for path in output]
     try:
@@ -195,9 +191,8 @@ def rank_command(runs: Texts, store: Store, group: str | None, output: Paths, pr
     """
     opts.check_outputs(output, RANKING_WRITERS)
     opened = [Run.open(store, run) for run in runs]
-    _priced(contests_of(opened, group)[0], prefer, options["judge"])
     with judging(store.place, label="preferring") as progress:
-        ranking = rank(opened, prefer, group=group, progress=progress, **options)
+        ranking = rank(opened, prefer, group=group, progress=progress, planned=_show_price, **options)
     show_parts(*ranking_view(ranking, screen().width))
     say(*(f"wrote {ranking.save(path)}" for path in output))
     _exit_stopped(ranking.preference, store)
