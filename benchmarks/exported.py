@@ -205,8 +205,9 @@ def graded(data: Path, judge: ExportedModel) -> Callable[[], None]:
             low, high = group_interval(labels, values, groups, auc) or (0.0, 1.0)
             accuracy = balanced_accuracy(labels, [float(value > 0.5) for value in values])
             print(f"  {name:16} {auc(labels, values):.3f} [{low:.3f}, {high:.3f}], {accuracy:.3f}; {Counter(values)}")
-        gain = group_difference(labels, scores["graded"], scores["votes of three"], groups, auc).interval
-        print(f"  graded less votes: {gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]")
+        for name in ("votes of three", "one reply"):
+            gain = group_difference(labels, scores["graded"], scores[name], groups, auc).interval
+            print(f"  graded less {name}: {gain.value:+.3f} [{gain.low:+.3f}, {gain.high:+.3f}]")
 
     return report
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragauge.metrics.base import DatasetMetric, Measure
-from ragauge.questions import Judgment, Question, judgment_key
+from ragauge.questions import Question, judgment_key
 from ragauge.report.wording import counted
 from ragauge.scores import Evidence, JudgeError, RunRecord, SampleRecord
 from ragauge.statistics.agreement import corrected_share
@@ -40,7 +40,7 @@ def answers_to_labelled(
 
 
 def state_judge_errors(
-    record: RunRecord, metrics: Iterable[Measure], given: Mapping[Question, Judgment], store: Store
+    record: RunRecord, metrics: Iterable[Measure], labels: Mapping[Question, Answer | Failure], store: Store
 ) -> None:
     """Say in the estimates of a run how far the judge's error can move them, or in its notes why labels do not show it.
 
@@ -49,13 +49,12 @@ def state_judge_errors(
     Args:
         record: of a run whose samples are in the store.
         metrics: of the run.
-        given: people's labels that were passed to the run; those in the store count as well.
-        store: with labels, and the judge's answers to the same questions.
+        labels: people's answers.
+        store: with the judge's answers to the same questions.
     """
-    labels = {label.question: label.answer for label in (*store.labels(), *given.values())}
-    topics = {metric.values[0]: topic for metric in metrics if (topic := _topic_of(metric))}
-    if not labels or not topics or record.labelled > _FEW * (record.asked + record.reused):
+    if record.labelled > _FEW * (record.asked + record.reused):
         return
+    topics = {metric.values[0]: topic for metric in metrics if (topic := _topic_of(metric))}
     rates = {topic: _error_rates(topic, labels, record.judge_of(topic), store) for topic in topics.values()}
     stated = {key for key, topic in topics.items() if rates[topic].labels and record.estimates[key].n}
     for sample in store.samples(record.id) if stated else ():
@@ -63,16 +62,9 @@ def state_judge_errors(
     for key in sorted(stated):
         estimate, (sensitivity, specificity, count) = record.estimates[key], rates[topics[key]]
         share = Interval(estimate.value, estimate.low, estimate.high, estimate.method)
-        corrected = corrected_share(share, sensitivity, specificity)
-        if corrected.value is not None:
-            error = JudgeError(
-                corrected.value,
-                corrected.low or 0.0,
-                corrected.high or 0.0,
-                sensitivity.value or 0.0,
-                specificity.value or 0.0,
-                count,
-            )
+        value, low, high, _ = msgspec.structs.astuple(corrected_share(share, sensitivity, specificity))
+        if value is not None:
+            error = JudgeError(value, low, high, sensitivity.value or 0.0, specificity.value or 0.0, count)
             record.estimates[key] = msgspec.structs.replace(estimate, judge_error=error)
         else:
             record.notes += (

@@ -172,7 +172,9 @@ class Evaluation:
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
         record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
         record.estimates = {key: estimate for key, estimate in accumulators.estimates().items() if key in record.about}
-        state_judge_errors(record, metrics, dispatcher.labels, self._store)
+        labels = {label.question: label.answer for label in (*self._store.labels(), *dispatcher.labels.values())}
+        if labels:
+            state_judge_errors(record, metrics, labels, self._store)
         self._store.finish(record)
 
 

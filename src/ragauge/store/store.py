@@ -625,6 +625,10 @@ class MemoryStore(Store):
         """See `Store.find_labels`; labels are kept in a file alone."""
         return super().find_labels(questions) if self._file is not None else {}
 
+    def labels(self, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
+        """See `Store.labels`; labels are kept in a file alone."""
+        return super().labels(blind=blind, chance=chance) if self._file is not None else []
+
     def begin(self, run: RunRecord) -> None:
         """See `Store.begin`."""
         if self._run is None:
