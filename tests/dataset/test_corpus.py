@@ -62,7 +62,7 @@ def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
         ("a.pdf", b"%PDF", "not a PDF that can be read"),
         ("a.txt", b"PK\x00\xff\x00", "not text but binary"),
         ("a.txt", b"caf\xe9", "not UTF-8: byte 0xe9 at offset 3"),
-        ("a.txt", b" \n", "no text in 1 files"),
+        ("a.txt", b" \n", "no text in 1 file"),
         ("a.jsonl", b'{"text": "a"}\n{"name": "b"}', "row 2: has no text among 'name'; give its text under 'text'"),
         ("a.jsonl", b"{broken", "row 1: line 1 is not JSON"),
     ],
@@ -95,7 +95,7 @@ def test_bad_files_and_rows_are_skipped_on_request(tmp_path: Path) -> None:
         "b.jsonl, row 2",
         "b.jsonl, row 3",
     ]
-    with pytest.raises(BadData, match=r"no text in 1 files; .*not UTF-8"):
+    with pytest.raises(BadData, match=r"no text in 1 file; .*not UTF-8"):
         read_corpus(folder / "a.txt", skip_bad=True)
 
 
@@ -155,7 +155,7 @@ def test_pages_of_a_pdf_are_numbered(tmp_path: Path) -> None:
         ("The keeper sleeps.", 3),
     ]
     assert corpus.skipped == {".pdf without text, which takes text recognition first": 1}
-    with pytest.raises(BadData, match=r"no text in 1 files; .*without text, which takes text recognition"):
+    with pytest.raises(BadData, match=r"no text in 1 file; .*without text, which takes text recognition"):
         read_corpus(tmp_path / "scan.pdf")
 
 

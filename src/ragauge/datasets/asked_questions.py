@@ -14,19 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ragauge.datasets import proving
+from ragauge.datasets import drafting, proving
 from ragauge.datasets.calls import Form, ModelCalls
 from ragauge.datasets.corpus import Corpus
-from ragauge.datasets.drafting import (
-    REAL,
-    SHOWN,
-    STANDALONE,
-    draft_form,
-    draft_of,
-    draft_prompt,
-    known_prompt,
-    standalone_prompt,
-)
 from ragauge.datasets.drawing import NameLinks, PassageMap
 from ragauge.datasets.generator import ANSWER, AnswerBrief, answer_prompt
 from ragauge.datasets.real_questions import RealQuestions
@@ -184,24 +174,26 @@ class AskedQuestions:
                 made.add(draft.kind, draft.question)
             yield len(made.samples)
 
-    def _subjects(self, kinds: Mapping[str, int]) -> Mapping[str, Iterator[int] | Iterator[Sample]]:
+    def _subjects(self, kinds: Mapping[str, int]) -> Mapping[str, Iterator[int | Sample]]:
         """For each kind the passages once, beginning at different ones; or the questions of users."""
         if self._real:
-            return {REAL: iter(self._real)}
+            return {drafting.REAL: iter(self._real)}
         size, step = len(self._order), max(1, len(self._order) // max(1, len(kinds)))
-        orders = {kind: islice(cycle(self._order), i * step, i * step + size) for i, kind in enumerate(kinds)}
+        orders: dict[str, Iterator[int]] = {
+            kind: islice(cycle(self._order), i * step, i * step + size) for i, kind in enumerate(kinds)
+        }
         if "bridge" in orders:
             orders["bridge"] = (position for position in orders["bridge"] if self._links.of(position))
         return orders
 
     def _prompt(self, kind: str, position: int) -> tuple[Prompt, list[Chunk]]:
         """The prompt for a draft, and the passages it shows: one, and those that are most like it or share a name."""
-        more = SHOWN.get(kind, 1) - 1
+        more = drafting.SHOWN.get(kind, 1) - 1
         document = self._passages[position].id.partition("#")[0]
         others = self._links.of(position) if kind == "bridge" else self._words.alike(position, _READ)
         others.sort(key=lambda other: self._passages[other].id.partition("#")[0] == document)
         shown = [self._passages[place] for place in (position, *others[:more])]
-        return draft_prompt(kind, shown, self._language, self._style), shown
+        return drafting.draft_prompt(kind, shown, self._language, self._style), shown
 
     async def _draft(self, subject: _Subject) -> Draft | None:
         kind, about = subject
@@ -215,7 +207,7 @@ class AskedQuestions:
     async def _written(self, kind: str, position: int) -> Draft:
         """A question that the model writes about a passage."""
         prompt, shown = self._prompt(kind, position)
-        question = draft_of(kind, await self._reply(prompt, draft_form(kind)), shown)
+        question = drafting.draft_of(kind, await self._reply(prompt, drafting.draft_form(kind)), shown)
         if question is None:
             raise _Dropped(proving.NO_QUESTION, shown[0].id)
         return Draft(kind, position, question)
@@ -223,13 +215,13 @@ class AskedQuestions:
     async def _answered(self, question: Sample) -> Draft:
         """A question of a user with the model's answer from the passages that are found for it."""
         if question.turns:
-            reply = await self._reply(standalone_prompt(question), draft_form(STANDALONE))
+            reply = await self._reply(drafting.standalone_prompt(question), drafting.draft_form(drafting.STANDALONE))
             question = add_metadata(question, standalone=msgspec.json.decode(reply)["question"].strip())
         query = proving.full_query(question)
         positions = self._found(query)
         response = await self._read(query, [self._passages[position] for position in positions])
         if _refuses(response):
-            return Draft(REAL, 0, msgspec.structs.replace(question, answerable=False))
+            return Draft(drafting.REAL, 0, msgspec.structs.replace(question, answerable=False))
         numbers = {citation.chunk for citation in citations_in(response, len(positions))} - {None}
         cited = [position for number, position in enumerate(positions) if number in numbers]
         if not cited:
@@ -237,7 +229,7 @@ class AskedQuestions:
         passages = tuple(self._passages[position] for position in cited)
         answer = unmarked(response, (0, len(response)), citation_marks(response)).strip()
         answered = msgspec.structs.replace(question, references=(answer,), reference_contexts=passages, answerable=True)
-        return Draft(REAL, cited[0], answered)
+        return Draft(drafting.REAL, cited[0], answered)
 
     def _found(self, query: str) -> list[int]:
         """The positions of the passages that may answer a question."""
@@ -287,8 +279,8 @@ class AskedQuestions:
         response = await self._read(query, self._shown_to_reader(draft))
         if _refuses(response):
             raise _Dropped(proving.READ_OTHERWISE)
-        known = await self._reply(known_prompt(query), ANSWER)
-        is_read, is_known = (await self._outcome(question, proving.right_by_the_reference(response, known))).flags
+        unaided = await self._reply(drafting.known_prompt(query), ANSWER)
+        is_read, is_known = (await self._outcome(question, proving.right_by_the_reference(response, unaided))).flags
         if not is_read:
             raise _Dropped(proving.READ_OTHERWISE)
         question = msgspec.structs.replace(question, answers=tuple((claim,) for claim in proof.claims))
@@ -319,7 +311,7 @@ class AskedQuestions:
         drafts, first = [*self._kept, *proven], len(self._kept)
         words = [set(words_of(draft.question.query or "")) for draft in drafts]
         questions = [draft.question for draft in drafts]
-        texts = [f"{proving.full_query(each)} {' '.join(each.references or ())}" for each in questions]
+        texts = [f"{proving.full_query(question)} {' '.join(question.references or ())}" for question in questions]
         pairs = [
             (old, new)
             for new in range(first, len(drafts))
@@ -350,11 +342,11 @@ class AskedQuestions:
                     continue
                 words = shown[0].text.split()
                 query = " ".join(words[:15])
-                read = [_reading(query, searched[:_READ]), known_prompt(query)]
+                read = [_reading(query, searched[:_READ]), drafting.known_prompt(query)]
                 if kind == "unanswerable":
                     read = [_reading(query, searched)]
                 if isinstance(subject, Sample) and subject.turns:
-                    read.append(standalone_prompt(subject))
+                    read.append(drafting.standalone_prompt(subject))
                 rounds = proving.expected_rounds(kind, " ".join(words[:25]), shown, searched)
                 asked = chain.from_iterable(map(dispatcher.router.by_judge, rounds))
                 judging = chain.from_iterable(judge.expect(group) for judge, group in asked if judge)

@@ -20,6 +20,7 @@ from ragauge.host import optional
 from ragauge.readers.budget import default_limits
 from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
 from ragauge.readers.values import ID_KEYS, Malformed, to_chunks
+from ragauge.report.wording import counted
 from ragauge.types import Chunk
 
 T = TypeVar("T")
@@ -209,7 +210,7 @@ def read_corpus(
     if not drawn.total:
         why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         left_out = "".join(f"; skipped: {number} {reason}" for reason, number in skipped.items())
-        raise BadData(f"{root}: no text in {len(files)} files{why}{left_out}")
+        raise BadData(f"{root}: no text in {counted(len(files), 'file')}{why}{left_out}")
     return Corpus(str(root), drawn.items(), dict(skipped), tuple(bad), drawn.total, drawn.repeated)
 
 

@@ -99,8 +99,8 @@ class NameLinks:
                 having[name].append(position)
         self._shared: defaultdict[int, Counter[int]] = defaultdict(Counter)
         for positions in having.values():
-            for one, other in permutations(positions, 2) if len(positions) <= _FEW else ():
-                self._shared[one][other] += 1
+            for first, second in permutations(positions, 2) if len(positions) <= _FEW else ():
+                self._shared[first][second] += 1
 
     def of(self, position: int) -> list[int]:
         """The passages that share a name with one, those first that share most."""

@@ -68,11 +68,5 @@ def latest_edit(store: Store, sample: Sample) -> RowEdit | None:
 
 
 def _changed(sample: Sample, edit: RowEdit) -> Sample:
-    changed = msgspec.structs.replace(
-        sample,
-        query=edit.query,
-        references=edit.references,
-        answers=edit.answers,
-        answer_weights=edit.answer_weights,
-    )
-    return add_metadata(changed, edited_by=edit.by)
+    fields = {name: getattr(edit, name) for name in ("query", "references", "answers", "answer_weights")}
+    return add_metadata(msgspec.structs.replace(sample, **fields), edited_by=edit.by)

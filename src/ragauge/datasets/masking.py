@@ -8,14 +8,7 @@ from typing import Any
 from ragauge.host import optional
 
 #: Of Presidio's recognizers, those whose patterns alone say enough.
-_RECOGNIZERS = (
-    "PhoneRecognizer",
-    "IbanRecognizer",
-    "CreditCardRecognizer",
-    "IpRecognizer",
-    "MacAddressRecognizer",
-    "UsSsnRecognizer",
-)
+_RECOGNIZED = "Phone Iban CreditCard Ip MacAddress UsSsn".split()
 #: The least score of what is masked; Presidio gives telephone numbers 0.4.
 _LEAST_SCORE = 0.4
 
@@ -46,4 +39,4 @@ def recognizers() -> list[Any]:
     presidio = optional("masking personal data", "masking", "presidio_analyzer.predefined_recognizers")
     email = presidio.EmailRecognizer()
     email.validate_result = lambda _: None  # the pattern decides; the library's own check downloads a list of domains
-    return [email, *(getattr(presidio, name)() for name in _RECOGNIZERS)]
+    return [email, *(getattr(presidio, f"{name}Recognizer")() for name in _RECOGNIZED)]

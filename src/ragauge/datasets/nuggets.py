@@ -103,14 +103,14 @@ def _own_row(sample: Sample, nuggets: list[Nugget]) -> dict[str, Any]:
 
 
 def _nuggetizer_row(sample: Sample, nuggets: list[Nugget]) -> dict[str, Any]:
-    listed = [{"text": one.text, "importance": "vital" if one.vital else "okay"} for one in nuggets]
+    listed = [{"text": nugget.text, "importance": "vital" if nugget.vital else "okay"} for nugget in nuggets]
     return {"query": sample.query, "qid": sample.id, "nuggets": listed}
 
 
 def _healthbench_row(sample: Sample, nuggets: list[Nugget]) -> dict[str, Any]:
     asked = [*((turn.role, turn.text) for turn in sample.turns or ()), ("user", sample.query or "")]
-    points = ((one.text, _POINTS * (one.weight or (1 if one.vital else 0.5))) for one in nuggets)
-    criteria = [(one.text, one.points) for one in sample.criteria or ()]
+    points = ((nugget.text, _POINTS * (nugget.weight or (1 if nugget.vital else 0.5))) for nugget in nuggets)
+    criteria = [(criterion.text, criterion.points) for criterion in sample.criteria or ()]
     criteria += [(f"Says that: {text}", number) for text, number in points]
     return {
         "prompt_id": sample.id,

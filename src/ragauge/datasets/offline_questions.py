@@ -55,10 +55,10 @@ class OfflineQuestions:
         """The most telling sentence of each passage with a gap for a name, a number or a rare word."""
         for position in order:
             text = self._passages[position].text
-            found = [cloze for span in sentences(text) if (cloze := self._cloze(text, span))]
-            if not found:
+            clozes = [cloze for span in sentences(text) if (cloze := self._cloze(text, span))]
+            if not clozes:
                 continue
-            _, _, (start, end), (first, last) = max(found)
+            _, _, (start, end), (first, last) = max(clozes)
             holders = self._holders(text[start:end], position)
             if len(holders) <= _MOST_PASSAGES:
                 relevant = tuple(self._passages[holder] for holder in holders)

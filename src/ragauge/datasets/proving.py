@@ -135,7 +135,7 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
     """A need: which of these pairs of texts say the same."""
 
     def flow(_: Sample) -> QuestionFlow[Proof]:
-        judged = yield [Entail((one,), other) for pair in pairs for one, other in (pair, pair[::-1])]
+        judged = yield [Entail((premise,), claim) for pair in pairs for premise, claim in (pair, pair[::-1])]
         entailed = [verdict.entailed for verdict in _verdicts(judged)]
         return Proof(flags=tuple(map(all, zip(entailed[::2], entailed[1::2], strict=True))))
 

@@ -73,7 +73,7 @@ def words_of(text: str) -> list[str]:
 _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")
 
 
-#: The most passages that are embedded, at some 30 of them in a second; and how many at once.
+#: The most passages that are embedded, which takes 40 ms for each; and how many at once.
 MOST_EMBEDDED, _AT_ONCE = 5_000, 64
 
 
