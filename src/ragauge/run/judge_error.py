@@ -19,6 +19,9 @@ from ragauge.types import POSITIVE, Answer, Failure, Identity, Label, Verdict
 #: Topics of which a metric can be a share of positive verdicts.
 _VERDICTS = ("entail:support", "relevant", "classify:")
 
+#: How many samples show whether a metric is the share of its verdicts.
+_CHECKED = 1000
+
 #: Up to this share of answers from people, an estimate is taken to be the judge's.
 _FEW = 0.05
 
@@ -57,7 +60,7 @@ def state_judge_errors(
     topics = {metric.values[0]: topic for metric in metrics if (topic := _topic_of(metric))}
     rates = {topic: _error_rates(topic, labels, record.judge_of(topic), store) for topic in topics.values()}
     stated = {key for key, topic in topics.items() if rates[topic].labels and record.estimates[key].n}
-    for sample in store.samples(record.id) if stated else ():
+    for sample in store.samples(record.id, 0, _CHECKED) if stated else ():
         stated = {key for key in stated if _is_share_of_verdicts(sample, key)}
     for key in sorted(stated):
         estimate, (sensitivity, specificity, count) = record.estimates[key], rates[topics[key]]

@@ -63,6 +63,7 @@ class _CallerTransport(Transport):
         self._slots = asyncio.Semaphore(concurrency)
         self._stopped: Failure | None = None
         self._logprobs = logprobs
+        self._notes: Sequence[str] = ()
 
     async def __aenter__(self) -> Self:
         self._slots = asyncio.Semaphore(self.max_concurrency)
@@ -72,8 +73,8 @@ class _CallerTransport(Transport):
         return self
 
     def notes(self) -> Sequence[str]:
-        """Where probabilities come from."""
-        return [f"{self.name}: {BY_TOKENS}"] if self._logprobs else []
+        """Where probabilities come from, and that a function needs a name for its answers to be reused."""
+        return [*self._notes, *([f"{self.name}: {BY_TOKENS}"] if self._logprobs else [])]
 
     async def __aexit__(self, *exc: object) -> None:
         """Nothing is open."""
@@ -143,10 +144,6 @@ class FunctionTransport(_CallerTransport):
         code = Fingerprint((), ()) if name else fingerprint({"function": function})
         self.settings = (*code.settings, *((("logprobs", "true"),) if logprobs else ()))
         self._notes = code.notes
-
-    def notes(self) -> Sequence[str]:
-        """That the function needs a name for its answers to be reused, where it does."""
-        return [*self._notes, *super().notes()]
 
     async def send(self, prompt: Prompt) -> Completion:
         """The function's reply. Raises CallFailed."""
