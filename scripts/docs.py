@@ -82,8 +82,8 @@ LLM judges are instructed by these rules, and people who label go by them:
 
 ## When an answer is right
 
-`correctness` holds an answer against all references together, as alternatives, and against its query. LLM judges are
-instructed by these rules, and people who label go by them:
+`correctness` compares an answer with all references together, as alternatives, and reads it with its query. LLM judges
+are instructed by these rules, and people who label go by them:
 
 - What counts is what was asked, in any wording and form: a sentence for "William Shakespeare", an alias, "at most 2 MB"
   for "2 MB", a plain statement for "Yes", a list in another order. Detail that no reference contradicts is harmless.

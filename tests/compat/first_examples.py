@@ -553,7 +553,7 @@ def table() -> str:
     runs = sum(bool(one.program) for one in EXAMPLES)
     head = f"""# First examples
 
-Made by `python -m tests.compat.first_examples`; the tests run each example, retold with our own texts, with one import
+Made by `python -m tests.compat.first_examples`; the tests run each example, with our own texts, with one import
 changed, against a server that answers as a model does; for DeepEval, `OPENAI_MODEL_NAME` in the environment names it.
 {runs} of {len(EXAMPLES)} run. [What is documented](documented-blocks.md) has been run as it stands, too.
 
