@@ -94,8 +94,8 @@ def correctness(judged: Correctness) -> float | Undefined:
     """1 for a response that is right by the references, 0.5 for one that is partly right, 0 for a wrong one.
 
     It is compared with all references together, and read with the query: what counts is what was asked. An answer may
-    be more specific than a reference, and in any form. Partly: incomplete, or with a wrong addition. An empty response and a
-    refusal are wrong. Undefined where the references do not decide. As the three grades of ragas' AnswerAccuracy.
+    be more specific than a reference, and in any form. Partly: incomplete, or with a wrong addition. An empty
+    response and a refusal are wrong. Undefined where the references do not decide. As ragas' AnswerAccuracy.
     """
     if judged.label is Label.UNDECIDED:
         return Undefined(judged.reason or "the references do not decide whether the response is right")
