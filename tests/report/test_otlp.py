@@ -102,6 +102,21 @@ def test_the_command_line_sends_them(receiver: Any, tmp_path: Path, monkeypatch:
     assert f"sent 3 events to {receiver.url}" in result.stdout
 
 
+@pytest.mark.parametrize("windows", [[], ["--window", "1h"]])
+def test_scores_of_a_stream_are_sent_as_they_come(receiver: Any, windows: list[str]) -> None:
+    """`ragauge score --otlp URL` sends each score once, and says how many no receiver took."""
+    rows = [{**ROWS[0], "traceparent": f"00-{place:032x}-{SPAN}-01"} for place in range(1, 4)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    words = ["score", "-", *windows, "-m", "faithfulness", "-j", "lexical", "--no-store", "--otlp"]
+    result = CliRunner().invoke(main, [*words, receiver.url], input=lines)
+    assert (result.exit_code, sum(len(received(body)) for *_, body in receiver.got)) == (0, len(rows))
+    receiver.refused = 1
+    refused = CliRunner().invoke(main, [*words, receiver.url], input=lines)
+    assert f"the scores of {len(rows)} traces were not sent to {receiver.url}" in refused.stderr
+    wrong = CliRunner().invoke(main, [*words, "localhost"], input=lines)
+    assert (wrong.exit_code, "is no address of a receiver" in wrong.stderr) == (2, True)
+
+
 def test_refused_events_are_an_error(receiver: Any) -> None:
     """What a receiver refuses is said with its reason, and so is a place where none listens."""
     run = rg.evaluate(ROWS, "faithfulness", "lexical")

@@ -77,10 +77,7 @@ def send_events(run: RunRecord, samples: Iterable[SampleRecord], url: str) -> in
     url: of the receiver, to which /v1/logs is added where it has no path. Headers are those of the variable
     OTEL_EXPORTER_OTLP_HEADERS. Raises UsageError where the receiver cannot be reached or refuses events.
     """
-    place = urlsplit(url)
-    if place.scheme not in ("http", "https") or not place.netloc:
-        raise UsageError(f"{url!r} is no address of a receiver; give one such as http://localhost:4318")
-    address = url if place.path.strip("/") else f"{url.rstrip('/')}/v1/logs"
+    address = receiver_address(url)
     pairs = (pair.partition("=") for pair in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(",") if pair)
     headers = {unquote(name.strip()): unquote(value.strip()) for name, _, value in pairs}
     sent = 0
@@ -98,6 +95,14 @@ def send_events(run: RunRecord, samples: Iterable[SampleRecord], url: str) -> in
             raise UsageError(f"{address}: {refused['rejectedLogRecords']} events were refused: {reason}")
         sent += number
     return sent
+
+
+def receiver_address(url: str) -> str:
+    """Where a receiver takes events; see `send_events`. Raises UsageError where it is no address."""
+    place = urlsplit(url)
+    if place.scheme not in ("http", "https") or not place.netloc:
+        raise UsageError(f"{url!r} is no address of a receiver; give one such as http://localhost:4318")
+    return url if place.path.strip("/") else f"{url.rstrip('/')}/v1/logs"
 
 
 def _requests(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple[dict[str, Any], int]]:
@@ -165,6 +170,6 @@ def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any
         "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.explanation": explain(score, better, record.sample),
         **{name: value for name, value in attributes.items() if value is not None},
-        "ragauge.run.id": run.id,
+        **({"ragauge.run.id": run.id} if run.id else {}),
         "ragauge.sample.id": record.sample.id,
     }
