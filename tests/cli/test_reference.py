@@ -20,6 +20,8 @@ def test_the_pages_are_listed_and_shown(call: Call) -> None:
     listed = dict(line.split(maxsplit=1) for line in call("docs").stdout.splitlines())
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
     assert pages - set(listed) == {name for name in pages if name.startswith("decisions/0")}
+    first, *_, last = listed
+    assert (first, last) == ("agents", "decisions/README")
     assert call("docs", "decisions/0001-needs-are-generators").exit_code == 0
     assert listed["embedded-judge"] == "The embedded judge"
     for name in ("migrating/ragas", "docs/migrating/ragas.md"):

@@ -84,7 +84,8 @@ def _pages() -> dict[str, Path]:
     """The pages of the documentation, which the wheel holds and an editable installation reads from the repository."""
     packaged = Path(__file__).parents[1] / "docs"
     folder = packaged if packaged.is_dir() else Path(__file__).parents[3] / "docs"
-    paths = sorted(folder.rglob("*.md"), key=lambda path: (path.parent, path.name))
+    folders = (folder.name, "migrating", "measured", "decisions")
+    paths = sorted(folder.rglob("*.md"), key=lambda path: (folders.index(path.parent.name), path.name))
     return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
@@ -96,7 +97,7 @@ def docs_command(page: str | None) -> None:
     if page is None:
         listed = {name: path for name, path in pages.items() if not name.startswith("decisions/0")}
         texts = {name: path.read_text(encoding="utf-8") for name, path in listed.items()}
-        say(*(f"{name:<26} {text.partition(chr(10))[0].removeprefix('# ')}" for name, text in texts.items()))
+        say(*(f"{name:<27} {text.partition(chr(10))[0].removeprefix('# ')}" for name, text in texts.items()))
         return
     name = page.removeprefix("docs/").removesuffix(".md")
     if name not in pages:
