@@ -48,6 +48,8 @@ RUN = {
     "made_by": str,
     "tags": list,
     "archived": bool,
+    "to_label": int,
+    "system": dict,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}
 PIECE = {"text", "field", "span", "against", "label", "value", "probability", "chunks", "rationale", "judgment"}
