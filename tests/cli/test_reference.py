@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import BashComplete
-from click.testing import Result
+from click.testing import CliRunner, Result
 
 from ragauge.cli import main
 
@@ -26,6 +26,13 @@ def test_the_pages_are_listed_and_shown(call: Call) -> None:
     assert listed["embedded-judge"] == "The embedded judge"
     for name in ("migrating/ragas", "docs/migrating/ragas.md"):
         assert call("docs", name).stdout == (DOCS / "migrating/ragas.md").read_text(encoding="utf-8")
+
+
+def test_the_list_of_commands_has_whole_sentences() -> None:
+    """On a terminal of 80 columns no line of the list of commands is cut off."""
+    shown = CliRunner().invoke(main, ["--help"], terminal_width=80).stdout.partition("Commands:")[2]
+    assert len(shown.splitlines()) > 20
+    assert "..." not in shown
 
 
 def test_an_unknown_page_is_told_with_close_names(call: Call) -> None:

@@ -30,7 +30,7 @@ def _opened(folder: Path) -> Folder:
 
 @click.group("batch")
 def command() -> None:
-    """Ask a model at half price: export questions as files for a provider's batch API, import the results.
+    """Ask a model at half price, by the provider's batch API.
 
     \b
     export, submit, fetch      repeat until everything is answered: OpenAI, Anthropic and compatible servers

@@ -31,7 +31,7 @@ from ragauge.store import Place, Store
 
 @click.group("dataset")
 def dataset_command() -> None:
-    """Make a data set: of documents, or of questions and gold answers.
+    """Make a data set of documents, or of questions and answers.
 
     \b
     ragauge dataset mini       a small corpus with questions, to try it on
@@ -247,9 +247,10 @@ def mini_command(folder: Path) -> None:
 def generate_command(
     samples: str, output: Path, refusal: str | None, no_refusal: bool, shots: str | None, **options: Any
 ) -> None:
-    """Have a model answer SAMPLES from their documents, with citations such as [1][2], or decline.
+    """Have a model answer SAMPLES from their documents.
 
-    Answers are kept as they arrive: the same command asks only for what is missing.
+    It cites them, as in [1][2], or declines. Answers are kept as they arrive: the same command asks only for what is
+    missing.
     """
     if refusal is not None and (no_refusal or not refusal.strip()):
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")

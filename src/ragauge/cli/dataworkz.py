@@ -24,9 +24,9 @@ _extras = click.option("--no-extras", is_flag=True, help="No BERTScore and no si
 
 @click.group("dataworkz", context_settings={"token_normalize_func": lambda name: name.replace("-", "_")})
 def command() -> None:
-    """Evaluate as Dataworkz' framework does: claims of golden responses in the responses of a system.
+    """Evaluate as Dataworkz' framework does.
 
-    Names may be written with - or with _.
+    It looks for the claims of golden responses in the responses of a system. Names may be written with - or with _.
     """
 
 

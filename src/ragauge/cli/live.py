@@ -95,11 +95,11 @@ _window_options = opts.combined(
 @opts.otlp_option
 @_window_options
 def score_command(data: str, watch: Path | None, store: Place | None, otlp: str | None, **options: Any) -> None:
-    """Score JSON Lines as they come, from standard input (-) or a folder, with memory that does not grow.
+    """Score JSON Lines as they come, from standard input or a folder.
 
-    One line of JSON is written for each, in order: its number, and its scores with evidence as in the .jsonl of `run`,
-    or under "error" why there are none. With --window one is written for each window of time, and each alarm. No run is
-    kept, but judgments are.
+    Memory does not grow. One line of JSON is written for each, in order: its number, and its scores with evidence as in
+    the .jsonl of `run`, or under "error" why there are none. With --window one is written for each window of time, and
+    each alarm. No run is kept, but judgments are.
     """
     if bool(watch) == bool(data):
         raise BadParameter("give - for standard input, or --watch FOLDER")
@@ -380,7 +380,7 @@ def _answers(store: Store, folder: str) -> dict[str, Answers]:
 )
 @opts.open_store_option("The store of the watch.", to_read=False)
 def alarms_command(folder: Path, acknowledge: Texts, silence: Texts, store: Store) -> None:
-    """Show the alarms of a folder that `ragauge score --watch` watches; acknowledge them, or silence them."""
+    """Show, acknowledge or silence the alarms of a watched folder. `ragauge score --watch` watches it."""
     name = str(folder.resolve())
     kept = store.stream_state(_state_name(name))
     if kept is None:

@@ -38,7 +38,7 @@ fewer than K trials.""",
 @click.command("metrics")
 @click.argument("name", required=False, shell_complete=complete_metrics)
 def metrics_command(name: str | None) -> None:
-    """List the metrics, those of installed packages too, or describe one of them in full."""
+    """List the metrics, or describe one in full. Those of installed packages are listed too."""
     if name:
         say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
         return
@@ -92,7 +92,7 @@ def _pages() -> dict[str, Path]:
 @click.command("docs")
 @click.argument("page", required=False)
 def docs_command(page: str | None) -> None:
-    """List the pages of the documentation, or show PAGE, such as embedded-judge; piped, it is Markdown."""
+    """List the pages of the documentation, or show PAGE. One is embedded-judge; piped, it is Markdown."""
     pages = _pages()
     if page is None:
         listed = {name: path for name, path in pages.items() if not name.startswith("decisions/0")}

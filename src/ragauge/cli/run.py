@@ -129,11 +129,12 @@ def run_command(
     over: Texts,
     **arguments: Any,
 ) -> None:
-    """Measure DATA: a .jsonl .json .csv .tsv .xlsx or .parquet file with queries, responses, contexts, references.
+    """Measure DATA, a file of answers.
 
-    "-" is standard input; `ragauge docs data` lists all formats. With --engine ray also a folder, a bucket, or a
-    pattern in quotes such as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval,
-    RAGChecker, Trust-Eval and others use.
+    A .jsonl .json .csv .tsv .xlsx or .parquet file with queries, responses, contexts, references. "-" is standard
+    input; `ragauge docs data` lists all formats. With --engine ray also a folder, a bucket, or a pattern in quotes such
+    as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and
+    others use.
     """
     spread = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
     asked, store = opts.evaluation_arguments(**arguments), arguments["store"]
@@ -246,7 +247,7 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
 @opts.traced_data_options
 @opts.store_options
 def plan_command(data: str, source: str | None, store: Place | None, **options: Any) -> None:
-    """Say what `run` would ask and cost, without asking: questions, calls, tokens, price and time, by metric too."""
+    """Say what `run` would ask and cost. Questions, calls, tokens, price and time, also by metric; nothing is sent."""
     asked = opts.evaluation_arguments(**options)
     rows = data_and_labels(data, source, asked)
     with progress_bar("planning", asked["limit"]) as progress:
@@ -267,7 +268,7 @@ METRICS = (
 @opts.raw_csv_option
 @opts.show_option("Show the N worst samples with all their evidence.", 2)
 def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
-    """Measure two versions of an assistant on packaged data with the embedded judge: offline, no key."""
+    """Measure two versions of an assistant on packaged data. The embedded judge works offline and without key."""
     for path in output:
         check_output(path)
     baseline, candidate = (demo_run(system, store) for system in ("baseline", "candidate"))

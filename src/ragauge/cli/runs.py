@@ -45,7 +45,7 @@ from ragauge.view import Server
 def report_command(
     run: str, store: Store, output: Paths, raw_csv: bool, show: int | None, metrics: str | None, by: Texts, listed: bool
 ) -> None:
-    """Show RUN (an id, the beginning of one, or a name); by default the newest. Nothing is judged again."""
+    """Show a run, by default the newest. RUN is an id, the beginning of one, or a name; nothing is judged again."""
     if listed:
         for record in store.runs():
             say(f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}")
@@ -70,9 +70,10 @@ _page_options = opts.combined(
 @opts.open_store_option("Where the runs are kept.")
 @_page_options
 def view_command(run: str, store: Store, port: int, by: str | None, no_open: bool) -> None:
-    """Show the runs of a store in the browser, with progress, comparison and labelling; or open RUN directly.
+    """Show the runs of a store in the browser, or open RUN directly.
 
-    The page is served on this machine only, for anyone who has the printed address, until Ctrl-C.
+    With progress, comparison and labelling. The page is served on this machine only, for anyone who has the printed
+    address, until Ctrl-C.
     """
     _serve(store, {"run": store.run(run).id} if run else {}, port, by, no_open)
 
@@ -155,10 +156,10 @@ _judging_options = opts.combined(
 def compare_command(
     a: str, b: str, store: Store, metrics: str | None, group: str | None, output: Paths, gated: Texts, **options: Any
 ) -> None:
-    """Test whether run B is better than run A: paired differences, with intervals and p-values.
+    """Test whether run B is better than run A.
 
-    A run is an id, the beginning of one, a --name (its newest run), or "latest". Nothing is judged again; only --prefer
-    asks a judge, and prints the price first.
+    Prints paired differences, with intervals and p-values. A run is an id, the beginning of one, a --name (its newest
+    run), or "latest". Nothing is judged again; only --prefer asks a judge, and prints the price first.
     """
     opts.check_outputs(output, COMPARISON_WRITERS)
     runs = Run.open(store, a), Run.open(store, b)
@@ -185,9 +186,10 @@ def compare_command(
 @opts.group_option
 @opts.output_option("Write the ranking", RANKING_WRITERS)
 def rank_command(runs: Texts, store: Store, group: str | None, output: Paths, prefer: str, **options: Any) -> None:
-    """Rank runs by whose responses are preferred, each two compared, with intervals and p-values.
+    """Rank runs by whose responses are preferred.
 
-    A run is named as for `compare`. The price of asking is printed first.
+    Each two are compared, with intervals and p-values. A run is named as for `compare`. The price of asking is printed
+    first.
     """
     opts.check_outputs(output, RANKING_WRITERS)
     opened = [Run.open(store, run) for run in runs]
@@ -228,7 +230,7 @@ def parity_command(
     output: Paths,
     **options: Any,
 ) -> None:
-    """Compare another system's SCORES (A) with ours (B) on the same samples.
+    """Compare another system's SCORES (A) with ours (B).
 
     SCORES is its file of scores, in any format that `ragauge run` reads: a row per sample under the system's own column
     names. The samples are read from it as well, and measured, unless --data or --run names them.
@@ -283,11 +285,12 @@ def _columns(texts: Sequence[str]) -> dict[str, str]:
 def label_command(
     run: str, store: Store, metric: str | None, read: Paths, write: Path | None, port: int, **page: Any
 ) -> None:
-    """Label in the browser what the judge judged in RUN (an id, the beginning of one, or a name).
+    """Label in the browser what the judge judged in RUN.
 
-    Each human label is stored at once and takes precedence over any judge. Half of the samples are drawn at random, to
-    measure the judge's agreement with people and correct its score, and half as most informative. The judge's verdict
-    is hidden until you ask for it. Both scores and the agreement are printed when Ctrl-C ends it.
+    RUN is an id, the beginning of one, or a name. Each human label is stored at once and takes precedence over any
+    judge. Half of the samples are drawn at random, to measure the judge's agreement with people and correct its score,
+    and half as most informative. The judge's verdict is hidden until you ask for it. Both scores and the agreement are
+    printed when Ctrl-C ends it.
     """
     for path in read:
         store.keep_labels(list(read_labels(path)))

@@ -32,10 +32,10 @@ from ragauge.store.pruning import prune, sizes
 @click.option("--tag", help="Only runs with this tag.")
 @click.option("--archived", is_flag=True, help="Archived runs too.")
 def history_command(of: str, store: Store, metric: str | None, tag: str | None, archived: bool) -> None:
-    """Show a metric over the runs of one name or of one file of data, by default those of the newest run.
+    """Show a metric over the runs of one name or one file of data.
 
-    Model, latency and cost are of the measured system, the latter two the mean of a sample, where the data has columns
-    of these names or is of traces.
+    By default those of the newest run. Model, latency and cost are of the measured system, the latter two the mean of a
+    sample, where the data has columns of these names or is of traces.
 
     A change is marked where the interval of a run and that of the run before have nothing in common.
     """
@@ -104,7 +104,7 @@ def _change(before: RunRecord | None, estimate: Estimate, key: str) -> str:
 
 @click.group("store")
 def store_command() -> None:
-    """Work on stores: files, or databases given as postgresql://USER@HOST/DATABASE."""
+    """Work on stores, files or databases. A database is given as postgresql://USER@HOST/DATABASE."""
 
 
 @store_command.command("copy")

@@ -95,7 +95,7 @@ def _joined(data: str, benchmarks: Paths, asked: dict[str, Any]) -> Source:
 @click.argument("places", nargs=-1, required=True, metavar="TRACKER...")
 @opts.open_store_option("The store of the run.")
 def log_command(run: str, places: Texts, store: Store) -> None:
-    """Log a run that is in the store to a tracker: mlflow:EXPERIMENT or wandb:PROJECT."""
+    """Log a run of the store to mlflow:EXPERIMENT or wandb:PROJECT."""
     loggers = {place: logger(place) for place in places}
     if not log_to(loggers, Run(store, store.run(run)), is_kept=True):
         raise SystemExit(1)
