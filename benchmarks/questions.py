@@ -3,6 +3,8 @@
     python benchmarks/questions.py ask SHARED FOLDER       until no call is left
     python benchmarks/questions.py label FOLDER            once, then label
     python benchmarks/questions.py figures FOLDER
+    python benchmarks/questions.py calls SHARED FOLDER     calls a question, beside ragas' where it is installed
+    python benchmarks/questions.py price FOLDER            time and memory of large corpora
 
 SHARED: the folder with data/train/written, of which about 90 texts are the corpus: manuals, rules, health. `ask` makes
 the questions with a model that is reached by files. FOLDER then holds system-N.txt, the instructions, and calls.jsonl,
@@ -18,25 +20,29 @@ order of chance and without the verdict. Labels are expected in FOLDER/labels*.j
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import hashlib
 import json
 import os
 import random
 import re
+import resource
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import msgspec
 
-from ragauge.datasets import QuestionSet, questions
+from ragauge.datasets import QuestionSet, plan_questions, questions
 from ragauge.datasets.corpus import read_corpus
 from ragauge.datasets.drafting import ASKED_KINDS, draft_of, draft_prompt
 from ragauge.datasets.proving import full_query
-from ragauge.datasets.retrieval import BM25
+from ragauge.datasets.retrieval import BM25, PassageSearch
 from ragauge.judges.base import JudgeBase
 from ragauge.judges.llm.judge import PackingPolicy
 from ragauge.judges.llm.messages import CallFailed
@@ -300,6 +306,112 @@ def figures(folder: Path) -> None:
     print(f"kept and not good: {dict(wrong)}")
 
 
+def calls(shared: Path, folder: Path) -> None:
+    """Print the calls for 100 questions about the corpus where every reply is valid and every draft holds."""
+    folder.mkdir(parents=True, exist_ok=True)
+    corpus = folder / "corpus.jsonl"
+    if not corpus.is_file():
+        write_corpus(shared, corpus)
+    for kinds in (["single"], ["single", "comparison"], None):
+        plan = plan_questions(corpus, "openai/gpt-4o-mini", n=100, kinds=kinds, words=WORDS, seed=1)
+        print(
+            f"ragauge, {', '.join(kinds or ['all kinds'])}: {plan.cost.calls / 100:.1f} calls a question, each proven"
+        )
+    try:
+        print(f"ragas: {ragas_calls(corpus, 100) / 100:.1f} calls a question, none proven")
+    except ImportError as error:
+        print(f"ragas: not installed ({error})")
+
+
+def ragas_calls(corpus: Path, size: int) -> int:
+    """The calls of ragas' TestsetGenerator with its defaults, whose model gives a valid reply to each prompt.
+
+    Four characters count as a token, since tiktoken downloads its table.
+    """
+    os.environ["RAGAS_DO_NOT_TRACK"] = "true"
+    cut = re.compile(r".{1,4}", re.DOTALL)
+    encoding = SimpleNamespace(encode=lambda text, **_: cut.findall(text), decode="".join)
+    sys.modules["tiktoken"] = ModuleType("tiktoken")
+    vars(sys.modules["tiktoken"]).update(get_encoding=lambda _: encoding, Encoding=SimpleNamespace)
+    from langchain_core.documents import Document
+    from ragas.embeddings.base import BaseRagasEmbeddings
+    from ragas.llms.base import BaseRagasLLM
+    from ragas.prompt import PydanticPrompt
+    from ragas.run_config import RunConfig
+    from ragas.testset import TestsetGenerator
+
+    made = Counter[str]()
+
+    async def reply(self: Any, data: Any, n: int = 1, **_: Any) -> list[Any]:
+        made[type(self).__name__] += n
+        text = data.model_dump_json()
+        names = sorted(set(re.findall(r"\b[A-Z][a-z]{3,}\b", text)))[:10] or ["Text"]
+        fields = {
+            "mapping": {persona.name: data.themes for persona in getattr(data, "personas", ())},
+            "combinations": [[concepts[0] for concepts in getattr(data, "lists_of_concepts", ()) if concepts]],
+            "score": 5,
+            "name": f"Reader {made.total()}",
+        }
+        listed = dict.fromkeys(("entities", "output", "headlines", "keyphrases"), names)
+        values = {name: {**listed, **fields}.get(name, text[:300]) for name in self.output_model.model_fields}
+        return [self.output_model(**values)] * n
+
+    class Model(BaseRagasLLM):
+        def generate_text(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("every prompt is answered by `reply`")
+
+        async def agenerate_text(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError("every prompt is answered by `reply`")
+
+        def is_finished(self, response: Any) -> bool:
+            return True
+
+    class Words(BaseRagasEmbeddings):
+        run_config = RunConfig()
+
+        def embed_query(self, text: str) -> list[float]:
+            counts = Counter(hashlib.sha256(word.encode()).digest()[0] for word in text.lower().split())
+            return [float(counts[number]) for number in range(256)]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+        async def aembed_query(self, text: str) -> list[float]:
+            return self.embed_query(text)
+
+        async def aembed_documents(self, texts: list[str]) -> list[list[float]]:
+            return self.embed_documents(texts)
+
+    PydanticPrompt.generate_multiple = reply
+    documents = [Document(f"{row['title']}\n{row['text']}") for row in rows_of([corpus])]
+    testset = TestsetGenerator(Model(), Words()).generate_with_langchain_docs(documents, testset_size=size)
+    print(f"ragas: {made.total()} calls for {len(testset.samples)} questions; {dict(made)}")
+    return made.total()
+
+
+def price(folder: Path) -> None:
+    """Print what planning about 10,000 passages takes, and embedding 1,000 of them."""
+    rng = random.Random(1)
+    syllables = [consonant + vowel for consonant in "bcdfghlmnprstv" for vowel in "aeiou"]
+    words = ["".join(rng.choices(syllables, k=rng.randint(1, 4))) for _ in range(20_000)]
+    weights = [1 / rank for rank in range(1, len(words) + 1)]
+    folder.mkdir(parents=True, exist_ok=True)
+    large = folder / "large.md"
+    large.write_text("".join(f"{' '.join(rng.choices(words, weights, k=95))}.\n\n" for _ in range(10_000)))
+    begun = time.process_time()
+    plan = plan_questions(large, "openai/gpt-4o-mini", n=200)
+    print(f"10,000 passages planned: {plan.cost.calls} calls, {_used(begun)}")
+    begun = time.process_time()
+    search = PassageSearch([passage.passage for passage in read_corpus(large, most=1_000).passages])
+    asyncio.run(search.ready())
+    print(f"1,000 passages embedded: {_used(begun)}")
+
+
+def _used(begun: float) -> str:
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    return f"{time.process_time() - begun:.1f} s of processor time, at most {memory} MB"
+
+
 if __name__ == "__main__":
     command, *paths = sys.argv[1:]
-    {"ask": ask, "label": label, "figures": figures}[command](*map(Path, paths))
+    {"ask": ask, "label": label, "figures": figures, "calls": calls, "price": price}[command](*map(Path, paths))
