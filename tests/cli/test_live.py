@@ -127,6 +127,7 @@ def test_an_alarm_runs_a_command(call: Call, folder: Path) -> None:
     call("score", "-", *options, "cat > alarm.json", input=traces(300, wrong=0.9))
     assert json.loads((folder / "alarm.json").read_text(encoding="utf-8"))["alarm"] == "exact_match<0.8"
     failed = call("score", "-", *options, "exit 7", input=traces(300, wrong=0.9))
+    assert (failed.stderr.count("alarm: "), failed.stderr.count("exit 7: ")) == (1, 1)
     assert "--on-alarm exit 7: Command 'exit 7' returned non-zero exit status 7.; it is tried again" in failed.stderr
     assert failed.exit_code == 0
 

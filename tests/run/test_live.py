@@ -97,7 +97,7 @@ def test_an_idle_stream_completes_its_windows_by_the_clock() -> None:
 
 
 def test_late_repeated_and_skewed_traces_are_counted_and_said() -> None:
-    """A trace of a complete window is late, one of the same id counts once, one from the future at its arrival."""
+    """A trace of a complete window is late, one of the same id counts once, one from the future now."""
     watched = watch("exact_match<0.5")
     for _ in range(3):
         watched.add(trace("same", 100, 1), START + 200)
@@ -117,6 +117,16 @@ def test_a_trace_without_a_time_counts_when_it_comes() -> None:
     watched.add(trace("a", None), START + 3601)
     watched.finish()
     assert written(watched)[0]["window"]["start"] == "2026-01-01T01:00:00Z"
+
+
+def test_one_wrong_clock_makes_no_other_trace_late() -> None:
+    """In a backlog, a trace of the future or without a time counts beside the one before it, not at its arrival."""
+    watched = watch()
+    for place, moment in enumerate([100, 40 * 86400, None, 200, 300]):
+        watched.add(trace(str(place), moment), NOW)
+    watched.finish()
+    (line,) = written(watched)
+    assert (line["window"]["start"], line["traces"], line["ahead"]) == ("2026-01-01T00:00:00Z", 5, 1)
 
 
 @pytest.mark.parametrize(

@@ -238,6 +238,7 @@ class _Session:
         self._on_alarm, self._fail_on_alarm = options["on_alarm"], options["fail_on_alarm"]
         self._answers: dict[str, Answers] = {}
         self._last_trace, self._next_look = time.monotonic(), 0.0
+        self._retries: dict[str, float] = {}  # when an alarm that nobody could be told of is told again
         if tail and store:
             if to_label:
                 specs, judges = tuple(metric.spec for metric in metrics), self.stream.judges
@@ -306,10 +307,14 @@ class _Session:
         self.watch.answer(self._answers)
         self._next_look = time.monotonic() + TICK
         for alarm in self.watch.to_notify(self._answers, time.time()):
-            say(f"alarm: {_described(alarm)}", err=True)
-            alarm.notified = not self._on_alarm or _told(self._on_alarm, alarm)
+            retry = self._retries.pop(alarm.name, 0.0)
+            if not retry:
+                say(f"alarm: {_described(alarm)}", err=True)
+            if time.monotonic() >= retry:
+                alarm.notified = not self._on_alarm or _told(self._on_alarm, alarm)
+                retry = time.monotonic() + RETRY
             if not alarm.notified:
-                self._next_look = time.monotonic() + RETRY
+                self._retries[alarm.name] = retry
             self.failed = self.failed or self._fail_on_alarm
 
     def _states(self) -> Mapping[str, str]:

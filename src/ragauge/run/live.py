@@ -150,14 +150,15 @@ class Window(msgspec.Struct):
 class WatchState(msgspec.Struct):
     """All that a watch has to know to go on where it was killed.
 
-    clock: the latest time seen. closed: the end of the last window that is complete. windows: by their start. lost:
-    numbers of traces that are in no window, since the last. unwritten: lines that may not be in the output yet. day,
-    spent: the dollars spent on a day. usage: of the judges since a window was last kept as a run. recent: hashes of
-    ids, oldest first.
+    clock: the latest time seen. has_times: whether traces say when they began. closed: the end of the last window that
+    is complete. windows: by their start. lost: numbers of traces that are in no window, since the last. unwritten:
+    lines that may not be in the output yet. day, spent: the dollars spent on a day. usage: of the judges since a window
+    was last kept as a run. recent: hashes of ids, oldest first.
     """
 
     options: list[Any]
     clock: float = 0.0
+    has_times: bool = False
     closed: float = 0.0
     windows: dict[float, Window] = {}
     slices: list[str] = []
@@ -228,7 +229,8 @@ class Watch:
         share: of the traces that is scored.
         by: the column of the slices, or "".
         rules: of the alarms.
-        time_column: holds when a trace began; "" for the usual ones, and its arrival where it has none.
+        time_column: holds when a trace began; "" for the usual ones. One that does not say it, or names a time to come,
+            counts at the latest time of the others, and where none says it when it comes.
         to_label: of each window's traces; 0: windows are not kept as runs.
 
     Attributes:
@@ -263,9 +265,11 @@ class Watch:
         kept = self.kept
         if scores.sample is None:
             return _tally(kept.lost, "unreadable")
-        began = self._time(scores.sample, now)
-        is_ahead = began > now + self._grace
-        moment = now if is_ahead else began
+        began = self._time(scores.sample)
+        is_ahead = began is not None and began > now + self._grace
+        kept.has_times = kept.has_times or (began is not None and not is_ahead)
+        latest = kept.clock if kept.has_times else now
+        moment = latest if began is None or is_ahead else began
         start = moment // self._window * self._window
         if start + self._window <= kept.closed:
             return _tally(kept.lost, "late")
@@ -413,10 +417,10 @@ class Watch:
             if alarm.raised and not alarm.notified and answers.get(alarm.name, Answers()).silent_until <= now:
                 yield alarm
 
-    def _time(self, sample: Sample, now: float) -> float:
+    def _time(self, sample: Sample) -> float | None:
         values = (sample.metadata.get(name) for name in self._times)
         times = (parsed_time(value) for value in values if value is not None)
-        return next((moment for moment in times if moment is not None), now)
+        return next((moment for moment in times if moment is not None), None)
 
     def state(self) -> str:
         """All of this as JSON, for `restore`; traces that are kept as runs are kept before."""
