@@ -107,6 +107,25 @@ def test_arguments_that_are_no_json() -> None:
         list(read([row]))
 
 
+def test_messages_that_cannot_be_read_are_named() -> None:
+    """A role that nobody has, a message with nothing in it, and no message at all are errors with their place."""
+    for chat, problem in (
+        ([user("?"), {"role": "critic", "content": "Hm."}], r"message 2 has no known role, .*'critic'"),
+        ([{"role": "user"}], "message 1 .* says nothing"),
+        ([], "an empty list, not a conversation"),
+    ):
+        rows = [{"messages": [user("?"), assistant("A.")]}, {"messages": chat}]
+        with pytest.raises(BadRow, match=rf"row 2, column 'messages': {problem}"):
+            list(read(rows))
+
+
+def test_a_call_without_the_name_of_a_tool_has_failed() -> None:
+    """What a model wrote without a name is a call with an error, and not left out."""
+    chat = [user("?"), {"role": "assistant", "tool_calls": [{"id": "c", "function": {"arguments": "{}"}}]}]
+    (sample,) = read([{"messages": [*chat, assistant("A.")]}])
+    assert [call.error for call in sample.tool_calls or ()] == ["an object without the name of a tool"]
+
+
 def test_a_result_without_its_call_is_counted_and_said() -> None:
     """What a tool gave for a call that is not there is a context, and a note says so."""
     chat = [user("?"), tool("gone", "It is old."), assistant("Old.")]

@@ -51,6 +51,10 @@ def _said(role: str, *parts: str | dict[str, Any]) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "content": p} if isinstance(p, str) else p for p in parts]}
 
 
+def _said_twice() -> tuple[dict[str, Any], dict[str, Any]]:
+    return _said("user", QUESTION), _said("assistant", ANSWER)
+
+
 def _chat(id: str, *said: dict[str, Any], **given: Any) -> dict[str, Any]:
     """A call of a model, whose last message is its answer."""
     messages = {"gen_ai__input__messages": json.dumps(said[:-1]), "gen_ai__output__messages": json.dumps(said[-1:])}
@@ -153,6 +157,25 @@ def test_messages_in_events() -> None:
     assert (sample.query, sample.response) == (QUESTION, ANSWER)
 
 
+def test_events_are_read_in_time_and_once() -> None:
+    """Events that come in another order than they happened in, or twice, are the same conversation."""
+    said = [("user", "What is old?"), ("assistant", "The bridge."), ("user", QUESTION)]
+    events = [
+        {
+            "traceId": "t",
+            "spanId": "m",
+            "observedTimeUnixNano": f"{time:019}",
+            "eventName": f"gen_ai.{role}.message",
+            "body": _value({"content": text}),
+        }
+        for time, (role, text) in enumerate(said)
+    ]
+    requests = [_request(events=[event]) for event in reversed(events * 2)]
+    (sample,) = read([_request(_span("m", gen_ai__operation__name="chat")), *requests])
+    assert [turn.text for turn in sample.turns or ()] == ["What is old?", "The bridge."]
+    assert sample.query == QUESTION
+
+
 def test_messages_in_one_event_of_the_span() -> None:
     """Messages in the attributes of a span's own event count as its own."""
     messages = {"input": [_said("user", QUESTION)], "output": [_said("assistant", ANSWER)]}
@@ -193,6 +216,27 @@ def test_a_trace_that_is_cut_in_half_is_counted() -> None:
     reading = read([_request(cut)])
     assert [sample.query for sample in reading] == [QUESTION]
     assert reading.unmeasured["cut"] == 1
+    said = {
+        f"traceloop__entity__{put}put": json.dumps({f"{put}puts": held})
+        for put, held in (("in", QUESTION), ("out", [{"update": 1}]))
+    }
+    inner = _span("i", "gone", traceloop__span__kind="task", **said)
+    assert [sample.response for sample in read([_request(inner)])] == ['[{"update": 1}]']
+
+
+def test_a_line_that_is_cut_is_named_before_what_the_rest_lacks(tmp_path: Path) -> None:
+    """Where a line is broken, it is the error, and not that the spans on the others have no texts."""
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps(_request(_span("m", gen_ai__operation__name="chat"))) + '\n{"resourceLogs": [{"sco')
+    with pytest.raises(BadRow, match="line 2 is not JSON"):
+        list(read(path))
+
+
+def test_metrics_of_contexts_say_what_the_traces_lack() -> None:
+    """Without documents the message says so, and with ids alone which option looks up their texts."""
+    for spans, reason in ((_agent(), "ids, not texts: --corpus FILE"), ([_chat("m", *_said_twice())], "hold none")):
+        with pytest.raises(rg.errors.MissingField, match=reason):
+            rg.evaluate(_request(*spans), "faithfulness")
 
 
 def test_of_nested_retrievers_the_outer_one_counts() -> None:

@@ -86,6 +86,18 @@ def messages(value: Any) -> list[Message]:
     return [message for message in read if message] if all(read) else []
 
 
+def unread(said: Sequence[Any]) -> Malformed | None:
+    """What is wrong with messages that are not read as a conversation; None for a list of anything else."""
+    if not said:
+        return Malformed("an empty list, not a conversation or a text", "leave the row out")
+    place, item = next(((place, item) for place, item in enumerate(said, start=1) if not _message(item)), (0, None))
+    if not any(isinstance(other, Mapping) and "role" in other for other in said):
+        return None
+    role = item.get("role") if isinstance(item, Mapping) else describe(item)
+    fix = f"give each a role of {', '.join(dict.fromkeys(filter(None, ROLES.values())))}, and content or tool_calls"
+    return Malformed(f"message {place} has no known role, or says nothing (its role: {role!r})", fix)
+
+
 def _message(item: Any) -> Message | None:
     item = msgspec.structs.asdict(item) if isinstance(item, Turn) else item
     fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
@@ -129,8 +141,8 @@ def _calls_among(listed: Any, all_are: bool = False) -> tuple[ToolCall, ...]:
         if all_are or inner or isinstance(function, Mapping) or fields.get("type") in _CALL_TYPES or "args" in fields:
             try:
                 calls.append(_call(item))
-            except Malformed:
-                continue
+            except Malformed as error:  # of the model, not of the data
+                calls += [ToolCall("", error=error.problem)] if all_are else []
     return tuple(calls)
 
 

@@ -27,6 +27,7 @@ from ragauge.readers.conversations import (
     messages,
     to_calls,
     to_tools,
+    unread,
     with_effects,
 )
 from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
@@ -197,6 +198,8 @@ class _Chats:
             if isinstance(cell, str) and column == self._columns.get("turns"):
                 cell = values.list_items(cell) or cell
             said = [] if isinstance(cell, str) else messages(cell)
+            if isinstance(cell, list) and not said and column in self._asked and (fault := unread(cell)):
+                raise fault
             chat = conversation(said) if said else None
             self._read[column] = chat.as_history() if chat and self._is_history(column, chat) else chat
         return self._read[column]

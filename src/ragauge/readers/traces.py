@@ -17,6 +17,7 @@ from ragauge.errors import BadData
 from ragauge.readers.conversations import (
     Conversation,
     Result,
+    as_text,
     conversation,
     messages,
     to_calls,
@@ -61,6 +62,7 @@ def samples_of(rows: Iterable[Any], name: str, counts: Counter[str]) -> Iterator
         return
     spans: list[dict[str, Any]] = []
     events: list[Mapping[str, Any]] = []
+    is_whole = True
     for row in chain([first], rows):
         try:
             spans += _spans(row)
@@ -68,8 +70,10 @@ def samples_of(rows: Iterable[Any], name: str, counts: Counter[str]) -> Iterator
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             fault = Malformed("no span of a trace", "export it again, or remove it")
             yield row if isinstance(row, Malformed) else fault
+            is_whole = False
     _attach(events, spans)
-    yield from _traces(spans, name, counts)
+    if is_whole or any(map(_has_text, spans)):
+        yield from _traces(spans, name, counts)
 
 
 def _is_gen_ai(row: Mapping[str, Any]) -> bool:
@@ -137,10 +141,11 @@ _SPEAKERS = {
 
 
 def _attach(events: Sequence[Mapping[str, Any]], spans: Sequence[dict[str, Any]]) -> None:
-    """Add the messages of events that were recorded as logs to the spans in which they happened."""
+    """Add the messages of events that were recorded as logs, each once and in time, to the spans of theirs."""
     of_span: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for event in events:
-        of_span[str(event.get("traceId")), str(event.get("spanId"))].append(event)
+    for event in sorted(events, key=lambda event: str(event.get("observedTimeUnixNano") or event.get("timeUnixNano"))):
+        happened = of_span[str(event.get("traceId")), str(event.get("spanId"))]
+        happened += [event] if event not in happened else []
     for span in spans:
         _add_messages(span, of_span.get((str(_at(span, "trace")), str(_at(span, "id"))), []))
 
@@ -327,7 +332,8 @@ def _texts_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict
         if said and (listed := messages(said[place])):
             row[field] = conversation(listed).field(field)
         elif said:
-            row[field if isinstance(said[place], str) else column] = said[place]
+            is_object = isinstance(said[place], Mapping)
+            row[column if is_object else field] = said[place] if is_object else as_text(said[place])
     searched = [
         query for span in spans if _does(span) == "retrieve" and isinstance(query := _at(span, "searched"), str)
     ]

@@ -92,7 +92,11 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         return f"no sample has the column {column!r}; give the name of the right one to the metric, as column=NAME"
     quoted = ["'" + field.replace("metadata.", "").replace(" or ", "' or '") + "'" for field in fields]
     wanted = [f" ({_WANTED[field]})" if field in _WANTED else "" for field in fields]
-    return f"no sample has {' and '.join(map(''.join, zip(quoted, wanted, strict=True)))}; {_fix_for(fields, columns)}"
+    fix = _fix_for(fields, columns)
+    if all("trace_id" in sample.metadata for sample in samples):
+        with_ids = fields[0] == "contexts" and any("retrieved_context_ids" in sample.metadata for sample in samples)
+        fix = f"the traces hold {'ids, not texts: --corpus FILE looks them up' if with_ids else 'none'}"
+    return f"no sample has {' and '.join(map(''.join, zip(quoted, wanted, strict=True)))}; {fix}"
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
