@@ -160,8 +160,8 @@ class ColumnMapping:
         if rows and not self.by_field.keys() & MEASURED:
             raise BadData(
                 f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "
-                "ones, such as map={'query': COLUMN, 'response': COLUMN} (--map query=COLUMN), and check that the "
-                "first row is a header"
+                "ones, such as --map query=COLUMN --map response=COLUMN --map contexts=COLUMN --map references=COLUMN "
+                "(map={'query': COLUMN} in Python), and check that the first row is a header"
             )
 
     def unfold(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
