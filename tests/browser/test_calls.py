@@ -37,6 +37,7 @@ def test_calls_are_shown_with_arguments_and_outcome(tmp_path: Path, watched: Wat
         'find(mail=a@b.c) → {"id": 7}',
         *["cancel(id=7, now=true) → error: not <b>cancellable</b>"] * 2,
     ]
+    assert "null" not in (page.locator("main").inner_text())
     page.get_by_role("link", name="tool_calls.f1").click()
     assert "missing" in (page.locator(".reasons").text_content() or "")
 

@@ -32,7 +32,7 @@ export async function sampleView(data, thresholds, { sample: id, metric: wanted,
     view.open(view.opened);
   });
   const form = editForm(data.labels, position.row, record, labels?.edit);
-  return { nodes: [top, values, content, form], ready: () => showDeciding(content) };
+  return { nodes: [top, values, content, form].filter(Boolean), ready: () => showDeciding(content) };
 }
 
 /** The default metric: that of the list, else the first with a judged part of the response. */
