@@ -120,8 +120,10 @@ class Accumulators:
         response, group = record.sample.response, record.sample.group
         self.columns.update(dict.fromkeys(record.sample.metadata))
         self.empty += response is not None and not response.strip()
-        self._add_models([record.sample.system] if record.sample.system else ())
-        for column, (number, total) in self.spent.items():
+        if record.sample.system:
+            self._add_models([record.sample.system])
+        for column in self.spent.keys() & record.sample.metadata.keys():
+            number, total = self.spent[column]
             with suppress(KeyError, ValueError):
                 self.spent[column] = number + 1, total + column_number(record.sample, column)
         for key, score in (record.scores | record.counted).items():
