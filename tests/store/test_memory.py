@@ -32,6 +32,7 @@ def test_small_runs_make_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """Up to the limit nothing is written; beyond it a folder is made, and removed with the store."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     run = rg.evaluate(_rows(MEMORY_LIMIT), "token_f1")
+    assert run.store.labels() == []
     assert list(tmp_path.iterdir()) == []
     large = rg.evaluate(_rows(MEMORY_LIMIT + 1), "token_f1")
     assert len(list(tmp_path.iterdir())) == 1

@@ -572,7 +572,7 @@ class MemoryStore(Store):
     """The judgments and samples of one run.
 
     It moves to a temporary file, once and for all, when it holds more than MEMORY_LIMIT samples, or is asked for
-    something else, such as a second run, labels, or the list of its judgments.
+    something else, such as to keep a second run or labels, or for the list of its judgments.
     """
 
     def __init__(self) -> None:
