@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import isfinite
 from typing import Any
@@ -175,8 +175,10 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int |
         return tuple(" ".join((getattr(item, field) or "").split()).casefold() for field in fields)
 
     if fields:
-        places = _places(rows, texts)
-        matched = [places.get(texts(sample), []) for sample in named]
+        by_texts: dict[Hashable, list[int]] = {}
+        for position, row in enumerate(rows):
+            by_texts.setdefault(texts(row), []).append(position)
+        matched = [by_texts.get(texts(sample), []) for sample in named]
         positions = [places.pop(0) if places else None for places in matched]
     elif all(row.id is not None for row in rows):
         by_id = {row.id: position for position, row in enumerate(rows)}
@@ -191,14 +193,6 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int |
             "measured, with their ids or their query and response"
         )
     return positions
-
-
-def _places(rows: Sequence[ScoreRow], key: Callable[[ScoreRow], Hashable]) -> dict[Hashable, list[int]]:
-    """The positions of rows with one key, in their order."""
-    places: dict[Hashable, list[int]] = {}
-    for position, row in enumerate(rows):
-        places.setdefault(key(row), []).append(position)
-    return places
 
 
 #: A column in per cent, or with the opposite meaning: "LLM F1/100", "1-error".

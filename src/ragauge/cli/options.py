@@ -96,18 +96,19 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
     return [name for name in names if name and name.startswith(typed)]
 
 
-def _allow_hosts(context: click.Context, _: click.Parameter, value: Texts) -> None:
-    context.meta["ragauge.allow_hosts"] = value
+def _kept_in_context(context: click.Context, option: click.Parameter, value: Any) -> None:
+    context.meta[f"ragauge.{option.name}"] = value
 
 
-#: The hosts that judge files may name; what it was given is in the judges of the command, see `judge_spec`.
+#: The hosts that judge files may name; they are in the judges of the command, see `judge_spec`.
 allow_host_option = click.option(
     "--allow-host",
+    "allow_hosts",
     multiple=True,
     metavar="HOST",
     is_eager=True,
     expose_value=False,
-    callback=_allow_hosts,
+    callback=_kept_in_context,
     help="Let judge files send texts and your key to this host; repeatable.",
 )
 
@@ -350,10 +351,6 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option:
     return store_option(help, callback=opened)
 
 
-def _no_store(context: click.Context, _: click.Parameter, chosen: bool) -> None:
-    context.meta["ragauge.no_store"] = chosen
-
-
 def _only_own(_: click.Context, __: click.Parameter, value: bool) -> None:
     Store.only_own = value
 
@@ -373,7 +370,12 @@ store_options = combined(
         help="Ask anew what another user or machine put into the store.",
     ),
     click.option(
-        "--no-store", is_flag=True, is_eager=True, expose_value=False, callback=_no_store, help="Keep nothing."
+        "--no-store",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_kept_in_context,
+        help="Keep nothing.",
     ),
 )
 

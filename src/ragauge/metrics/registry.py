@@ -205,16 +205,12 @@ def parse_metrics(spec: str) -> list[Measure]:
     if name == "pass_all":
         return [_pass_all(values, arguments, spec)]
     if name not in {"composite", *FAMILIES}:
-        return [_single(name, values, arguments)]
+        return [_measure(metric_named(name)(*values, **arguments))]
     if values:
         raise BadParameter(f"{spec!r}: {values[0]!r} is not of the form parameter=value")
     if name == "composite":
         return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET)]
     return _family(name, arguments)
-
-
-def _single(name: str, values: Sequence[str], arguments: Mapping[str, str]) -> Measure:
-    return _measure(metric_named(name)(*values, **arguments))
 
 
 def _pass_all(values: Sequence[str], arguments: Mapping[str, str], spec: str) -> DatasetMetric:
@@ -252,8 +248,8 @@ def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
     if mode == "em5":
         arguments = {"units": "items", **arguments}
     return [
-        _single(name, (), {key: value for key, value in arguments.items() if key in metric_named(name).defaults})
-        for name in dict.fromkeys(names)
+        _measure(metric(**{key: value for key, value in arguments.items() if key in metric.defaults}))
+        for metric in map(metric_named, dict.fromkeys(names))
     ]
 
 

@@ -86,7 +86,8 @@ def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits | None = No
         except UnicodeError as error:
             raise BadData(f"{name}: broken UTF-16 ({error}); save the file as UTF-8") from None
         return
-    offset, packed = 0, _packed_size(stream)
+    packed = os.fstat(stream.fileno()).st_size if isinstance(stream, gzip.GzipFile) else None
+    offset = 0
     for number, raw in enumerate(_bounded(stream.readline, name, limits), start=1):
         if packed is not None:
             limits.check_unpacked(name, packed, offset + len(raw))
@@ -112,11 +113,6 @@ def _bounded(readline: Callable[[int], Line], name: str, limits: ReadingLimits) 
         size = size_with_values(line) if len(line) > LONG_LINE else len(line)
         limits.check_held(name, size, "a line")
         yield line
-
-
-def _packed_size(stream: TextFile) -> int | None:
-    """The size of a compressed file; None for another."""
-    return os.fstat(stream.fileno()).st_size if isinstance(stream, gzip.GzipFile) else None
 
 
 def _whole(lines: Iterable[str], name: str, limits: ReadingLimits) -> str:

@@ -65,15 +65,12 @@ def _share(fates: Sequence[int], sums: Sequence[float]) -> float | None:
 
 def _counts(record: SampleRecord) -> tuple[int, ...]:
     """How many claims of the reference had each fate."""
-    by_reference = zip(
-        *(_of_each(record.evidence.get(need, ())) for need in (_IN_CONTEXTS, _IN_RESPONSE)), strict=False
-    )
-    counted = [_fates(in_contexts, in_response) for in_contexts, in_response in by_reference]
+    by_need = [
+        [list(claims) for _, claims in groupby(record.evidence.get(need, ()), key=lambda piece: piece.field)]
+        for need in (_IN_CONTEXTS, _IN_RESPONSE)
+    ]
+    counted = [_fates(in_contexts, in_response) for in_contexts, in_response in zip(*by_need, strict=False)]
     return max(counted, key=lambda row: row[_SAID] / max(1, sum(row)), default=(0,) * len(_FATES))
-
-
-def _of_each(evidence: Sequence[Evidence]) -> list[list[Evidence]]:
-    return [list(pieces) for _, pieces in groupby(evidence, key=lambda piece: piece.field)]
 
 
 def _fates(in_contexts: Sequence[Evidence], in_response: Sequence[Evidence]) -> tuple[int, ...]:

@@ -124,7 +124,7 @@ class Accumulators:
             self._add_models([record.sample.system])
         for column in self.spent.keys() & record.sample.metadata.keys():
             number, total = self.spent[column]
-            with suppress(KeyError, ValueError):
+            with suppress(ValueError):
                 self.spent[column] = number + 1, total + column_number(record.sample, column)
         for key, score in (record.scores | record.counted).items():
             if key in self.by_key:
