@@ -118,6 +118,7 @@ def test_what_cannot_be_scored_by_calls_is_refused_with_its_row(tmp_path: Path) 
         (result("f(1)", id="simple_java_2"), "source text of Java"),
         (result("Error during inference: timeout", traceback="..."), r"no answer of the model \(Error during"),
         (result(["f"]), "no list of calls"),
+        ({**ANSWER, "ground_truth": [*ANSWER["ground_truth"], "f"]}, "no list of calls"),  # type: ignore[misc]
     ):
         path.write_text(json.dumps(result([])) + "\n" + json.dumps(row) + "\n")
         with pytest.raises(BadRow, match=rf"x_result\.json, row 2: .*{problem}"):

@@ -463,8 +463,8 @@ def by_turn(sample: Sample) -> list[Sample]:
         samples.append(msgspec.structs.replace(shared, **fields))
     samples.append(msgspec.structs.replace(sample, group=group))
     return [
-        msgspec.structs.replace(one, id=f"{sample.id}#{turn}", metadata={"turn": turn, **sample.metadata})
-        for turn, one in enumerate(samples, start=1)
+        msgspec.structs.replace(answer, id=f"{sample.id}#{turn}", metadata={"turn": turn, **sample.metadata})
+        for turn, answer in enumerate(samples, start=1)
     ]
 
 

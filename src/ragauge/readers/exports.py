@@ -38,8 +38,8 @@ def adk_rows(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """
     for case in document.get(ADK_KEYS[0]) or document.get(ADK_KEYS[1]) or ():
         results = case.get("eval_metric_result_per_invocation") or ()
-        pairs = [(None, one) for one in case.get("conversation") or ()]
-        pairs += [(one.get("actual_invocation"), one.get("expected_invocation")) for one in results]
+        pairs = [(None, expected) for expected in case.get("conversation") or ()]
+        pairs += [(result.get("actual_invocation"), result.get("expected_invocation")) for result in results]
         turns: list[dict[str, Any]] = []
         for number, (actual, expected) in enumerate(pairs, start=1):
             said = actual or expected or {}
@@ -66,7 +66,6 @@ def _adk_text(content: Any) -> str | None:
 #: Types of arguments in BFCL -> those of JSON Schema.
 _BFCL_TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 
-
 #: Columns of which the first row of a file of BFCL has one.
 BFCL_COLUMNS = {"function", "involved_classes", "ground_truth", "result"}
 
@@ -79,7 +78,7 @@ def _is_bfcl(row: Any) -> bool:
     called = next(iter(answer.values()), None) if isinstance(answer, Mapping) else None
     is_answer = isinstance(answer, list) or isinstance(called, Mapping)
     is_result = "result" in row and not {"input_token_count", "traceback"}.isdisjoint(row)
-    return is_result or isinstance(question, list) or (is_answer and "question" not in row)
+    return isinstance(question, list) or ((is_result or is_answer) and "question" not in row)
 
 
 def _item(value: Any) -> Any:
@@ -93,7 +92,7 @@ def bfcl_row(row: Any) -> Any:
         return row
     question, answer, result = (row.get(key) for key in ("question", "ground_truth", "result"))
     made = _python_calls(result) if isinstance(result, str) else result
-    if fault := _bfcl_fault(row, made):
+    if fault := _bfcl_fault(row, answer, made):
         return fault
     read = {key: value for key, value in row.items() if key not in ("question", "function", "ground_truth", "result")}
     read |= {"response": result} if isinstance(result, str) else {}
@@ -110,19 +109,20 @@ def _bfcl_calls(calls: Iterable[Mapping[str, Any]], key: str) -> list[dict[str, 
     return [{"name": name, key: values} for call in calls for name, values in call.items()]
 
 
-def _bfcl_fault(row: Mapping[str, Any], made: Any) -> Malformed | None:
+def _bfcl_fault(row: Mapping[str, Any], answer: Any, made: Any) -> Malformed | None:
     """Why a row is not scored by its calls. made: those of the model."""
     if row["id"].removeprefix("simple_").startswith("java"):
         problem = "its arguments are source text of Java or JavaScript, which is not compared"
         return Malformed(problem, "measure the other sets, or leave it out")
     if "traceback" in row:
         return Malformed(f"no answer of the model ({row.get('result')})", "run that question again, or leave it out")
-    if len(row.get("question") or ()) > 1 or any(isinstance(_item(v), list) for v in (row.get("ground_truth"), made)):
+    if len(row.get("question") or ()) > 1 or any(isinstance(_item(calls), list) for calls in (answer, made)):
         problem = "calls of several turns or steps, which BFCL scores by the state of its own programs after them"
         return Malformed(problem, "score them by BFCL's checker, or leave them out")
-    if made is not None and not (isinstance(made, list) and all(isinstance(call, Mapping) for call in made)):
-        return Malformed("a result that is no list of calls", 'write [{"f": {"a": 1}}], or a text')
-    return None
+    listed = [calls for calls in (answer, made) if calls is not None]
+    if all(isinstance(calls, list) and all(isinstance(call, Mapping) for call in calls) for calls in listed):
+        return None
+    return Malformed("an answer or result that is no list of calls", 'write [{"f": {"a": 1}}]')
 
 
 def _json_schema(value: Any) -> Any:
@@ -138,23 +138,19 @@ def _json_schema(value: Any) -> Any:
 
 def _python_calls(text: str) -> list[dict[str, Any]]:
     """The calls in a text such as [f(a=1), g(b="x")]; none in any other text."""
-    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-        inner = text.strip("`[] \n")
-        tree = ast.parse(f"[{inner}]", mode="eval").body
-        calls = tree.elts if isinstance(tree, ast.List) else []
-        if all(isinstance(call, ast.Call) for call in calls):
-            return [_python_call(call) for call in calls if isinstance(call, ast.Call)]
+    inner = text.strip("`[] \n")
+    with suppress(SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
+        tree: Any = ast.parse(f"[{inner}]", mode="eval").body
+        return [{ast.unparse(call.func): _python_arguments(call)} for call in tree.elts]
     return []
 
 
-def _python_call(call: ast.Call) -> dict[str, Any]:
-    places = {str(place): value for place, value in enumerate(call.args, start=1)}
-    named = places | {str(keyword.arg): keyword.value for keyword in call.keywords}
-    return {ast.unparse(call.func): {name: _python_value(value) for name, value in named.items()}}
-
-
-def _python_value(value: ast.expr) -> Any:
-    """A constant, or the source text of another expression."""
-    with suppress(ValueError):
-        return ast.literal_eval(value)
-    return ast.unparse(value)
+def _python_arguments(call: Any) -> dict[str, Any]:
+    """The arguments of a call: constants, and the source text of other expressions; those without a name by place."""
+    values = {str(place): value for place, value in enumerate(call.args, start=1)}
+    arguments: dict[str, Any] = {}
+    for name, value in [*values.items(), *((str(keyword.arg), keyword.value) for keyword in call.keywords)]:
+        arguments[name] = ast.unparse(value)
+        with suppress(ValueError):
+            arguments[name] = ast.literal_eval(value)
+    return arguments
