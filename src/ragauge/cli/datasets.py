@@ -176,7 +176,7 @@ def _question_lines(made: QuestionSet) -> Iterator[str]:
     """The summary of a test set."""
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
     few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: there are no more"
-    drawn = f", drawn from {made.real} of users" if made.real else ""
+    drawn = f", drawn from {counted(made.real, 'question')} of users" if made.real else ""
     yield f"{counted(len(made.samples), 'question')}{few}: {kinds}{drawn}"
     if drafts := made.made.total():
         known = sum(bool(sample.metadata.get("known")) for sample in made.samples)
