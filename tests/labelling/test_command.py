@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 from click.testing import CliRunner
 from tests.interrupts import hear_ctrl_c
 
@@ -72,3 +73,30 @@ def test_labels_take_precedence_in_the_next_run(
     assert again.record.labelled == 48
     assert again.values("faithfulness")[0] == 0.5
     assert store.values(before.id, "faithfulness")[0] == 0.75
+
+
+def test_a_watch_names_its_newest_complete_window(
+    store: Store, measured: Callable[..., rg.Run], answered: Answered, tmp_path: Path
+) -> None:
+    """`ragauge label NAME` of a watch is about the last window that is complete, not the one under way."""
+    run = measured(12)
+    run.record.name, run.record.to_label = "logs", 3
+    store.finish(run.record)
+    store.begin(msgspec.structs.replace(run.record, id="next", status="running", samples=0, data_hash=""))
+    answered(Labelling(rg.Run.open(store, run.id)), 3)
+    words = [
+        "label",
+        "logs",
+        "--store",
+        str(store.path),
+        "-m",
+        "faithfulness",
+        "--write",
+        str(tmp_path / "labels.jsonl"),
+    ]
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, "corrected by people: " in result.output) == (0, True)
+    named = CliRunner().invoke(
+        main, ["label", "next", "--store", str(store.path), "--write", str(tmp_path / "l.jsonl")]
+    )
+    assert "next has not ended" in named.output

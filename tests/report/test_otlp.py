@@ -117,6 +117,18 @@ def test_scores_of_a_stream_are_sent_as_they_come(receiver: Any, windows: list[s
     assert (wrong.exit_code, "is no address of a receiver" in wrong.stderr) == (2, True)
 
 
+def test_a_receiver_that_is_gone_loses_nothing(receiver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose receiver is gone is shown and kept, with exit code 1, and sent later by `ragauge log`."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    words = ["run", "rows.jsonl", "-m", "faithfulness", "-j", "lexical", "--otlp", "http://127.0.0.1:9"]
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, "faithfulness" in result.stdout) == (1, True)
+    assert "the run is kept; log it later with: ragauge log" in result.stderr
+    later = CliRunner().invoke(main, ["log", "latest", receiver.url])
+    assert (later.exit_code, len(receiver.got)) == (0, 1)
+
+
 def test_refused_events_are_an_error(receiver: Any) -> None:
     """What a receiver refuses is said with its reason, and so is a place where none listens."""
     run = rg.evaluate(ROWS, "faithfulness", "lexical")

@@ -405,9 +405,9 @@ def alarms_command(folder: Path, acknowledge: Texts, silence: Texts, store: Stor
     if acknowledge or silences:
         store.keep_stream_states({f"{name}#answers": msgspec.json.encode(answers).decode()})
     for alarm in alarms.values():
-        said = answers.get(alarm.name, Answers())
-        states = ["acknowledged"] if alarm.raised and said.acknowledged == alarm.raised else []
-        states += [f"silent until {iso_time(said.silent_until)}"] if said.silent_until > time.time() else []
+        answer = answers.get(alarm.name, Answers())
+        states = ["acknowledged"] if alarm.raised and answer.acknowledged == alarm.raised else []
+        states += [f"silent until {iso_time(answer.silent_until)}"] if answer.silent_until > time.time() else []
         say("; ".join([_described(alarm), *states]))
     if not alarms:
         say("no alarm has seen a score yet")

@@ -16,11 +16,12 @@ import click
 from ragauge.cli import options as opts
 from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
-from ragauge.cli.trackers import data_and_labels, log_to, loggers_of
+from ragauge.cli.trackers import data_and_labels, log_to, logger, loggers_of
 from ragauge.errors import RunFailed, UsageError
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
+from ragauge.report.otlp import receiver_address
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
@@ -138,7 +139,7 @@ def run_command(
     """
     spread = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
     asked, store = opts.evaluation_arguments(**arguments), arguments["store"]
-    loggers = loggers_of(output)
+    loggers = loggers_of(output) | ({receiver_address(otlp): logger(otlp)} if otlp else {})
     output = [place for place in output if place not in loggers]
     folders = [place for place in output if place.endswith("/") or "://" in place]
     engine = _engine(folders, **spread) if folders or any(spread.values()) else None
@@ -159,12 +160,11 @@ def run_command(
         run.by(column)
     if conditions:
         run.hold_to(conditions)
-    sent = [f"sent {run.emit(otlp)} events to {otlp}"] if otlp else []
     written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
         show_run(run, show, every=arguments["metrics"] is not None)
-        say(*(f"wrote {path}" for path in written), *sent)
+        say(*(f"wrote {path}" for path in written))
         if store:
             say(*_next_steps(run, store))
     except BrokenPipeError:

@@ -267,6 +267,14 @@ def _columns(texts: Sequence[str]) -> dict[str, str]:
     return columns
 
 
+def _to_label(store: Store, wanted: str) -> Run:
+    """A run; of the windows of a watch, named by the watch, the newest that is complete."""
+    opened = Run.open(store, wanted)
+    name = opened.record.name if opened.record.to_label and opened.id != wanted else ""
+    ended = (run for run in store.runs() if name and run.name == name and run.status != "running")
+    return Run(store, next(ended, opened.record))
+
+
 @click.command("label")
 @click.argument("run", default="latest", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the run is kept.", to_read=False)
@@ -294,7 +302,7 @@ def label_command(
     """
     for path in read:
         store.keep_labels(list(read_labels(path)))
-    labelling = Labelling(Run.open(store, run))
+    labelling = Labelling(_to_label(store, run))
     chosen = labelling.metric(metric)
     if not (read or write):
         _serve(store, {"run": labelling.run.id, "view": "label", "metric": chosen}, port, **page)

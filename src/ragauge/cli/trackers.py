@@ -13,7 +13,7 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import say
 from ragauge.cli.options import Paths, Texts
 from ragauge.compat.tracking import TrackerError, labels_of
-from ragauge.errors import BadParameter
+from ragauge.errors import BadParameter, UsageError
 from ragauge.metrics.registry import CATALOGUE
 from ragauge.readers import join, read
 from ragauge.readers.formats import Source
@@ -30,16 +30,25 @@ def is_tracker(place: str) -> bool:
 
 
 def logger(place: str) -> Callable[[Run], str]:
-    """The function that logs a run to a place, and returns its id there.
+    """The function that logs a run to a tracker or the URL of a receiver, and returns words on what it did.
 
     Raises MissingExtra where the tracker's library is not installed, BadParameter for another place.
     """
+    if place.startswith(("http://", "https://")):
+        return lambda run: f"sent {_emit(run, place)} events to {place}"
     kind, _, name = place.partition(":")
     if not (kind in TRACKERS and name):
-        raise BadParameter(f"{place!r} is no tracker; write mlflow:EXPERIMENT or wandb:PROJECT")
+        raise BadParameter(f"{place!r} is no tracker; write mlflow:EXPERIMENT, wandb:PROJECT or the URL of a receiver")
     module = import_module(TRACKERS[kind])
     module.check_installed()
-    return lambda run: str(module.log_run(run, name))
+    return lambda run: f"logged to {place} as run {module.log_run(run, name)}"
+
+
+def _emit(run: Run, url: str) -> int:
+    try:
+        return run.emit(url)
+    except UsageError as error:
+        raise TrackerError(url, error) from error
 
 
 def log_to(loggers: dict[str, Callable[[Run], str]], run: Run, is_kept: bool) -> bool:
@@ -47,7 +56,7 @@ def log_to(loggers: dict[str, Callable[[Run], str]], run: Run, is_kept: bool) ->
     taken = True
     for place, log in loggers.items():
         try:
-            say(f"logged to {place} as run {log(run)}")
+            say(log(run))
         except TrackerError as error:
             taken = False
             say(f"{error}", err=True)
@@ -67,13 +76,13 @@ def data_and_labels(data: str, source: str | None, asked: dict[str, Any]) -> Any
         raise BadParameter(f"--from {source}: write --from mlflow:EXPERIMENT; files of other trackers are DATA")
     from ragauge.compat.mlflow import traces
 
-    found = traces(name)
+    tracked = traces(name)
     metrics = CATALOGUE if asked["metrics"] is None else asked["metrics"]
-    labels = labels_of(read(found.data, map=asked["map"]), found.feedback, metrics)
+    labels = labels_of(read(tracked.data, map=asked["map"]), tracked.feedback, metrics)
     if labels:
-        say(f"{source}: {len(labels)} of {len(found.feedback)} pieces of people's feedback are labels", err=True)
+        say(f"{source}: {len(labels)} of {len(tracked.feedback)} pieces of people's feedback are labels", err=True)
         asked["labels"] = [*(read_labels(asked["labels"]) if asked["labels"] else ()), *labels]
-    return found.data
+    return tracked.data
 
 
 def _joined(data: str, benchmarks: Paths, asked: dict[str, Any]) -> Source:
@@ -95,7 +104,7 @@ def _joined(data: str, benchmarks: Paths, asked: dict[str, Any]) -> Source:
 @click.argument("places", nargs=-1, required=True, metavar="TRACKER...")
 @opts.open_store_option("The store of the run.")
 def log_command(run: str, places: Texts, store: Store) -> None:
-    """Log a run of the store to mlflow:EXPERIMENT or wandb:PROJECT."""
+    """Log a run of the store to mlflow:EXPERIMENT, wandb:PROJECT, or the URL of a receiver of OpenTelemetry."""
     loggers = {place: logger(place) for place in places}
     if not log_to(loggers, Run(store, store.run(run)), is_kept=True):
         raise SystemExit(1)

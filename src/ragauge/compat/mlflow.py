@@ -71,7 +71,9 @@ def scorers(metrics: Any, judge: Any = "embedded", store: Any = None, **options:
     """
     make = _mlflow("mlflow.genai").genai.scorers.scorer
     measures = select_metrics(metrics)
-    names = {f"{one.spec}{key[len(one.key) :]}": tracked_name(key) for one in measures for key in one.values}
+    names = {
+        f"{measure.spec}{key[len(measure.key) :]}": tracked_name(key) for measure in measures for key in measure.values
+    }
     shared = rg.Scorer(names, judge, store, **options)
     return [make(partial(_feedback, shared, value, name), name=name) for value, name in names.items()]
 
@@ -117,12 +119,12 @@ def _assessment(name: str, score: Score, rationale: str, judges: str) -> Any:
     reason = score.undefined or score.failed
     error = entities.AssessmentError(code, reason) if reason else None
     pieces = [{"text": piece.text, "label": piece.label, "value": piece.value} for piece in score.evidence]
-    held = {
+    texts = {
         "evidence": msgspec.json.encode(pieces).decode(),
         "judgments": ",".join(piece.judgment for piece in score.evidence if piece.judgment),
         "counts": ",".join(f"{count:g}" for count in score.counts),
     }
-    metadata = {f"ragauge.{key}": text for key, text in held.items() if text not in ("", "[]")}
+    metadata = {f"ragauge.{key}": text for key, text in texts.items() if text not in ("", "[]")}
     return entities.Feedback(
         name=name, value=score.value, error=error, source=source, rationale=rationale, metadata=metadata
     )
@@ -130,13 +132,13 @@ def _assessment(name: str, score: Score, rationale: str, judges: str) -> Any:
 
 def trace_row(trace: Any) -> dict[str, Any]:
     """A trace as a row that `rg.read` reads."""
-    held = trace.to_dict()
+    document = trace.to_dict()
     return {
         "trace_id": trace.info.trace_id,
-        "request_time": held["info"].get("request_time"),
+        "request_time": document["info"].get("request_time"),
         "request": _plain(trace.data.request),
         "response": _plain(trace.data.response),
-        "spans": held["data"]["spans"],
+        "spans": document["data"]["spans"],
     }
 
 
@@ -165,19 +167,19 @@ def traces(experiment: str) -> Traces:
         client = _mlflow().MlflowClient()
         stored = client.get_experiment_by_name(experiment)
         if stored is None:
-            names = ", ".join(one.name for one in client.search_experiments(max_results=20))
+            names = ", ".join(other.name for other in client.search_experiments(max_results=20))
             raise BadData(f"{place}: there is no such experiment; there are {names}")
         read_traces = list(_pages(client, stored.experiment_id))
     if not read_traces:
         raise BadData(f"{place}: the experiment has no traces; log some, or name another")
-    rows, said = [], []
+    rows, feedback = [], []
     for trace in read_traces:
-        own = list(_said(trace))
-        expected = [one.value for one in own if one.is_expectation and one.name.startswith("expected")]
-        heard = {f"feedback.{one.name}": one.value for one in own if not one.is_expectation}
-        rows.append({**trace_row(trace), **({"references": expected} if expected else {}), **heard})
-        said += own
-    return Traces(Source(place, partial(iter, rows)), said)
+        remarks = list(_feedback_of(trace))
+        expected = [said.value for said in remarks if said.is_expectation and said.name.startswith("expected")]
+        columns = {f"feedback.{said.name}": said.value for said in remarks if not said.is_expectation}
+        rows.append({**trace_row(trace), **({"references": expected} if expected else {}), **columns})
+        feedback += remarks
+    return Traces(Source(place, partial(iter, rows)), feedback)
 
 
 def _pages(client: Any, experiment: str) -> Iterator[Any]:
@@ -189,12 +191,12 @@ def _pages(client: Any, experiment: str) -> Iterator[Any]:
             return
 
 
-def _said(trace: Any) -> Iterator[Feedback]:
-    for one in trace.info.assessments or ():
-        if one.source.source_type == "HUMAN" and one.valid is not False:
-            expected = one.expectation is not None
-            value = one.expectation.value if expected else one.feedback.value
-            yield Feedback(trace.info.trace_id, one.name, value, one.source.source_id or "somebody", expected)
+def _feedback_of(trace: Any) -> Iterator[Feedback]:
+    for said in trace.info.assessments or ():
+        if said.source.source_type == "HUMAN" and said.valid is not False:
+            expected = said.expectation is not None
+            value = said.expectation.value if expected else said.feedback.value
+            yield Feedback(trace.info.trace_id, said.name, value, said.source.source_id or "somebody", expected)
 
 
 def log_run(run: rg.Run, experiment: str) -> str:
@@ -216,8 +218,8 @@ def log_run(run: rg.Run, experiment: str) -> str:
         stored = client.get_experiment_by_name(experiment)
         place = stored.experiment_id if stored else client.create_experiment(experiment)
         started, ended = (_milliseconds(moment) for moment in (run.record.started, run.record.finished))
-        made = client.create_run(place, started, {"ragauge.run": run.id}, run_name=run.record.name or run.id)
-        id = made.info.run_id
+        logged = client.create_run(place, started, {"ragauge.run": run.id}, run_name=run.record.name or run.id)
+        id = logged.info.run_id
         _log(client, id, run)
         client.set_terminated(id, "FINISHED" if run.record.status == "finished" else "FAILED", ended)
     return str(id)
@@ -246,10 +248,10 @@ def _attach(record: SampleRecord, run: rg.Run, judges: str) -> None:
     trace, mlflow = str(record.sample.metadata["trace_id"]), _mlflow()
     for key in record.scores:
         score = record.score(key)
-        made = _assessment(
+        assessment = _assessment(
             tracked_name(key), score, rg.explain(score, run.estimates[key].better, record.sample), judges
         )
-        mlflow.log_assessment(trace_id=trace, assessment=made)
+        mlflow.log_assessment(trace_id=trace, assessment=assessment)
 
 
 def _milliseconds(moment: str) -> int | None:

@@ -63,8 +63,8 @@ def parameters(run: RunRecord) -> dict[str, str]:
     judges = {
         "judge" if kind == "*" else tracked_name(f"judge.{kind}"): str(judge) for kind, judge in run.judges.items()
     }
-    made = {"ragauge": run.version, "run": run.id, "data": run.data, "data_hash": run.data_hash}
-    return {**made, "metrics": ", ".join(run.metrics), **judges}
+    facts = {"ragauge": run.version, "run": run.id, "data": run.data, "data_hash": run.data_hash}
+    return {**facts, "metrics": ", ".join(run.metrics), **judges}
 
 
 def identities(judges: Mapping[str, Any]) -> str:
@@ -73,24 +73,24 @@ def identities(judges: Mapping[str, Any]) -> str:
     return ", ".join(dict.fromkeys(map(str, named)))
 
 
-def labels_of(samples: Iterable[Sample], said: Sequence[Feedback], metrics: Any) -> list[Judgment]:
+def labels_of(samples: Iterable[Sample], feedback: Sequence[Feedback], metrics: Any) -> list[Judgment]:
     """People's feedback as labels, where it answers what a metric asks.
 
     Feedback named as a metric, such as "correctness", is a label of the question that the metric asks about the trace,
     if that is a single one: yes and no, or a grade. Other feedback is not.
     """
     of_trace: defaultdict[str, list[Feedback]] = defaultdict(list)
-    for one in said:
-        of_trace[one.trace].append(one)
+    for remark in feedback:
+        of_trace[remark.trace].append(remark)
     measure_of = {key: metric for metric in select_metrics(metrics) for key in metric.values}
     labels = []
     for sample in samples:
-        for one in of_trace.get(str(sample.metadata.get("trace_id")), ()):
-            if one.name in measure_of and not one.is_expectation:
-                questions = Rounds(sample, measure_of[one.name].needs).questions
-                answer = _answer(questions[0], one.value) if len(questions) == 1 else None
+        for remark in of_trace.get(str(sample.metadata.get("trace_id")), ()):
+            if remark.name in measure_of and not remark.is_expectation:
+                questions = Rounds(sample, measure_of[remark.name].needs).questions
+                answer = _answer(questions[0], remark.value) if len(questions) == 1 else None
                 if answer is not None:
-                    labels.append(label(questions[0], answer, one.by))
+                    labels.append(label(questions[0], answer, remark.by))
     return labels
 
 
@@ -109,8 +109,8 @@ def _answer(question: BaseQuestion, value: Any) -> Verdict | Grade | None:
         return Grade(float(value)) if is_number and low <= value <= high else None
     if not isinstance(question, VerdictQuestion):
         return None
-    said = str(value).strip().casefold()
+    word = str(value).strip().casefold()
     labels = {choice.label.value: choice.label for choice in question.choices}
-    if said in _WORDS:
-        said = question.no_and_yes[_WORDS[said]].value
-    return Verdict(labels[said]) if said in labels else None
+    if word in _WORDS:
+        word = question.no_and_yes[_WORDS[word]].value
+    return Verdict(labels[word]) if word in labels else None

@@ -35,16 +35,16 @@ def log_run(run: rg.Run, project: str) -> str:
     settings = wandb.Settings(silent=True, disable_code=True, disable_git=True, x_disable_stats=True, console="off")
     try:
         name = run.record.name or run.id
-        with wandb.init(project=project, name=name, config=parameters(run.record), settings=settings) as made:
-            made.summary.update(numbers(run.record))
+        with wandb.init(project=project, name=name, config=parameters(run.record), settings=settings) as logged:
+            logged.summary.update(numbers(run.record))
             table = wandb.Table(columns=list(COLUMNS))
             for row in islice(claims(run.records()), MOST_CLAIMS):
                 table.add_data(*(", ".join(cell) if isinstance(cell, list) else cell for cell in row.values()))
-            made.log({"claims": table})
+            logged.log({"claims": table})
             with tempfile.TemporaryDirectory() as folder:
-                report = wandb.Artifact(f"report-{made.id}", type="report")
+                report = wandb.Artifact(f"report-{logged.id}", type="report")
                 report.add_file(str(run.save(Path(folder) / "report.html")))
-                made.log_artifact(report)
-            return str(made.id)
+                logged.log_artifact(report)
+            return str(logged.id)
     except (wandb.errors.Error, OSError) as error:
         raise TrackerError(f"wandb:{project}", error) from error

@@ -335,7 +335,7 @@ class Watch:
             document["slices"] = {self._by: slices}
         if self._rules:
             intervals = {key: sequence.interval() for key, sequence in self._so_far.items()}
-            document["so_far"] = {key: [one.value, one.low, one.high] for key, one in intervals.items()}
+            document["so_far"] = {key: [mean.value, mean.low, mean.high] for key, mean in intervals.items()}
             document["alarms"] = {name: _shown(alarm) for name, alarm in self.kept.alarms.items()}
         self.kept.closed = end
         self._say(document)
@@ -400,9 +400,9 @@ class Watch:
 
     def answer(self, answers: Mapping[str, Answers]) -> None:
         """Start alarms anew that people have acknowledged."""
-        for name, said in answers.items():
+        for name, answer in answers.items():
             alarm = self.kept.alarms.get(name)
-            if alarm and alarm.raised and said.acknowledged == alarm.raised:
+            if alarm and alarm.raised and answer.acknowledged == alarm.raised:
                 self._renewed(name, alarm.bound, alarm.needed)
 
     def _renewed(self, name: str, bound: float, needed: float = 0.0) -> Alarm:
@@ -432,8 +432,8 @@ class Watch:
         for start, parts in self._parts.items():
             self.kept.windows[start].sums = {
                 value: {
-                    key: [one.summary.state(), one.undefined, one.failed, one.counted, one.pieces]
-                    for key, one in part.by_key.items()
+                    key: [sums.summary.state(), sums.undefined, sums.failed, sums.counted, sums.pieces]
+                    for key, sums in part.by_key.items()
                 }
                 for value, part in parts.items()
             }
@@ -444,10 +444,10 @@ class Watch:
 
     def restore(self, text: str) -> list[str]:
         """Go on from a state; the lines that may not be in the output. Raises BadParameter for other options."""
-        kept, own = msgspec.json.decode(text, type=WatchState), self.kept.options
-        if msgspec.json.decode(msgspec.json.encode(own)) != kept.options:
+        kept, options = msgspec.json.decode(text, type=WatchState), self.kept.options
+        if msgspec.json.decode(msgspec.json.encode(options)) != kept.options:
             names = ("--window", "--grace", "--sample", "--by", "-m", "--label")
-            was = ", ".join(f"{name} {value}" for name, value in zip(names, kept.options, strict=False))
+            was = ", ".join(f"{name} {value}" for name, value in zip(names, kept.options, strict=False) if value)
             raise BadParameter(f"this folder is watched with {was}; give the same, or keep this watch in another store")
         for key in self._so_far.keys() & kept.so_far.keys():
             self._so_far[key].restore(kept.so_far[key])
@@ -455,9 +455,9 @@ class Watch:
             parts = self._parts[start] = {value: Accumulators(self._metrics) for value in window.sums}
             for value, sums in window.sums.items():
                 for key, (summary, *numbers) in sums.items():
-                    one = parts[value].by_key[key]
-                    one.summary = Summary.restored(summary)
-                    one.undefined, one.failed, one.counted, one.pieces = numbers
+                    scores = parts[value].by_key[key]
+                    scores.summary = Summary.restored(summary)
+                    scores.undefined, scores.failed, scores.counted, scores.pieces = numbers
         if isinstance(self.budget, DailyBudget):
             self.budget.restore(kept.day, kept.spent)
         self.kept, lines = kept, kept.unwritten
