@@ -84,19 +84,19 @@ class WordPiece:
         if _PLAIN.fullmatch(text):
             return self._encode(_PLAIN_WORD.finditer(text.lower()))
         folded = [_fold(character) for character in text]
-        origin = [at for at, characters in enumerate(folded) for _ in characters]
+        origin = [place for place, characters in enumerate(folded) for _ in characters]
         ids, spans = self._encode(_FOLDED_WORD.finditer("".join(folded)))
         return Pieces(ids, [(origin[start], origin[end - 1] + 1) for start, end in spans])
 
     def _encode(self, matches: Iterable[re.Match[str]]) -> Pieces:
-        found = Pieces([], [])
+        encoded = Pieces([], [])
         for match in matches:
-            word, at = match[0], match.start()
+            word, place = match[0], match.start()
             pieces = self._pieces(word) if len(word) <= _LONGEST_WORD else ((self.unknown, 0, len(word)),)
             for id, start, end in pieces:
-                found.ids.append(id)
-                found.spans.append((at + start, at + end))
-        return found
+                encoded.ids.append(id)
+                encoded.spans.append((place + start, place + end))
+        return encoded
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         """The ids of a text as a model takes them, between [CLS] and [SEP]."""
@@ -174,12 +174,12 @@ class Encoder:
     def __init__(self, session: Any, workers: int | None = None) -> None:
         self._session, self._workers, self._lock = session, workers or processors(), Lock()
         self._pieces = WordPiece(vocabulary())
-        self._pasts = [one for one in session.get_inputs() if one.name.startswith("past")]
+        self._pasts = [tensor for tensor in session.get_inputs() if tensor.name.startswith("past")]
         self._texts: OrderedDict[str, Encoded] = OrderedDict()
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """An embedding of length one for each text: (texts, width)."""
-        return np.stack([one.embedding for one in self.map(self.encoded, texts)])
+        return np.stack([encoded.embedding for encoded in self.map(self.encoded, texts)])
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """The results of `work`, which uses this encoder, for items in their order, computed in threads."""
@@ -197,12 +197,12 @@ class Encoder:
         The first LONGEST tokens of each text and 96 of a claim are read.
         """
         past = np.concatenate([self.encoded(text).keys for text in texts], axis=1)[:, None].astype(np.float32)
-        found = []
+        logits = []
         for claim in claims:
             ids = self._pieces.framed(self._pieces.encode(claim).ids[:_CLAIM])
             [[labels]] = self._run(["labels"], ids, _HYPOTHESIS, past)
-            found.append(Logits(*labels.tolist()))
-        return found
+            logits.append(Logits(*labels.tolist()))
+        return logits
 
     def _run(self, outputs: Sequence[str], ids: Sequence[int], token_type: int, past: Any) -> list[Any]:
         """Outputs of the model for one text or claim. past: (2 x layers, 1, tokens, width), what it attends to."""
@@ -212,7 +212,7 @@ class Encoder:
             "positions": np.arange(length)[None],
             "sorts": np.full((1, length), token_type),  # the graph's name for token types
         }
-        attended = {one.name: keys for one, keys in zip(self._pasts, past, strict=True)}
+        attended = {tensor.name: keys for tensor, keys in zip(self._pasts, past, strict=True)}
         return list(self._session.run(outputs, inputs | attended))
 
     def encoded(self, text: str) -> Encoded:
@@ -224,7 +224,7 @@ class Encoder:
         encoded = self._encode(text)
         with self._lock:
             self._texts[text] = encoded
-            while len(self._texts) > 1 and sum(one.keys.shape[1] for one in self._texts.values()) > _CACHED:
+            while len(self._texts) > 1 and sum(kept.keys.shape[1] for kept in self._texts.values()) > _CACHED:
                 self._texts.popitem(last=False)
         return encoded
 

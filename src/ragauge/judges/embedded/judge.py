@@ -158,11 +158,11 @@ class Trained(Lexical):
         ]
         if query and lone and polarity(hypothesis)[1] and analysis.findings.joint.probability < VERBATIM:
             return Case(analysis, (as_answer(query, question.premise, hypothesis),), answer=True)
-        claims = [(one, Terms(words(one))) for one in analysis.sentences]
+        claims = [(sentence, Terms(words(sentence))) for sentence in analysis.sentences]
         texts = [text if wanted else "" for text, wanted in zip(question.premise, read, strict=True)]
         chunks = tuple(tuple(self._readings(claims, text)) for text in texts)
         across = complementary(analysis.claim, question.premise) if sum(map(bool, chunks)) > 1 else []
-        return Case(analysis, chunks, tuple(_at_once([chunks[at] for at in across])))
+        return Case(analysis, chunks, tuple(_at_once([chunks[place] for place in across])))
 
     def _readings(self, claims: Sequence[tuple[str, Terms]], text: str) -> Iterator[Reading]:
         """Each sentence with the windows of a text; nothing of a blank text."""
@@ -171,8 +171,8 @@ class Trained(Lexical):
 
     def _values(self, case: Case, texts: Sequence[Sequence[Reading]], by_words: Finding) -> Mapping[str, float]:
         """The values for the layers of a claim as it is read against texts; {} where it is read against none."""
-        found = [list(map(self._read, readings)) for readings in texts if readings]
-        return claim_features(by_words, found, answer=case.answer) if found else {}
+        logits = [list(map(self._read, readings)) for readings in texts if readings]
+        return claim_features(by_words, logits, answer=case.answer) if logits else {}
 
     def _read(self, reading: Reading) -> Logits:
         return self._logits.get(reading) or encoder().classify(reading.windows, [reading.sentence])[0]
@@ -181,7 +181,7 @@ class Trained(Lexical):
 def _at_once(chunks: Sequence[Sequence[Reading]]) -> Iterator[Reading]:
     """Each sentence of a claim read against the windows of several chunks."""
     for readings in zip(*filter(None, chunks), strict=True):
-        yield Reading(tuple(chain.from_iterable(one.windows for one in readings)), readings[0].sentence)
+        yield Reading(tuple(chain.from_iterable(reading.windows for reading in readings)), readings[0].sentence)
 
 
 def _read(readings: Sequence[Reading]) -> dict[Reading, Logits]:
@@ -189,27 +189,27 @@ def _read(readings: Sequence[Reading]) -> dict[Reading, Logits]:
     by_windows: dict[tuple[str, ...], list[Reading]] = {}
     for reading in readings:
         by_windows.setdefault(reading.windows, []).append(reading)
-    found: dict[Reading, Logits] = {}
+    logits: dict[Reading, Logits] = {}
     for windows, own in by_windows.items():
-        found.update(zip(own, encoder().classify(windows, [reading.sentence for reading in own]), strict=True))
-    return found
+        logits.update(zip(own, encoder().classify(windows, [reading.sentence for reading in own]), strict=True))
+    return logits
 
 
 def claim_features(
-    by_words: Finding, found: Sequence[Sequence[Logits]], *, answer: bool = False
+    by_words: Finding, logits: Sequence[Sequence[Logits]], *, answer: bool = False
 ) -> Mapping[str, float]:
-    """The values of a claim for the layers. found: for each text the logits of each sentence of the claim.
+    """The values of a claim for the layers. logits: for each text the logits of each sentence of the claim.
 
     A sentence may have its support in any text; a claim is supported no better than its weakest sentence. It is
     contradicted by the text that says most about it. An answer is read in several ways, whose mean counts.
     """
-    entailed = [[log_odds(*one) for one in text] for text in found]
+    entailed = [[log_odds(*sentence) for sentence in text] for text in logits]
     support = sum(entailed[0]) / len(entailed[0]) if answer else min(map(max, zip(*entailed, strict=True)))
-    nearest = [min(sentence, key=lambda one: one.neutral) for sentence in zip(*found, strict=True)]
+    nearest = [min(sentence, key=lambda reading: reading.neutral) for sentence in zip(*logits, strict=True)]
     return {
         "entailed": support,
         "words": logit(by_words.probability),
-        "contradicted": max(log_odds(one.contradicted, one.neutral, one.entailed) for one in nearest),
+        "contradicted": max(log_odds(reading.contradicted, reading.neutral, reading.entailed) for reading in nearest),
     }
 
 
@@ -234,12 +234,12 @@ def _combined(joint: Finding, alone: Sequence[Finding], altered: Sequence[bool])
 
     altered: whether a chunk repeats the claim with another number, which contradicts it unless a chunk has its words.
     """
-    alone = [_contradicted(one) if other else one for one, other in zip(alone, altered, strict=True)]
-    whole = joint._replace(probability=max([joint.probability, *(one.probability for one in alone)]))
+    alone = [_contradicted(finding) if other else finding for finding, other in zip(alone, altered, strict=True)]
+    whole = joint._replace(probability=max([joint.probability, *(finding.probability for finding in alone)]))
     if any(altered) and whole.probability < VERBATIM:
         whole = _contradicted(whole)
     label = Label.ENTAILED if whole.probability >= 0.5 else whole.label
-    if label == Label.NEUTRAL and any(one.label == Label.CONTRADICTED for one in alone):
+    if label == Label.NEUTRAL and any(finding.label == Label.CONTRADICTED for finding in alone):
         label = Label.CONTRADICTED
     return Verdict(label, round(whole.probability, 4), tuple(map(chunk_verdict, alone)))
 

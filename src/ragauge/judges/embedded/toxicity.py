@@ -128,8 +128,8 @@ def cues(unit: str) -> list[float]:
     """The values of CUES, 1 or 0; "reported" is reported speech or quotes, "reader" is "you"."""
     lowered = unit[:_EXAMINED].replace("’", "'").lower()
     others = bool(_REPORTED.search(unit[:_EXAMINED]) or _QUOTED.search(unit[:_EXAMINED]))
-    found = (attacks(unit), slants(unit), others, _READER.search(lowered), _CONDEMNING.search(lowered))
-    return [float(bool(one)) for one in found]
+    matches = (attacks(unit), slants(unit), others, _READER.search(lowered), _CONDEMNING.search(lowered))
+    return [float(bool(match)) for match in matches]
 
 
 @cache
@@ -141,10 +141,10 @@ def _constants() -> dict[str, Any]:
 
 def toxicity(text: str, embed: Callable[[Sequence[str]], Any]) -> float:
     """The probability that a text is toxic; 0 for one without a word. embed: one row of length 1 for each text."""
-    found = units(text)
-    if not found:
+    parts = units(text)
+    if not parts:
         return 0.0
-    fitted, values = _constants(), features(found, embed(found))
+    fitted, values = _constants(), features(parts, embed(parts))
     strongest, whole, length = combined(values @ fitted["weights"] + fitted["constant"])
     joined = fitted["strongest"] * strongest + fitted["whole"] * whole + fitted["length"] * length + fitted["offset"]
     attacked = values[:, CUES.index("attack") - len(CUES)].any()
@@ -153,22 +153,22 @@ def toxicity(text: str, embed: Callable[[Sequence[str]], Any]) -> float:
 
 def units(text: str) -> list[str]:
     """What is scored of a text: its sentences, and the whole after them if there are several."""
-    found = pieces(text)
-    return [*found, text] if len(found) > 1 else found
+    parts = pieces(text)
+    return [*parts, text] if len(parts) > 1 else parts
 
 
 def pieces(text: str) -> list[str]:
     """The sentences of a text that contain a letter or a number; a long one in runs of 40 words."""
-    found: list[str] = []
+    runs: list[str] = []
     for start, end in sentences(text):
         words = text[start:end].split()
-        found += [" ".join(words[at : at + _WORDS_PER_UNIT]) for at in range(0, len(words), _WORDS_PER_UNIT)]
-    return [piece for piece in found if any(map(str.isalnum, piece))]
+        runs += [" ".join(words[first : first + _WORDS_PER_UNIT]) for first in range(0, len(words), _WORDS_PER_UNIT)]
+    return [piece for piece in runs if any(map(str.isalnum, piece))]
 
 
-def features(found: Sequence[str], rows: Any) -> Any:
-    """One row of values for each unit: its embedding, which is given in `rows`, and its cues."""
-    return np.hstack([rows, np.array([cues(unit) for unit in found])])
+def features(texts: Sequence[str], rows: Any) -> Any:
+    """One row of values for each unit: its embedding, from `rows`, and its cues."""
+    return np.hstack([rows, np.array([cues(unit) for unit in texts])])
 
 
 def combined(logits: Any) -> tuple[float, float, float]:

@@ -86,11 +86,11 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
         for path in paths:
             lines, strange = imported.lines, imported.strange
             importing.take(path, progress)
-            found = imported.lines - lines
-            if found and found == imported.strange - strange:
+            read = imported.lines - lines
+            if read and read == imported.strange - strange:
                 first = f"; the first is {imported.unreadable[0]}" if imported.unreadable else ""
                 raise BadData(
-                    f"{path}: none of its {found} lines answers a request of {folder.path}; give files of results, "
+                    f"{path}: none of its {read} lines answers a request of {folder.path}; give files of results, "
                     f"as the provider returned them{first}"
                 )
     return imported
@@ -148,8 +148,8 @@ class _Importing:
                 else:
                     taken[entry.id] = self._read(entry, result.outcome)
             self._store_answers(taken.values())
-            for one in taken.values():
-                self._settle(one)
+            for reply in taken.values():
+                self._settle(reply)
 
     def _read(self, entry: LedgerEntry, completion: Completion) -> _Taken:
         member, questions = self._folder.members[entry.spec], entry.questions
@@ -158,8 +158,8 @@ class _Importing:
         reply = parse_reply(Pack(questions, style.shuffle), completion.text, style, completion.tokens)
         failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
         answers: dict[Question, Answer] = {}
-        for position, found in reply.answers.items():
-            answer = normalised(questions[position], found)
+        for position, raw in reply.answers.items():
+            answer = normalised(questions[position], raw)
             kept: dict[Question, Any] = failures if isinstance(answer, Failure) else answers
             kept[questions[position]] = answer
         usage, price = completion.usage or TokenUsage(), member.price()
@@ -193,25 +193,25 @@ class _Importing:
             self._folder.ledger.settle(entry, (), dict.fromkeys(keys, failure))
 
     def _store_answers(self, taken: Iterable[_Taken]) -> None:
-        fresh = [one for one in taken if one.call.id not in self._kept]
+        fresh = [reply for reply in taken if reply.call.id not in self._kept]
         judgments = []
-        for one in fresh:
-            member = self._folder.members[one.entry.spec]
-            rows = zip(one.answers.items(), member.keys(one.answers), strict=True)
-            judgments += [Judgment(*pair, member.identity, key, one.call.id) for pair, key in rows]
-        self._store.keep(judgments, [one.call for one in fresh])
+        for reply in fresh:
+            member = self._folder.members[reply.entry.spec]
+            rows = zip(reply.answers.items(), member.keys(reply.answers), strict=True)
+            judgments += [Judgment(*pair, member.identity, key, reply.call.id) for pair, key in rows]
+        self._store.keep(judgments, [reply.call for reply in fresh])
 
-    def _settle(self, one: _Taken) -> None:
+    def _settle(self, reply: _Taken) -> None:
         imported = self._imported
-        self._kept.add(one.call.id)
+        self._kept.add(reply.call.id)
         imported.replies += 1
-        imported.spent.add(one.call)
-        imported.answered += len(one.answers)
-        imported.faults.update(failure.reason for failure in one.failures.values())
-        keys = self._folder.members[one.entry.spec].keys
-        failed = dict(zip(keys(one.failures), one.failures.values(), strict=True))
-        self._folder.ledger.settle(one.entry, keys(one.answers), failed)
-        self._folder.ledger.replied(one.entry.id)
+        imported.spent.add(reply.call)
+        imported.answered += len(reply.answers)
+        imported.faults.update(failure.reason for failure in reply.failures.values())
+        keys = self._folder.members[reply.entry.spec].keys
+        failed = dict(zip(keys(reply.failures), reply.failures.values(), strict=True))
+        self._folder.ledger.settle(reply.entry, keys(reply.answers), failed)
+        self._folder.ledger.replied(reply.entry.id)
 
 
 def give_back(folder: Folder, files: Iterable[str]) -> int:
@@ -265,9 +265,9 @@ async def submit_async(folder: Folder, on_sent: Callable[[Sent], None] | None = 
 async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
     """Make a batch of a file, unless one was made of it by a command that was killed before it could say so."""
     if file.since:
-        known = {one.batch for one in folder.ledger.files()}
+        of_other_files = {other.batch for other in folder.ledger.files()}
         for batch in reversed(await provider.find(file.upload, file.since, file.requests)):
-            if batch not in known:
+            if batch not in of_other_files:
                 with folder.ledger.writing():
                     folder.ledger.sent(file.name, batch)
                 return Sent(file, batch, found=True)

@@ -410,7 +410,7 @@ class Folder:
                 raise UsageError(f"{path} holds a batch with another {difference}; export into another folder")
             return folder
         identities = {kind: member.identity for kind, member in member_router(settings.judges)[1].items()}
-        names = [one.name for one in path.iterdir()] if path.is_dir() else [""] * path.exists()
+        names = [entry.name for entry in path.iterdir()] if path.is_dir() else [""] * path.exists()
         if names and not any(name.startswith(LEDGER) for name in names):  # which an export that was killed leaves
             raise UsageError(f"{path} holds other things; name a folder that is empty or not there yet")
         path.mkdir(parents=True, exist_ok=True)
