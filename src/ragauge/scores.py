@@ -404,7 +404,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     asked, reused: the number of judgments asked of a judge, and found in the store. labels, labelled: of human labels
     given with the run, and of answers that came from them. stopped: why it stopped before the end of the data.
     left_out, failures, undefined: reasons, by metric. about: each metric in one line. captions: each in about four
-    words. columns: not fields of a sample. unmeasured: numbers of what was read and not measured, by the keys of
+    words. fields: the columns that fields of a sample were read from, where these have other names. columns: not fields
+    of a sample. unmeasured: numbers of what was read and not measured, by the keys of
     `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads. made_by: the user and machine, by a
     random name. archived: whether lists and trends leave it out. to_label: how many samples people label; 0: all.
     """
@@ -438,6 +439,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     slices: dict[str, tuple[Slice, ...]] = {}
     about: dict[str, str] = {}
     captions: dict[str, str] = {}
+    fields: dict[str, str] = {}
     columns: tuple[str, ...] = ()
     unmeasured: dict[str, int] = {}
     unread: tuple[str, ...] = ()

@@ -202,6 +202,14 @@ def test_metrics_left_out_are_named(call: Call, folder: Path) -> None:
     assert "--map contexts=COLUMN" in " ".join(result.stdout.split())
 
 
+def test_columns_of_other_names_are_said(call: Call, folder: Path) -> None:
+    """A run says which column became which field where their names differ, and says nothing where they do not."""
+    (folder / "own.csv").write_text("Question,Answer,References\nWho?,Ada.,Ada.\n", encoding="utf-8")
+    arguments = ("run", "own.csv", "-m", "exact_match", "--no-store")
+    assert "Read: query from 'Question', response from 'Answer'." in call(*arguments).stdout
+    assert "Read:" not in call("run", "data.jsonl", "-m", "exact_match", "--no-store").stdout
+
+
 def test_the_first_screen_says_what_matters(call: Call) -> None:
     """Six metrics, the worst answers with their deciding claim, and what to do next; -m all shows every metric."""
     call("run", "data.jsonl", "--name", "first")

@@ -42,6 +42,7 @@ RUN = {
     "slices": dict,
     "about": dict,
     "captions": dict,
+    "fields": dict,
     "columns": list,
     "unmeasured": dict,
     "unread": list,

@@ -184,6 +184,9 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     if run.bad_rows:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
     notes += [line.format_map(run.unmeasured) for key, line in UNMEASURED.items() if run.unmeasured.get(key)]
+    if run.fields:
+        read = (f"{field} from {column!r}" for field, column in run.fields.items())
+        notes.append(f"Read: {', '.join(read)}.")
     if run.unread:
         notes.append(f"Columns that no metric reads: {shortened(', '.join(run.unread), 200)}.")
     if run.labels and not run.labelled:

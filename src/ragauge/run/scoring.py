@@ -15,6 +15,7 @@ from ragauge.host import user_secret
 from ragauge.metrics.base import DatasetMetric
 from ragauge.needs.base import EvidenceTable, Need, Rounds
 from ragauge.needs.checks import REFUSAL_KEY
+from ragauge.readers.columns import folded
 from ragauge.report.wording import counted, dollars
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import Dispatcher
@@ -159,6 +160,8 @@ class Evaluation:
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         for name, value in accumulators.fields().items():
             setattr(record, name, value)
+        columns = self._reading.columns.items()
+        record.fields = {field: column for field, column in columns if folded(column) != folded(field)}
         record.bad_rows = tuple(str(bad) for bad in self._reading.bad_rows)
         reads = {
             field for metric in metrics for need in metric.needs for field in " or ".join(need.reads).split(" or ")
