@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -475,7 +476,7 @@ def join(benchmark: Any, responses: Any) -> Joined:
     questions, reader = list(read(benchmark)), read(responses)
     rows = list(reader)
     by_id = not any(sample.query for sample in rows) and ("id" in reader.columns or not reader.columns)
-    name_of = _id if by_id else _question
+    name_of: Callable[[Sample], str] = attrgetter("id") if by_id else _question
     responded = rows if by_id else [sample for sample in rows if sample.query and sample.response is not None]
     if not responded:
         raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
@@ -507,10 +508,6 @@ def _with_response(sample: Sample, response: Sample) -> Sample:
 
 #: What a response brings, whatever the benchmark holds.
 _BROUGHT = ("response", "contexts", "system", "tool_calls")
-
-
-def _id(sample: Sample) -> str:
-    return sample.id
 
 
 def _question(sample: Sample) -> str:
