@@ -45,13 +45,25 @@ SECONDS = 180
 
 @dataclass(frozen=True)
 class Section:
-    """Pages of a system. prelude: what a page of the same documentation defines for all, in our names."""
+    """Pages of a system.
+
+    prelude: what a page of the same documentation defines for all, in our names. replaced: what is changed in each
+    block besides the imports, as regular expressions and their replacements.
+    """
 
     system: str
     title: str
     pages: Sequence[str]
     without: str = "(?!)"
     prelude: str = ""
+    replaced: Sequence[tuple[str, str]] = ()
+
+    def ours(self, code: str) -> str:
+        """A block of the pages as it runs here."""
+        code = changed(code, PACKAGES.get(self.system, self.system), f"ragauge.compat.{self.system}")
+        for pattern, replacement in self.replaced:
+            code = re.sub(pattern, replacement, code)
+        return code
 
 
 _METRICS = "docs/concepts/metrics/available_metrics"
@@ -118,33 +130,40 @@ _ITEM = {
 
 @dataclass
 class Block:
-    """A block, and what became of it. documented: the number that the page prints after it; ours: what it printed."""
+    """A block, and what became of it. shown: the output that the page shows; printed: what it printed here."""
 
     number: int
     code: str
     outcome: str = ""
     reason: str = ""
     edits: list[str] = field(default_factory=list)
-    documented: str = ""
-    ours: str = ""
+    shown: str = ""
+    printed: str = ""
 
 
 def blocks(path: Path) -> list[Block]:
     """The blocks of Python in a page, a notebook or a program."""
     text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix == ".py":
-        return [Block(1, text)]
+        return [Block(1, text, shown="\n".join(re.findall(r"(?m)^\s*#.*", text)))]
     if path.suffix == ".ipynb":
         cells = [cell for cell in json.loads(text)["cells"] if cell["cell_type"] == "code"]
-        return [Block(number, "".join(cell["source"])) for number, cell in enumerate(cells, 1)]
+        return [
+            Block(number, "".join(cell["source"]), shown=_output(cell["outputs"]))
+            for number, cell in enumerate(cells, 1)
+        ]
     listed: list[Block] = []
     for fence in re.finditer(r"^([ \t]*)(`{3,})(\w*)[^\n]*\n(.*?)^[ \t]*\2[ \t]*$", text, re.MULTILINE | re.DOTALL):
         body = textwrap.dedent(fence[4])
         if fence[3] in ("python", "py"):
             listed.append(Block(len(listed) + 1, body))
-        elif fence[3] in ("", "text", "output") and listed and not listed[-1].documented:
-            listed[-1].documented = _number(body)
+        elif fence[3] in ("", "text", "output") and listed:
+            listed[-1].shown += body
     return listed
+
+
+def _output(outputs: Iterable[Mapping[str, Any]]) -> str:
+    return "".join("".join(output.get("text", ())) for output in outputs)
 
 
 def _number(text: str) -> str:
@@ -250,30 +269,29 @@ def outcome(error: BaseException | None) -> tuple[str, str]:
     return "fails", f"{type(error).__name__}: {message}"[:200]
 
 
-def page_run(path: Path, package: str, door: str, prelude: str, verbose: bool = False) -> list[Block]:
+def page_run(path: Path, section: Section, verbose: bool = False) -> list[Block]:
     """The blocks of a page with their outcomes; in a process of its own, in an empty folder."""
-    runner = Runner(prelude)
+    runner = Runner(section.ours(section.prelude))
     defined = set(runner.names)
     listed = blocks(path)
     for block in listed:
-        code = changed(block.code, package, door)
+        code = section.ours(block.code)
         if reason := placeholder(code, defined):
             block.outcome, block.reason = "no program", reason
             with suppress(Exception):
                 runner.run(code)  # what it imports may be needed later
             continue
-        error, printed = runner.run(code)
+        error, block.printed = runner.run(code)
         if error is not None:
             for pattern, replacement in EDITS.get(path.stem, ()):
                 if (edited := re.sub(pattern, replacement, code)) != code:
                     block.edits.append(f"`{pattern}` → `{replacement}`")
                     code = edited
             if block.edits:
-                error, printed = runner.run(code)
+                error, block.printed = runner.run(code)
         if verbose and error is not None and not isinstance(error, NotOffered):
             print(f"--- {path.name} {block.number}\n", *traceback.format_exception(error)[-4:], file=sys.stderr)
         block.outcome, block.reason = outcome(error)
-        block.ours = _number(printed) if block.documented else ""
     return listed
 
 
@@ -300,14 +318,10 @@ def _place_settings(path: Path) -> None:
 
 def results(section: Section, checkout: Path, pages_at_once: int, verbose: bool) -> Iterator[tuple[str, list[Block]]]:
     """Each page of a section, with its blocks; each in a process of its own."""
-    package = PACKAGES.get(section.system, section.system)
     listed = [path for pattern in section.pages for path in sorted(checkout.glob(pattern))]
     paths = dict.fromkeys(path for path in listed if not re.search(section.without, path.stem))
     with multiprocessing.get_context("spawn").Pool(pages_at_once, maxtasksperchild=1) as pool:
-        works = {
-            path: partial(page_run, path, package, f"ragauge.compat.{section.system}", section.prelude, verbose)
-            for path in paths
-        }
+        works = {path: partial(page_run, path, section, verbose) for path in paths}
         running = {path: pool.apply_async(_in_a_folder, (work, path)) for path, work in works.items()}
         for path, page in running.items():
             if done := page.get():
@@ -367,13 +381,15 @@ def table(sections: Sequence[tuple[str, list[tuple[str, list[Block]]]]], sources
     for _, pages in sections:
         for page, listed in pages:
             for block in listed:
-                if block.ours and re.search(COMPUTED, block.code):
+                documented, ours = _number(block.shown), _number(block.printed)
+                if documented and ours and re.search(COMPUTED, block.code):
                     name = page.rpartition("/")[2]
-                    lines.append(f"| {name} | {block.number} | {block.documented} | {block.ours} |")
+                    lines.append(f"| {name} | {block.number} | {documented} | {ours} |")
     return "\n".join(lines) + "\n"
 
 
-def _commit(checkout: Path) -> str:
+def commit(checkout: Path) -> str:
+    """The commit of a checkout."""
     marked = checkout / "COMMIT"
     if marked.exists():
         return f"`{marked.read_text(encoding='utf-8').strip()}`"
@@ -404,7 +420,7 @@ def main() -> None:
             if options.verbose:
                 print(*(_row(page, listed) for page, listed in pages), sep="\n")
     if not options.only:
-        sources = ", ".join(f"{system} {_commit(Path(checkout))}" for system, checkout in checkouts.items())
+        sources = ", ".join(f"{system} {commit(Path(checkout))}" for system, checkout in checkouts.items())
         PAGE.write_text(table(done, sources), encoding="utf-8")
 
 

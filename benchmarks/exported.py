@@ -61,6 +61,20 @@ PREFER = {
 }
 
 
+def call_id(*texts: str) -> str:
+    """The id of a call, by its messages."""
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()[:12]
+
+
+def replies_in(folder: Path) -> dict[str, Any]:
+    """The recorded replies of a folder, by the id of their call."""
+    replies: dict[str, Any] = {}
+    for path in sorted(folder.glob("replies*.jsonl")):
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+        replies |= {row["id"]: row["reply"] for row in rows}
+    return replies
+
+
 class ExportedModel(JudgeBase):
     """Answers from replies in files; what has none is written as a call.
 
@@ -78,17 +92,14 @@ class ExportedModel(JudgeBase):
         self._policy = PackingPolicy(PackLimits(), alone, style)
         self._systems: dict[str, int] = {}
         self._pairs: set[frozenset[str]] = set()
-        self._replies: dict[str, Any] = {}
-        for path in sorted(folder.glob("replies*.jsonl")):
-            rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
-            self._replies |= {row["id"]: row["reply"] for row in rows}
+        self._replies = replies_in(folder)
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers of recorded replies; a grade without one is 0, so that the other order is asked too."""
         answers: dict[Question, Answer | Failure] = {}
         for pack in self._policy.packs(questions):
             prompt = prompt_of(pack, self._policy.style)
-            id = hashlib.sha256(f"{prompt.system}\n{prompt.user}".encode()).hexdigest()[:12]
+            id = call_id(prompt.system, prompt.user)
             number = self._systems.setdefault(prompt.system, len(self._systems))
             file = self._file(pack.questions[0])
             if id not in self._replies:
