@@ -180,7 +180,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     if run.spent.calls:
         notes.append(f"Calls to models: {usage_words(run.spent)}.")
     notes += run.notes
-    notes += [f"{key} is {one.judge_error}." for key, one in run.estimates.items() if one.judge_error]
+    notes += [f"{key} is {estimate.judge_error}." for key, estimate in run.estimates.items() if estimate.judge_error]
     if run.bad_rows:
         notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
     notes += [line.format_map(run.unmeasured) for key, line in UNMEASURED.items() if run.unmeasured.get(key)]
@@ -193,12 +193,12 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
         notes.append("No label was used: a label counts for the very texts it names, and the query where there is one.")
     if run.empty:
         notes.append(f"Empty responses: {run.empty} of {run.samples}.")
-    notes += [f"Failed at least once: {one}." for one in by_reason(run.failures)]
-    often = {key for key, one in run.estimates.items() if one.undefined >= OFTEN * run.samples}
+    notes += [f"Failed at least once: {reason}." for reason in by_reason(run.failures)]
+    often = {key for key, estimate in run.estimates.items() if estimate.undefined >= OFTEN * run.samples}
     undefined = {key: why for key, why in run.undefined.items() if shown is None or (key in shown and key in often)}
-    notes += [f"Undefined at least once: {one}." for one in by_reason(undefined)]
+    notes += [f"Undefined at least once: {reason}." for reason in by_reason(undefined)]
     left_out = {key: why for key, why in run.left_out.items() if shown is None or key in shown}
-    return notes + [f"Not measured: {one}." for one in by_reason(left_out)]
+    return notes + [f"Not measured: {reason}." for reason in by_reason(left_out)]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:

@@ -30,10 +30,10 @@ class Sentence:
 def _sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a text; one that is longer than a window, as a transcript without full stops is, in parts."""
     for start, end in sentences(text):
-        found = list(re.finditer(r"\S+", text[start:end]))
-        size = _OVERLAP if len(found) > _WINDOW else len(found)
-        for at in range(0, len(found), size):
-            part = found[at : at + size]
+        words = list(re.finditer(r"\S+", text[start:end]))
+        size = _OVERLAP if len(words) > _WINDOW else len(words)
+        for first in range(0, len(words), size):
+            part = words[first : first + size]
             yield Sentence(text, start + part[0].start(), start + part[-1].end())
 
 
@@ -61,11 +61,11 @@ class Passage:
         return [other for other in self.families.get(key[:_PREFIX], ()) if len(key) >= _PREFIX and other != key]
 
 
-def _titled(text: str, found: list[Sentence]) -> bool:
+def _titled(text: str, sentences: list[Sentence]) -> bool:
     """Whether the first sentence is a title: a short line of its own that does not end like a sentence."""
-    if len(found) < 2:
+    if len(sentences) < 2:
         return False
-    title, rest = found[0], text[found[0].end : found[1].start]
+    title, rest = sentences[0], text[sentences[0].end : sentences[1].start]
     return "\n" in rest and len(title.words) <= _TITLE and title.text[-1] not in ".!?,;"
 
 
@@ -95,7 +95,8 @@ def windows(text: str) -> tuple[Window, ...]:
     A title is repeated at the start of each. () for a blank text.
     """
     source = passage(text)
-    lengths = [len(sentence.text.split()) for sentence in source.sentences]
+    pieces = source.sentences
+    lengths = [len(piece.text.split()) for piece in pieces]
     bounds: list[tuple[int, int]] = []
     first = size = 0
     for place, length in enumerate(lengths):
@@ -107,8 +108,8 @@ def windows(text: str) -> tuple[Window, ...]:
         size += length
     if lengths:
         bounds.append((first, len(lengths)))
-    title = f"{source.sentences[0].text}\n" if source.titled else ""
+    title = f"{pieces[0].text}\n" if source.titled else ""
     return tuple(
-        Window(one, end, (title if one else "") + text[source.sentences[one].start : source.sentences[end - 1].end])
-        for one, end in bounds
+        Window(start, end, (title if start else "") + text[pieces[start].start : pieces[end - 1].end])
+        for start, end in bounds
     )

@@ -89,7 +89,7 @@ def words(text: str) -> tuple[Word, ...]:
     """The words of a text in order; punctuation only ends a negation's scope, and a sentence."""
     tokens = [token for match in _TOKEN.finditer(text) for token in _tokens(match)]
     lowers = [token.lower for token in tokens]
-    found: list[Word] = []
+    read: list[Word] = []
     at = scope = 0
     opening = True
     while at < len(tokens):
@@ -97,22 +97,22 @@ def words(text: str) -> tuple[Word, ...]:
         if token.stop:
             scope, opening = 0, opening or token.lower in ".!?:"
         elif number is not None:
-            found.append(Word(number[0], token.start, tokens[at + number[1] - 1].end, Kind.NUMBER, scope > 0))
+            read.append(Word(number[0], token.start, tokens[at + number[1] - 1].end, Kind.NUMBER, scope > 0))
             at, scope = at + number[1] - 1, max(scope - 1, 0)
         elif token.lower in _NEGATIONS:
             scope = 0 if lowers[at + 1 : at + 2] in (["only"], ["just"]) else _SCOPE
-            found.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
+            read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
         elif token.lower in _FUNCTION_WORDS or "\u3041" <= token.lower <= "\u309f":
             scope = 0 if token.lower in _CONTRASTS else scope
-            found.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
+            read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
         else:
             named = token.capital and (not opening or any(following.capital for following in tokens[at + 1 : at + 2]))
             kind = Kind.NAME if named else Kind.CONTENT
-            found.append(Word(key_of(token.lower), token.start, token.end, kind, scope > 0))
+            read.append(Word(key_of(token.lower), token.start, token.end, kind, scope > 0))
             scope = max(scope - 1, 0)
         opening = opening and token.stop
         at += 1
-    return tuple(found)
+    return tuple(read)
 
 
 def _tokens(match: re.Match[str]) -> list[_Token]:

@@ -81,8 +81,8 @@ def tokens_of(logprobs: object) -> tuple[ReplyToken, ...]:
         ReplyToken(
             _member(token, "token"),
             {
-                _member(one, "token"): _member(one, "logprob")
-                for one in (token, *(_member(token, "top_logprobs") or ()))
+                _member(choice, "token"): _member(choice, "logprob")
+                for choice in (token, *(_member(token, "top_logprobs") or ()))
             },
         )
         for token in _member(logprobs, "content") or ()

@@ -286,7 +286,7 @@ class NliJudge(JudgeBase):
             stop.set()
 
     def _answer_all(self, questions: Sequence[Question], stopped: Callable[[], bool]) -> list[Answer | Failure]:
-        entails = (one for one in questions if isinstance(one, Entail) and one.hypothesis.strip())
+        entails = (question for question in questions if isinstance(question, Entail) and question.hypothesis.strip())
         pairs = [pair for question in entails for pair in _pairs(question) if pair[0]]
         with self._lock:
             try:
@@ -303,10 +303,10 @@ class NliJudge(JudgeBase):
             return Failure("unanswerable", reason)
         if not question.hypothesis.strip():
             return Failure("unanswerable", "the hypothesis is empty, so that there is nothing to judge")
-        found = [all_scores.get(pair, ()) for pair in _pairs(question)]
-        if fault := next((one for one in found if isinstance(one, str)), None):
+        by_pair = [all_scores.get(pair, ()) for pair in _pairs(question)]
+        if fault := next((scores for scores in by_pair if isinstance(scores, str)), None):
             return Failure("judge_error", fault)
-        whole, *chunks = (verdict_of_windows(self.card, scores) for scores in found if not isinstance(scores, str))
+        whole, *chunks = (verdict_of_windows(self.card, scores) for scores in by_pair if not isinstance(scores, str))
         return Verdict(whole.label, whole.probability, tuple(chunks))
 
 

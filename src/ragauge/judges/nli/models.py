@@ -83,8 +83,8 @@ def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[
     """
     named = config.get("id2label") or {}
     names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
-    found = [_BY_NAME.get("".join(filter(str.isalpha, name.lower()))) for name in names]
-    labels = tuple(label for label in found if label is not None)
+    by_name = [_BY_NAME.get("".join(filter(str.isalpha, name.lower()))) for name in names]
+    labels = tuple(label for label in by_name if label is not None)
     if len(labels) != len(names) or len(set(labels)) != len(labels) or set(labels) not in _WAYS:
         unclear = f"its classes are called {', '.join(names)}, which does not say which is which"
         raise BadParameter(
@@ -123,8 +123,8 @@ def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str
         "hhem": "hhem",
         "classifier": "classifier" if architecture.endswith("ForSequenceClassification") else None,
     }
-    if found := families.get(known):
-        return found
+    if family := families.get(known):
+        return family
     raise BadParameter(
         f"{spec}: {'its input format is unknown' if generates else f'{architecture or config} is no NLI model'}; "
         f"write {spec}?family=NAME, with true for 'premise: ... hypothesis: ...' answered by 1, or minicheck, hhem, "

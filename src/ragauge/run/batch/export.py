@@ -119,8 +119,8 @@ class DeferredJudge(JudgeBase):
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
         """As `answer`. What is too long for a call is asked in parts, whose answers the context knows later."""
-        splits = {question: found for question in questions if (found := self._split(question))}
-        parts = list(dict.fromkeys(part for found in splits.values() for part in found.parts))
+        splits = {question: in_parts for question in questions if (in_parts := self._split(question))}
+        parts = list(dict.fromkeys(part for in_parts in splits.values() for part in in_parts.parts))
         answers = dict(zip(parts, await context.ask(self, parts), strict=True)) if parts else {}
         self._write([question for question in questions if question not in splits])
         return [
@@ -131,8 +131,8 @@ class DeferredJudge(JudgeBase):
     def _split(self, question: Question) -> SplitQuestion | None:
         """The parts of a question that is too long for a call, or that the server found too long by itself."""
         outweighs = self._policy.style.support_outweighs
-        if found := split(question, self._policy.limits.limit(question), outweighs):
-            return found
+        if in_parts := split(question, self._policy.limits.limit(question), outweighs):
+            return in_parts
         failed = self._failed_alone(question)
         return halves(question, outweighs) if failed and failed.reason == "too_long" else None
 
@@ -246,7 +246,11 @@ class _ExportRound:
 
         Raises RagaugeError where requests could not be written.
         """
-        failures = {one.question: one.answer for one in judgments.values() if isinstance(one.answer, Failure)}
+        failures = {
+            judgment.question: judgment.answer
+            for judgment in judgments.values()
+            if isinstance(judgment.answer, Failure)
+        }
         models = {member.identity for member in self.folder.members.values()}
         for question, failure in failures.items():
             if failure.reason == "judge_error" and judgments[question].judge in models:
@@ -267,7 +271,10 @@ class _ExportRound:
         exported.wave = self._number if exported.files else 0
         unanswered.unlink(missing_ok=True)
         if exported.unanswered:
-            rows = [{"question": one, **msgspec.structs.asdict(why)} for one, why in exported.unanswered.items()]
+            rows = [
+                {"question": question, **msgspec.structs.asdict(failure)}
+                for question, failure in exported.unanswered.items()
+            ]
             unanswered.write_bytes(msgspec.json.Encoder().encode_lines(rows))
         return exported
 

@@ -154,15 +154,15 @@ _LINE = msgspec.json.Decoder(_ResultLine)
 
 def read_result(line: bytes) -> BatchResult:
     """Read a line of results, of OpenAI's form or Anthropic's. Raises ValueError where it is neither."""
-    found = decoded(line, _LINE)
-    if found.result is not None:
-        return BatchResult(found.custom_id, _outcome(found.result))
-    if found.response is None and found.error is None:
+    result_line = decoded(line, _LINE)
+    if result_line.result is not None:
+        return BatchResult(result_line.custom_id, _outcome(result_line.result))
+    if result_line.response is None and result_line.error is None:
         raise ValueError("it holds neither a response nor an error")
-    if found.response is None or found.error is not None:
-        return BatchResult(found.custom_id, fault_of(500, found.error))
-    status, body = found.response.status_code, bytes(found.response.body)
-    return BatchResult(found.custom_id, _completion("chat", body) if status == 200 else read_fault(status, body))
+    if result_line.response is None or result_line.error is not None:
+        return BatchResult(result_line.custom_id, fault_of(500, result_line.error))
+    status, body = result_line.response.status_code, bytes(result_line.response.body)
+    return BatchResult(result_line.custom_id, _completion("chat", body) if status == 200 else read_fault(status, body))
 
 
 def _outcome(outcome: _LineOutcome) -> Completion | Fault:
@@ -336,8 +336,8 @@ class _OpenAIBatches(Batches):
     """A file is uploaded, and a batch made of it."""
 
     async def upload(self, file: Path) -> str:
-        found = await self._json(_Created, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
-        return found.id
+        created = await self._json(_Created, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
+        return created.id
 
     async def create(self, file: Path, upload: str) -> str:
         batch = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
@@ -345,7 +345,7 @@ class _OpenAIBatches(Batches):
 
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
         listed = await self._json(_Listed[_OpenAIBatch], "GET", "/batches?limit=100")
-        return [one.id for one in listed.data or () if one.input_file_id == upload]
+        return [batch.id for batch in listed.data or () if batch.input_file_id == upload]
 
     async def progress(self, id: str) -> BatchProgress:
         batch = await self._json(_OpenAIBatch, "GET", f"/batches/{id}")
@@ -375,8 +375,8 @@ class _AnthropicBatches(Batches):
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
         listed = await self._json(_Listed[_MessageBatch], "GET", "/messages/batches?limit=100")
         earliest = datetime.fromisoformat(since) - _MAX_CLOCK_SKEW
-        since_then = (one for one in listed.data or () if one.created_at >= earliest)
-        return [one.id for one in since_then if sum(one.request_counts.values()) == requests]
+        since_then = (batch for batch in listed.data or () if batch.created_at >= earliest)
+        return [batch.id for batch in since_then if sum(batch.request_counts.values()) == requests]
 
     async def progress(self, id: str) -> BatchProgress:
         batch = await self._json(_MessageBatch, "GET", f"/messages/batches/{id}")
