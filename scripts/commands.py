@@ -197,11 +197,12 @@ def write_files(folder: Path) -> None:
     area = {"name": "area", "parameters": {"type": "dict", "properties": {"side": {"type": "integer"}}}}
     asked = {"question": [[{"role": "user", "content": "How large is a square of 4 m?"}]], "function": [area]}
     (folder / "possible_answer").mkdir()
-    for name, row in {
+    benchmark: dict[str, dict[str, object]] = {
         "BFCL_v4_multiple.json": asked,
         "possible_answer/BFCL_v4_multiple.json": {"ground_truth": [{"area": {"side": [4]}}]},
         "BFCL_v4_multiple_result.json": {"result": [{"area": '{"side": 4}'}], "input_token_count": 90},
-    }.items():
+    }
+    for name, row in benchmark.items():
         write_lines(folder / name, [{"id": "multiple_0", **row}])
 
     with (folder / "scores.csv").open("w", encoding="utf-8", newline="") as file:

@@ -78,8 +78,13 @@ def test_runs_of_one_name_are_drawn_over_time(watched: Watched, served: str, sto
     record.tags, record.system = ("release",), SystemFacts(("gpt-x",), 0.5, 0.01)
     store.finish(record)
     page = watched.open(served)
-    said = page.locator(".trend title").last.text_content().splitlines()
-    assert said[3:7] == ["gpt-x", "latency 0.500 s", "cost $0.010 a sample", f"judge lexical: {record.seconds:.3f} s"]
+    said = page.locator(".trend title").last.text_content() or ""
+    assert said.splitlines()[3:7] == [
+        "gpt-x",
+        "latency 0.500 s",
+        "cost $0.010 a sample",
+        f"judge lexical: {record.seconds:.3f} s",
+    ]
     expect(page.locator(".trend .dot")).to_have_count(2)
     expect(page.locator("svg.trend")).to_have_attribute("aria-label", re.compile("^faithfulness over 2 runs, from 0"))
     expect(page.locator("figcaption")).to_have_text("faithfulness of candidate")

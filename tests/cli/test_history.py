@@ -159,7 +159,12 @@ def test_a_backup_is_a_store(call: Call, folder: Path) -> None:
 def test_the_measured_system_is_beside_the_judge(call: Call) -> None:
     """Model, mean latency and cost of the measured system are columns where the data has them, and only there."""
     rows: list[dict[str, Any]] = [{"response": "yes", "references": ["yes"]} for _ in range(4)]
-    facts = [{"model": "m1", "latency": 1.5, "cost": 0.25}, {"model": "m2", "latency": "0.5"}, {"latency": "fast"}, {}]
+    facts: list[dict[str, Any]] = [
+        {"model": "m1", "latency": 1.5, "cost": 0.25},
+        {"model": "m2", "latency": "0.5"},
+        {"latency": "fast"},
+        {},
+    ]
     with Store.open(".ragauge") as store:
         rg.evaluate(rows, "exact_match", store=store, name="bare")
         rg.evaluate(

@@ -85,7 +85,7 @@ def test_objects_have_acceptable_values_in_turn() -> None:
     answer = {"id": "x", "ground_truth": [{"f": {"at": [{"city": ["Bonn", "bonn am rhein"], "zip": [53111, ""]}]}}]}
     listed = {"id": "x", "ground_truth": [{"f": {"at": [[{"city": ["Bonn"]}, {"city": ["Ulm"]}]]}}]}
     rows = [({"city": "BONN"}, answer, 1), ({"city": "Ulm"}, answer, 0), ({"zip": 53111}, answer, 0)]
-    rows += [([{"city": "Bonn"}, {"city": "Ulm"}], listed, 1), ([{"city": "Ulm"}, {"city": "Bonn"}], listed, 0)]  # type: ignore[list-item]
+    rows += [([{"city": "Bonn"}, {"city": "Ulm"}], listed, 1), ([{"city": "Ulm"}, {"city": "Bonn"}], listed, 0)]
     for made, wanted, right in rows:
         assert success([{"f": {"at": made}}], {**wanted, "id": "simple_python_0"}) == right, made
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_scored_by_calls_is_refused_with_its_row(tmp_path: Path) 
         (result("f(1)", id="simple_java_2"), "source text of Java"),
         (result("Error during inference: timeout", traceback="..."), r"no answer of the model \(Error during"),
         (result(["f"]), "no list of calls"),
-        ({**ANSWER, "ground_truth": [*ANSWER["ground_truth"], "f"]}, "no list of calls"),  # type: ignore[misc]
+        ({**ANSWER, "ground_truth": [*ANSWER["ground_truth"], "f"]}, "no list of calls"),
     ):
         path.write_text(json.dumps(result([])) + "\n" + json.dumps(row) + "\n")
         with pytest.raises(BadRow, match=rf"x_result\.json, row 2: .*{problem}"):

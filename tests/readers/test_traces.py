@@ -121,7 +121,11 @@ def test_a_corpus_gives_the_texts_of_ids(tmp_path: Path) -> None:
 
 def test_a_trace_says_what_it_took() -> None:
     """Latency is that of the outer span; tokens and cost count once, though two libraries recorded the same call."""
-    usage = {"gen_ai__usage__input_tokens": "7", "gen_ai__usage__output_tokens": "2", "gen_ai__usage__cost": 0.25}
+    usage: dict[str, Any] = {
+        "gen_ai__usage__input_tokens": "7",
+        "gen_ai__usage__output_tokens": "2",
+        "gen_ai__usage__cost": 0.25,
+    }
     outer = _chat("m", _said("user", QUESTION), _said("assistant", ANSWER), **usage)
     inner = _span("n", "m", gen_ai__operation__name="chat", **usage)
     outer |= {"startTimeUnixNano": "1000000000", "endTimeUnixNano": "1500000000"}

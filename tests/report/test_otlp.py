@@ -18,7 +18,7 @@ from ragauge.cli import main
 from ragauge.errors import UsageError
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"query": "When?", "response": "In 1931.", "contexts": ["In 1931."], "traceparent": f"00-{TRACE}-{SPAN}-01"},
     {"query": "When?", "response": "In 1931.", "trace_id": TRACE, "span_id": SPAN},
     {"query": "When?", "response": "In 1931.", "contexts": ["In 1931."], "trace_id": "t", "span_id": "s"},
