@@ -104,7 +104,10 @@ def _joined(data: str, benchmarks: Paths, asked: dict[str, Any]) -> Source:
 @click.argument("places", nargs=-1, required=True, metavar="TRACKER...")
 @opts.open_store_option("The store of the run.")
 def log_command(run: str, places: Texts, store: Store) -> None:
-    """Log a run of the store to mlflow:EXPERIMENT, wandb:PROJECT, or the URL of a receiver of OpenTelemetry."""
+    """Log a run of the store to trackers.
+
+    TRACKER: mlflow:EXPERIMENT, wandb:PROJECT, or the URL of a receiver of OpenTelemetry.
+    """
     loggers = {place: logger(place) for place in places}
     if not log_to(loggers, Run(store, store.run(run)), is_kept=True):
         raise SystemExit(1)
