@@ -42,7 +42,8 @@ NOT_RUN = {
 }
 MODULES = {  # a command that has this: what the extra that its page names installs
     r"--engine ray|--workers": "ray",
-    r"--corpus|-m trust|--kinds .*unanswerable|-m retrieval_recall": "bm25s",
+    r"--corpus|-m trust|--kinds .*unanswerable|dataset questions .*--from|-m retrieval_recall": "bm25s",
+    r"valid_calls": "jsonschema",
     r"postgresql://": "psycopg",
     r"mlflow:": "mlflow",
     r"wandb:": "wandb",
