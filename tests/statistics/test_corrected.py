@@ -90,6 +90,13 @@ def test_labels_that_show_no_better_than_guessing_correct_no_share(labels: list[
     assert corrected_share(share, rate, rate).value is None
 
 
+@pytest.mark.parametrize("share", [0.97, 0.0])
+def test_a_share_that_error_rates_cannot_make_is_not_corrected(share: float) -> None:
+    """Where the judge affirms more, or less, than it could with these error rates, no sure 1 or 0 is made of that."""
+    rates = Interval(0.85, 0.75, 0.92, ""), Interval(0.9, 0.8, 0.96, "")
+    assert corrected_share(Interval(share, max(share - 0.02, 0.0), share + 0.02, ""), *rates).value is None
+
+
 @pytest.mark.parametrize(("truth", "right", "rejected"), [(0.8, 0.9, 0.8), (0.5, 0.75, 0.75), (0.95, 0.95, 0.7)])
 def test_intervals_of_a_corrected_share_hold_it(truth: float, right: float, rejected: float) -> None:
     """Of 100 corrected shares, by 100 labels of other texts, at least 90 have the truth in their interval."""

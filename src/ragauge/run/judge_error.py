@@ -72,7 +72,8 @@ def state_judge_errors(
         else:
             record.notes += (
                 f"How far the judge's error can move {key} is not known: {counted(count, 'label')} of its verdicts do "
-                "not show that it is better than guessing; have it judge more texts, and label with `ragauge label`.",
+                "not show that it is better than guessing, or do not fit those given here; have it judge more texts "
+                "like these, and label with `ragauge label`.",
             )
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ragauge.arrays import Array, np
 from ragauge.errors import BadParameter
-from ragauge.statistics.intervals import Clusters, Interval, aggregate_interval, mean_interval
+from ragauge.statistics.intervals import ROUNDING, Clusters, Interval, aggregate_interval, mean_interval
 from ragauge.statistics.paired import MIN_DIFFERING, Paired
 
 Statistic = Callable[[Sequence[float] | Array, Sequence[float] | Array], float | None]
@@ -265,8 +265,9 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
         specificity: the share of negative verdicts where people's labels are negative.
 
     Returns:
-        The corrected share; all None where one of the shares is undefined, or where the labels leave open whether the
-        judge is better than guessing: the lower ends of sensitivity and specificity sum to 1 or less.
+        The corrected share; all None where one of the shares is undefined, where the labels leave open whether the
+        judge is better than guessing (the lower ends of sensitivity and specificity sum to 1 or less), or where the
+        judge cannot err on these texts as on the labelled ones (no end is within 0..1).
     """
     method = "Rogan-Gladen"
     known = [ends for interval in (share, sensitivity, specificity) if (ends := _ends(interval))]
@@ -286,6 +287,8 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
         )
         for end, opposite in ((1, 2), (2, 1))
     ]
+    if value - moved[0] > 1 + ROUNDING or value + moved[1] < -ROUNDING:
+        return Interval(None, None, None, method)
     clipped, lowest, highest = (min(max(end, 0.0), 1.0) for end in (value, value - moved[0], value + moved[1]))
     return Interval(clipped, lowest, highest, method)
 
