@@ -187,6 +187,7 @@ def test_a_column_that_is_missing_or_no_number() -> None:
     run = rg.evaluate([*ROWS, {"response": "x", "latency": "soon"}], "latency_below(1)")
     assert (run.estimates["latency_below"].n, run.estimates["latency_below"].failed) == (2, 1)
     assert "the column 'latency' holds 'soon'; give a number" in str(run.scores[2]["latency_below"].failed)
+    assert rg.evaluate([{"response": "x", "cost": 10**400}], "max_words(3)").record.system.cost is None
     assert rg.evaluate(ROWS, "latency_below(1,column=latency)").estimates["latency_below"].value == 0.5
 
 

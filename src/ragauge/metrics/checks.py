@@ -250,7 +250,7 @@ def _column(column: str, **_: object) -> list[str]:
 
 def column_number(sample: Sample, column: str) -> float:
     """The finite number in a column of the metadata. Raises ValueError, or KeyError where there is no such column."""
-    with suppress(TypeError, ValueError):
+    with suppress(TypeError, ValueError, OverflowError):
         if isfinite(number := float(sample.metadata[column])):
             return number
     raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; give a number")
