@@ -12,7 +12,7 @@ import pytest
 from tests.llm.models import perfect_reply
 
 import ragauge as rg
-from ragauge.judges.llm.build import is_langchain
+from ragauge.judges.llm.build import is_langchain, langchain_judge
 
 ROWS = [{"query": "When?", "response": "At nine.", "contexts": ["The ferry leaves at nine."]}]
 Messages = list[dict[str, str]]
@@ -79,6 +79,19 @@ def chat_openai(**settings: Any) -> Any:
     """A model of the class that langchain_openai has, whose replies know their tokens."""
     chat = type("ChatOpenAI", (Awaited,), {"__module__": "langchain_openai.chat_models.base"})
     return chat(lambda text: SimpleNamespace(content=text, usage_metadata=COUNTED), **settings)
+
+
+def test_a_wrapped_model_is_still_known() -> None:
+    """Behind several wrappers, as of .bind() and .with_retry(), the model keeps its name; what is bound counts."""
+
+    def wrapped(model: Any, **bound: Any) -> Any:
+        return Awaited(bound=model, kwargs=bound)
+
+    plain = chat_openai(model_name="gpt-4o-mini", temperature=0)
+    judge = langchain_judge(wrapped(wrapped(plain, temperature=1)))
+    assert str(judge.identity).startswith("langchain/ChatOpenAI(model_name=gpt-4o-mini, temperature=1)")
+    run = rg.evaluate(ROWS, "faithfulness", chat_openai(bound=plain, kwargs={"model": "gpt-4o"}))
+    assert run.record.spent.cost == pytest.approx((1600 * 2.5 + 200 * 1.25 + 80 * 10) / 1e6)
 
 
 def test_tokens_are_counted_and_paid_for() -> None:

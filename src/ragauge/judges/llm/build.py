@@ -152,9 +152,12 @@ def langchain_judge(model: Any) -> LLMJudge:
         return _langchain_completion(await model.ainvoke(messages))
 
     function = ask if hasattr(model, "ainvoke") else lambda messages: _langchain_completion(model.invoke(messages))
-    plain, bound = getattr(model, "bound", model), model.kwargs if hasattr(model, "bound") else {}
+    plain: Any = model
+    bound: dict[str, Any] = {}
+    while hasattr(plain, "bound"):  # as by .bind() and .with_retry()
+        plain, bound = plain.bound, {**plain.kwargs, **bound}
     package = type(plain).__module__.partition(".")[0].removeprefix("langchain_")
-    name = getattr(plain, "model_name", None) or getattr(plain, "model", None)
+    name = bound.get("model") or getattr(plain, "model_name", None) or getattr(plain, "model", None)
     elsewhere = any(getattr(plain, field, None) for field in _ADDRESS_FIELDS)
     price = _vendor_price(package, name) if isinstance(name, str) and not elsewhere else None
     priced = {"price": (price.prompt, price.cached, price.completion)} if price else {}
