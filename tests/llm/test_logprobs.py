@@ -220,6 +220,16 @@ def test_a_function_that_promised_them_is_found_out() -> None:
         rg.evaluate([ROW], "faithfulness", rg.llm(replying(with_tokens=False), name="own", logprobs=True))
 
 
+def test_those_of_the_reply_alone_are_not_enough() -> None:
+    """A function whose tokens have no alternatives, as of a client without top_logprobs, is told what to ask for."""
+
+    def reply(_: object) -> Completion:
+        return Completion('{"label": "yes"}', tokens=(ReplyToken('{"label": "yes"}', {'{"label": "yes"}': -0.1}),))
+
+    with pytest.raises(UsageError, match="of other tokens than it wrote; ask it for top_logprobs=5"):
+        rg.evaluate([ROW], "faithfulness", rg.llm(reply, name="own", logprobs=True))
+
+
 @pytest.mark.parametrize("is_bound", [True, False])
 def test_a_model_of_langchain_gives_them(is_bound: bool) -> None:
     """Where a chat model is made or bound with logprobs=True, its messages' log-probabilities count."""

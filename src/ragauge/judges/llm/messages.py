@@ -204,17 +204,20 @@ class Transport(ABC):
         return ()
 
     async def require_logprobs(self, server: str) -> None:
-        """Raise UsageError where a call of a few tokens shows that its replies have no log-probabilities.
+        """Raise UsageError where a call of a few tokens shows that replies have no log-probabilities of several tokens.
 
         Other failures of this call are those of the calls that follow. server: in words.
         """
+        tokens: Sequence[ReplyToken] = ()
         try:
-            given = any(len(token.alternatives) > 1 for token in (await self.send(_PROBE)).tokens)
+            tokens = (await self.send(_PROBE)).tokens
+            given = any(len(token.alternatives) > 1 for token in tokens)
         except CallFailed as failed:
             given = not re.search("log_?prob", str(failed).replace(self.name, ""), re.IGNORECASE)
         if not given:
+            others = " of other tokens than it wrote; ask it for top_logprobs=5" if tokens else ""
             votes = f"take shares of votes: repeat({self.name},3)"
-            raise UsageError(f"{server} gives no log-probabilities; leave out logprobs, or {votes}")
+            raise UsageError(f"{server} gives no log-probabilities{others}; leave out logprobs, or {votes}")
 
     def share_tempo(self, processes: int) -> None:
         """Keep to one part of its limits, for as many processes."""
