@@ -97,6 +97,8 @@ def test_results_are_calls_or_words() -> None:
     )
     assert written.tool_calls == (ToolCall("shapes.area", {"side": -4, "unit": "METRE"}), ToolCall("g", {"1": 1}))
     assert (words.tool_calls, words.response) == ((), "I need its side.")
+    (impossible,) = read([result("[f(a={[]: 1})]")])
+    assert impossible.tool_calls == ()
     (asked,) = read([{**QUESTION, "id": "live_irrelevance_3"}])
     assert asked.reference_tool_calls == ()
 
@@ -106,6 +108,13 @@ def test_no_text_of_a_result_stops_the_reading(text: str) -> None:
     """Whatever a model says is a response."""
     (sample,) = read([result(text)])
     assert sample.response == text
+
+
+def test_other_data_may_have_a_column_of_its_name() -> None:
+    """Gold claims in a column `ground_truth` are no calls of BFCL."""
+    row = {"id": "1", "query": "Who?", "response": "Ada.", "ground_truth": [["Ada", "Countess Lovelace"]]}
+    (sample,) = read([row], map={"answers": "ground_truth"})
+    assert sample.answers == (("Ada", "Countess Lovelace"),)
 
 
 def test_what_cannot_be_scored_by_calls_is_refused_with_its_row(tmp_path: Path) -> None:

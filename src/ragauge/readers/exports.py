@@ -76,7 +76,7 @@ def _is_bfcl(row: Any) -> bool:
         return False
     question, answer = (_item(row.get(key)) for key in ("question", "ground_truth"))
     called = next(iter(answer.values()), None) if isinstance(answer, Mapping) else None
-    is_answer = isinstance(answer, list) or isinstance(called, Mapping)
+    is_answer = row.keys() == {"id", "ground_truth"} and (isinstance(answer, list) or isinstance(called, Mapping))
     is_result = "result" in row and not {"input_token_count", "traceback"}.isdisjoint(row)
     return isinstance(question, list) or ((is_result or is_answer) and "question" not in row)
 
@@ -139,7 +139,7 @@ def _json_schema(value: Any) -> Any:
 def _python_calls(text: str) -> list[dict[str, Any]]:
     """The calls in a text such as [f(a=1), g(b="x")]; none in any other text."""
     inner = text.strip("`[] \n")
-    with suppress(SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
+    with suppress(SyntaxError, ValueError, TypeError, AttributeError, RecursionError, MemoryError):
         tree: Any = ast.parse(f"[{inner}]", mode="eval").body
         return [{ast.unparse(call.func): _python_arguments(call)} for call in tree.elts]
     return []
