@@ -79,6 +79,16 @@ def test_responses_bring_their_contexts_and_system() -> None:
     assert sample.contexts == (Chunk("golden", "1"),)
 
 
+def test_numbers_of_rows_are_no_ids() -> None:
+    """Responses without questions are not joined to rows that have no ids, whose numbers could be the ids by chance."""
+    asked = [{"query": "Who?", "reference": "Ada."}, {"query": "When?", "reference": "1843"}]
+    responses = [{"id": 0, "response": "Ada."}, {"id": 1, "response": "In 1843."}]
+    with pytest.raises(BadData, match="no question with an answer, nor ids on both sides"):
+        join(asked, responses)
+    numbered = [{"id": number, **row} for number, row in enumerate(asked)]
+    assert [sample.response for sample in join(numbered, responses).samples] == ["Ada.", "In 1843."]
+
+
 def test_a_reading_is_joined_as_it_is() -> None:
     """Columns of other names, and rows that cannot be read, are settled by `read`, whose reading is taken."""
     reading = read(

@@ -473,13 +473,14 @@ def join(benchmark: Any, responses: Any) -> Joined:
     Raises:
         BadData: no question has a response; and what `read` raises.
     """
-    questions, reader = list(read(benchmark)), read(responses)
-    rows = list(reader)
-    by_id = not any(sample.query for sample in rows) and ("id" in reader.columns or not reader.columns)
+    asked_reader, reader = read(benchmark), read(responses)
+    questions, rows = list(asked_reader), list(reader)
+    have_ids = all("id" in side.columns or not side.columns for side in (asked_reader, reader))
+    by_id = have_ids and not any(sample.query for sample in rows)
     name_of: Callable[[Sample], str] = attrgetter("id") if by_id else _question
     responded = rows if by_id else [sample for sample in rows if sample.query and sample.response is not None]
     if not responded:
-        raise BadData(f"{reader.name}: no question with an answer; is it a file of responses?")
+        raise BadData(f"{reader.name}: no question with an answer, nor ids on both sides; is it a file of responses?")
     asked, answered = (Counter(map(name_of, side)) for side in (questions, responded))
     first = {name_of(sample): sample for sample in reversed(responded)}
     samples = [_with_response(sample, first[name_of(sample)]) for sample in questions if name_of(sample) in first]
