@@ -352,12 +352,21 @@ def test_masking_without_its_library_is_said(corpus: Path, monkeypatch: pytest.M
         ({"traces": _asked("Why?"), "kinds": ["single"]}, "take a model that answers them, and no kinds"),
         ({"traces": _asked("Why?"), "model": None}, "take a model that answers them"),
         ({"mask": True}, "give them with traces"),
+        ({"kinds": ["real"]}, "'real' is not one of single, bridge"),
     ],
 )
 def test_questions_of_users_with_other_options_are_refused(options: Any, message: str, corpus: Path) -> None:
     """What has no effect on questions of users, or nothing to be taken from, is an error before anything is asked."""
     with pytest.raises(rg.errors.UsageError, match=message):
         questions(corpus, **{"model": Citing(), **options})
+
+
+def test_traces_that_are_skipped_are_counted(corpus: Path, judge: rg.Judge) -> None:
+    """Rows that cannot be read and are left out on request are named with the set."""
+    rows = [*_asked("How high is the tower of Esk?"), {"id": "t9", "query": ["no", 1]}]
+    made = questions(corpus, Citing(), n=1, traces=rows, skip_bad_rows=True, judge=judge)
+    assert (len(made.samples), len(made.bad_rows)) == (1, 1)
+    assert "row 2" in made.bad_rows[0]
 
 
 def test_traces_are_priced_before_they_are_asked(corpus: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from ragauge.datasets.offline_questions import OfflineQuestions
 from ragauge.datasets.real_questions import RealQuestions
 from ragauge.datasets.retrieval import PassageSearch, load_bm25s
 from ragauge.datasets.samples import ProgressCallback
-from ragauge.errors import BadParameter, UnanswerableNeed
+from ragauge.errors import BadParameter, BadRow, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.readers import read
@@ -145,7 +145,7 @@ class _Making:
             raise BadParameter("mask and map are about questions of users; give them with traces (--from FILE)")
         kinds = (REAL,) if is_real else tuple(dict.fromkeys(options.kinds or offered))
         searches = is_real or "unanswerable" in kinds
-        if unknown := [kind for kind in kinds if kind not in (REAL, *offered)]:
+        if unknown := [kind for kind in kinds if kind not in offered and not is_real]:
             having = "without a model" if model is None else "with a model"
             raise BadParameter(f"kinds: {unknown[0]!r} is not one of {', '.join(offered)}, which can be made {having}")
         if n < 1 or not options.attempts > 0:
@@ -159,11 +159,12 @@ class _Making:
             drawn = f"{len(corpus.passages)} of {corpus.total} passages were drawn"
             fix = "give a part of the corpus" if is_real else "leave out the kind 'unanswerable'"
             raise BadParameter(f"{drawn}, and the others may answer a question; {fix}")
-        self._searches, self._real = searches, None
+        self._searches, self._real, bad_rows = searches, None, list[BadRow]()
         if is_real:
             reader = read(options.traces, map=options.map, skip_bad_rows=options.skip_bad_rows)
-            self._real = RealQuestions(reader, n, seed, options.mask)
-        self.made = QuestionSet(corpus=corpus, wanted=n, real=self._real.total if self._real else 0)
+            self._real, bad_rows = RealQuestions(reader, n, seed, options.mask), reader.bad_rows
+        real, skipped = self._real.total if self._real else 0, tuple(map(str, bad_rows))
+        self.made = QuestionSet(corpus=corpus, wanted=n, real=real, bad_rows=skipped)
         self.quotas = {kind: n // len(kinds) + (place < n % len(kinds)) for place, kind in enumerate(kinds)}
         self._model, self._options, self._passages = model, options, corpus.passages
         self._map = PassageMap([passage.passage for passage in corpus.passages])
