@@ -100,3 +100,6 @@ def test_a_watch_names_its_newest_complete_window(
         main, ["label", "next", "--store", str(store.path), "--write", str(tmp_path / "l.jsonl")]
     )
     assert "next has not ended" in named.output
+    store.begin(msgspec.structs.replace(run.record, id="other"))
+    by_id = CliRunner().invoke(main, ["label", run.id[:-1], *words[2:]])
+    assert "corrected by people: " in by_id.output

@@ -270,7 +270,7 @@ def _columns(texts: Sequence[str]) -> dict[str, str]:
 def _to_label(store: Store, wanted: str) -> Run:
     """A run; of the windows of a watch, named by the watch, the newest that is complete."""
     opened = Run.open(store, wanted)
-    name = opened.record.name if opened.record.to_label and opened.id != wanted else ""
+    name = opened.record.name if opened.record.to_label and not opened.id.startswith(wanted) else ""
     ended = (run for run in store.runs() if name and run.name == name and run.status != "running")
     return Run(store, next(ended, opened.record))
 
