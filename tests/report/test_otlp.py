@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -46,6 +50,7 @@ class _Receiver(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         server: Any = self.server
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        time.sleep(server.delay)
         server.got.append((self.path, self.headers["Content-Type"], self.headers.get("x-key"), body))
         partial = {"partialSuccess": {"rejectedLogRecords": str(server.refused), "errorMessage": "too old"}}
         reply = json.dumps(partial if server.refused else {}).encode()
@@ -62,7 +67,7 @@ class _Receiver(BaseHTTPRequestHandler):
 def receiver() -> Iterator[Any]:
     """A receiver of the protocol over HTTP."""
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Receiver)
-    server.got, server.refused, server.url = [], 0, f"http://127.0.0.1:{server.server_port}"
+    server.got, server.refused, server.delay, server.url = [], 0, 0, f"http://127.0.0.1:{server.server_port}"
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server
@@ -117,6 +122,21 @@ def test_scores_of_a_stream_are_sent_as_they_come(receiver: Any, windows: list[s
     assert (wrong.exit_code, "is no address of a receiver" in wrong.stderr) == (2, True)
 
 
+def test_scores_do_not_wait_for_the_next_trace(receiver: Any, tmp_path: Path) -> None:
+    """What comes while a request is under way is sent after it, though no further trace comes."""
+    receiver.delay, sent = 0.5, 0
+    line = json.dumps(ROWS[0]) + "\n"
+    (tmp_path / "log.jsonl").write_text(line * 20)
+    words = ["score", "--watch", str(tmp_path), "-m", "faithfulness", "-j", "lexical", "--no-store", "--otlp"]
+    with subprocess.Popen([sys.executable, "-m", "ragauge", *words, receiver.url], stdout=subprocess.DEVNULL) as watch:
+        until = time.monotonic() + 30
+        while sent < 20 and time.monotonic() < until:
+            time.sleep(0.1)
+            sent = sum(len(received(body)) for *_, body in list(receiver.got))
+        watch.kill()
+    assert sent == 20
+
+
 def test_a_receiver_that_is_gone_loses_nothing(receiver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run whose receiver is gone is shown and kept, with exit code 1, and sent later by `ragauge log`."""
     monkeypatch.chdir(tmp_path)
@@ -129,13 +149,26 @@ def test_a_receiver_that_is_gone_loses_nothing(receiver: Any, tmp_path: Path, mo
     assert (later.exit_code, len(receiver.got)) == (0, 1)
 
 
+def _answer_as_grpc(server: socket.socket) -> None:
+    """Answer one request with settings of HTTP/2, as a receiver does at its port for gRPC."""
+    connection, _ = server.accept()
+    with connection, connection.makefile("rb") as request:
+        headers = list(iter(request.readline, b"\r\n"))
+        request.read(next(int(line.split()[1]) for line in headers if line.lower().startswith(b"content-length")))
+        connection.sendall(bytes.fromhex("000012040000000000") + bytes(18))
+
+
 def test_refused_events_are_an_error(receiver: Any) -> None:
-    """What a receiver refuses is said with its reason, and so is a place where none listens."""
+    """What a receiver refuses is said with its reason, and so is a place where none listens, or one for gRPC."""
     run = rg.evaluate(ROWS, "faithfulness", "lexical")
     receiver.refused = 2
     with pytest.raises(UsageError, match=r"2 events were refused: too old"):
         run.emit(receiver.url)
     with pytest.raises(UsageError, match=r"0 events were sent, then it failed"):
         run.emit("http://127.0.0.1:9/v1/logs")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=_answer_as_grpc, args=(server,), daemon=True).start()
+        with pytest.raises(UsageError, match=r"0 events were sent, then it failed"):
+            run.emit(f"http://127.0.0.1:{server.getsockname()[1]}")
     with pytest.raises(UsageError, match=r"no address of a receiver"):
         run.emit("localhost:4318")

@@ -164,15 +164,18 @@ class _Sender:
             self._sending = asyncio.create_task(self._send(self._url))
 
     async def _send(self, url: str) -> None:
-        records, self._run.started = list(self._waiting), datetime.now(UTC).isoformat()
-        self._waiting.clear()
-        try:
-            await asyncio.to_thread(send_events, self._run, records, url)
-            self._unsent -= len(records)
-        except UsageError as error:
-            say(f"--otlp: {error}", err=True)
-            self._waiting.extendleft(reversed(records))
-            self._next = time.monotonic() + RETRY
+        """Send what waits, and what comes meanwhile, until a request fails."""
+        while records := list(self._waiting):
+            self._run.started = datetime.now(UTC).isoformat()
+            self._waiting.clear()
+            try:
+                await asyncio.to_thread(send_events, self._run, records, url)
+                self._unsent -= len(records)
+            except UsageError as error:
+                say(f"--otlp: {error}", err=True)
+                self._waiting.extendleft(reversed(records))
+                self._next = time.monotonic() + RETRY
+                return
 
     async def close(self) -> None:
         """Send what waits, and say what could not be sent."""

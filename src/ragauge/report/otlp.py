@@ -11,10 +11,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from http.client import HTTPException
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.error import URLError
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
@@ -87,7 +87,7 @@ def send_events(run: RunRecord, samples: Iterable[SampleRecord], url: str) -> in
         try:
             with urlopen(posted, timeout=_TIMEOUT) as response:
                 reply = json.loads(response.read() or b"{}")
-        except (URLError, OSError, ValueError) as error:
+        except (OSError, HTTPException, ValueError) as error:
             raise UsageError(f"{address}: {sent} events were sent, then it failed: {error}; send them again") from None
         refused = reply.get("partialSuccess") or {}
         if int(refused.get("rejectedLogRecords") or 0):
