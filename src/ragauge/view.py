@@ -322,8 +322,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Serve a POST request."""
         if self._admitted():
-            body = self._body()
-            self._answer(lambda path: self.server.app.post(path, body))
+            self._answer(lambda path: self.server.app.post(path, self._body()))
 
     def _admitted(self) -> bool:
         """Whether the request may be served. Its body is not read before; a refusal closes the connection."""
@@ -334,12 +333,12 @@ class Handler(BaseHTTPRequestHandler):
         return False
 
     def _body(self) -> bytes:
-        """The body of the request. If it is too long or of unknown length, it is empty and the connection is closed."""
+        """The body of the request. If it is too long or of unknown length, the connection is closed: UsageError."""
         size = self.headers.get("Content-Length", "")
         if size.isdecimal() and len(size) <= len(str(MAX_BODY)) and int(size) <= MAX_BODY:
             return self.rfile.read(int(size))
         self.close_connection = True
-        return b""
+        raise UsageError(f"what was sent is longer than {MAX_BODY:,} bytes, or of unknown length; shorten it")
 
     def _answer(self, respond: Callable[[Sequence[str]], PageResponse]) -> None:
         """Send the response to the segments of the path after the token, or its error."""

@@ -235,3 +235,13 @@ def test_an_edit_that_cannot_be_kept_is_refused(
     assert (reply.status, fault in reply.json()["error"]) == (400, True)
     with pytest.raises(rg.errors.BadData, match="nobody has edited a row of"):
         edited(reviewed, tmp_path / "kept")
+
+
+def test_an_edit_is_of_its_set_alone(client: Client, store: Store, reviewed: Path, tmp_path: Path) -> None:
+    """A row of another set is as it was, though its id is that of a row that was edited and left the file."""
+    client.post("api/runs/reviewed/edits", {"position": 0, "query": "Which?", "references": [], "claims": []})
+    (row,) = rg.read(reviewed)
+    kept = msgspec.structs.replace(row, id="kept")
+    other = msgspec.structs.replace(row, metadata={"test_set": {"id": "other"}})
+    with pytest.raises(rg.errors.BadData, match="nobody has edited a row of"):
+        edited([kept, other], store)

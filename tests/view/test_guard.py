@@ -85,8 +85,9 @@ def test_no_other_origin_may_read(client: Client) -> None:
 
 
 def test_long_bodies_are_refused(client: Client) -> None:
-    """A body that is too long, or of unknown length, is not read."""
-    assert client.post("api/runs/first/labels", b"{}", Content_Length="99999999").status == 400
+    """A body that is too long, or of unknown length, is not read, and the reply says so."""
+    reply = client.post("api/runs/first/labels", b"{}", Content_Length="99999999")
+    assert (reply.status, "longer than 65,536 bytes" in reply.json()["error"]) == (400, True)
     assert client.post("api/runs/first/labels", b"{}", Content_Length="9" * 5000).status == 400
     assert client.post("api/runs/first/labels", b"", Content_Length="two").status == 400
 

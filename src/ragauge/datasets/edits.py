@@ -53,12 +53,13 @@ def edited(data: Any, store: str | Path | Store) -> SampleSet:
     samples = list(read(data))
     opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
     sets = dict.fromkeys(filter(None, map(set_of, samples)))
-    edits = {edit.row: edit for test_set in sets for edit in opened.row_edits(test_set)}
-    if not edits.keys() & {sample.id for sample in samples}:
+    edits = {(edit.test_set, edit.row): edit for test_set in sets for edit in opened.row_edits(test_set)}
+    rows = [(sample, edits.get((set_of(sample), sample.id))) for sample in samples]
+    if not any(edit for _, edit in rows):
         raise BadData(f"nobody has edited a row of {', '.join(sets) or 'a test set'} in this store; see `ragauge view`")
-    rows = [_changed(sample, edits[sample.id]) if sample.id in edits else sample for sample in samples]
+    changed = [_changed(sample, edit) if edit else sample for sample, edit in rows]
     origin = next(sample.metadata[TEST_SET] for sample in samples if set_of(sample))
-    return SampleSet(samples=sealed(rows, {**origin, "edited_from": origin["id"]}))
+    return SampleSet(samples=sealed(changed, {**origin, "edited_from": origin["id"]}))
 
 
 def latest_edit(store: Store, sample: Sample) -> RowEdit | None:
