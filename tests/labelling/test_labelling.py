@@ -70,6 +70,13 @@ def test_the_others_are_the_most_informative(measured: Measured, answered: Answe
     assert (drawn.at_random, drawn.position % 3) == (False, 0)
 
 
+def test_a_judge_that_is_equally_sure_of_all_has_all_drawn_at_random(measured: Measured, answered: Answered) -> None:
+    """Where no sample is more informative than the next of the random order, that one is drawn, and counts as such."""
+    equally_sure = rg.judge_from(decompose=lambda text: text.split(". "), entail=lambda premise, claim: True)
+    labelling = Labelling(measured(10, equally_sure))
+    assert len(answered(labelling, 10)) == 10
+
+
 def test_labels_of_random_draws_correct_the_score(measured: Measured, answered: Answered) -> None:
     """Judge's and corrected score are separate; once everything is labelled the latter is the human mean."""
     run = measured(12)

@@ -29,13 +29,13 @@ def _rows(name: str, true: int, false: int) -> list[dict[str, object]]:
     return [{"id": claim, "response": claim, "contexts": [f"Source of {claim}."]} for claim in claims]
 
 
-def _labelled(store: Store, rows: list[dict[str, object]]) -> None:
-    """Judge rows, and label what was asked as it is."""
+def _labelled(store: Store, rows: list[dict[str, object]], blind: str = "") -> None:
+    """Judge rows, and label what was asked as it is. blind: as for `Store.keep_labels`."""
     run = rg.evaluate(rows, "faithfulness", JUDGE, store)
     keys = [piece.judgment for record in run.records() for piece in record.score("faithfulness").evidence]
     labels = {True: Verdict(Label.ENTAILED), False: Verdict(Label.NEUTRAL)}
     questions = [judgment.question for judgment in store.find(keys).values() if isinstance(judgment.question, Entail)]
-    store.keep_labels([label(one, labels[one.hypothesis.startswith("true")], "ann") for one in questions])
+    store.keep_labels([label(one, labels[one.hypothesis.startswith("true")], "ann") for one in questions], blind=blind)
 
 
 def test_an_estimate_says_what_the_judges_error_does_to_it(tmp_path: Path) -> None:
@@ -54,6 +54,16 @@ def test_an_estimate_says_what_the_judges_error_does_to_it(tmp_path: Path) -> No
     assert "faithfulness is 0.300 [" in str(run)
     assert "by 200 labels" in str(run)
     assert Store.open(tmp_path / "kept").run(run.id).estimates["faithfulness"].judge_error == error
+
+
+def test_labels_of_what_the_judge_was_in_doubt_of_do_not_count(tmp_path: Path) -> None:
+    """Labels of samples that were drawn for the judge's doubt would show more errors than it makes."""
+    store = Store.open(tmp_path / "kept")
+    _labelled(store, _rows("others", 100, 100))
+    _labelled(store, [row for row in _rows("doubtful", 100, 100) if "0 of" in str(row["id"])], blind="data")
+    error = rg.evaluate(_rows("own", 60, 140), "faithfulness", JUDGE, store).estimates["faithfulness"].judge_error
+    assert error is not None
+    assert (error.sensitivity, error.labels) == (pytest.approx(0.9), 200)
 
 
 def test_too_few_labels_state_nothing_and_say_so(tmp_path: Path) -> None:

@@ -56,4 +56,5 @@ def test_a_label_says_how_it_came_about(store: Store) -> None:
     assert store.labels(blind="data", chance=True) == given[:1]
     assert store.labels(blind="data") == given[:2]
     assert store.labels(blind="other data") == []
+    assert store.labels(by_doubt=False) == [given[0], given[2]]
     assert store.labels() == given

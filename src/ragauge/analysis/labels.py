@@ -236,9 +236,9 @@ class Labelling:
         left = [at for at in keys if at not in skipped and at not in complete]
         if not left or len(complete) >= (self.run.record.to_label or len(keys)):
             return None
-        informative = max(left[1:], key=lambda at: self._items[at].yields[metric], default=None)
+        informative = max(left, key=lambda at: self._items[at].yields[metric])
         by_chance = len(complete.intersection(_drawn_by_chance(keys, human)))
-        if informative is None or by_chance <= len(complete) - by_chance:
+        if informative == left[0] or by_chance <= len(complete) - by_chance:
             return SampleDraw(left[0], True)
         return SampleDraw(informative, False)
 

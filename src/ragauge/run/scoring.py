@@ -175,7 +175,8 @@ class Evaluation:
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
         record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
         record.estimates = {key: estimate for key, estimate in accumulators.estimates().items() if key in record.about}
-        labels = {label.question: label.answer for label in (*self._store.labels(), *dispatcher.labels.values())}
+        stored = self._store.labels(by_doubt=False)  # where the judge is in doubt it errs more often than elsewhere
+        labels = {label.question: label.answer for label in (*stored, *dispatcher.labels.values())}
         if labels:
             state_judge_errors(record, metrics, labels, self._store)
         self._store.finish(record)

@@ -474,15 +474,19 @@ class Store:
         }
 
     @_in_database("read", "read labels")
-    def labels(self, db: Connection, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
+    def labels(
+        self, db: Connection, *, blind: str | None = None, chance: bool = False, by_doubt: bool = True
+    ) -> list[Judgment]:
         """All labels, oldest first, including superseded ones.
 
         Args:
             blind: only labels given blind on samples of the data with this hash; None for all.
             chance: only labels whose sample was drawn at random.
+            by_doubt: also labels whose sample was drawn because the judge was in doubt.
         """
         where, wanted = ("", []) if blind is None else ("blind = ? AND ", [blind])
-        sql = f"SELECT question, answer, person FROM labels WHERE {where}chance >= ? ORDER BY id"
+        sql = f"SELECT question, answer, person FROM labels WHERE {where}chance >= ?"
+        sql += ("" if by_doubt else " AND (chance > 0 OR blind = '')") + " ORDER BY id"
         rows = db.execute(sql, [*wanted, int(chance)])
         return [label(_decode_question(question), _decode_answer(answer), person) for question, answer, person in rows]
 
@@ -625,9 +629,9 @@ class MemoryStore(Store):
         """See `Store.find_labels`; labels are kept in a file alone."""
         return super().find_labels(questions) if self._file is not None else {}
 
-    def labels(self, *, blind: str | None = None, chance: bool = False) -> list[Judgment]:
+    def labels(self, *, blind: str | None = None, chance: bool = False, by_doubt: bool = True) -> list[Judgment]:
         """See `Store.labels`; labels are kept in a file alone."""
-        return super().labels(blind=blind, chance=chance) if self._file is not None else []
+        return super().labels(blind=blind, chance=chance, by_doubt=by_doubt) if self._file is not None else []
 
     def begin(self, run: RunRecord) -> None:
         """See `Store.begin`."""
