@@ -462,10 +462,11 @@ class Joined(NamedTuple):
 def join(benchmark: Any, responses: Any) -> Joined:
     """The samples of a benchmark with the responses to their questions, whatever the order of either.
 
-    Questions are equal where they differ only in white space and case; responses without questions are joined by id.
-    Responses bring their contexts, calls and the name of their system, if they have them, and whatever else the
-    benchmark lacks. The report lists what has no counterpart and is left out, questions that occur
-    more than once on a side, of whose responses the first is taken, and references that a spreadsheet may have damaged.
+    Questions are equal where they differ only in white space and case; responses without questions are joined by id,
+    which both sides must have. Responses bring their contexts, calls and the name of their system, if they have them,
+    and whatever else the benchmark lacks. The report lists what has no counterpart and is left out, questions that
+    occur more than once on a side, of whose responses the first is taken, and references that a spreadsheet may have
+    damaged.
 
     Args:
         benchmark: the samples, in any form that `read` takes, or a SampleReader.
