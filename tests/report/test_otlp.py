@@ -109,14 +109,16 @@ def test_the_command_line_sends_them(receiver: Any, tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("windows", [[], ["--window", "1h"]])
 def test_scores_of_a_stream_are_sent_as_they_come(receiver: Any, windows: list[str]) -> None:
-    """`ragauge score --otlp URL` sends each score once, and says how many no receiver took."""
+    """`ragauge score --otlp URL` sends each score once, refused or not, and says how many no receiver took."""
     rows = [{**ROWS[0], "traceparent": f"00-{place:032x}-{SPAN}-01"} for place in range(1, 4)]
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     words = ["score", "-", *windows, "-m", "faithfulness", "-j", "lexical", "--no-store", "--otlp"]
     result = CliRunner().invoke(main, [*words, receiver.url], input=lines)
     assert (result.exit_code, sum(len(received(body)) for *_, body in receiver.got)) == (0, len(rows))
     receiver.refused = 1
+    receiver.got.clear()
     refused = CliRunner().invoke(main, [*words, receiver.url], input=lines)
+    assert sum(len(received(body)) for *_, body in receiver.got) == len(rows)
     assert f"the scores of {len(rows)} traces were not sent to {receiver.url}" in refused.stderr
     wrong = CliRunner().invoke(main, [*words, "localhost"], input=lines)
     assert (wrong.exit_code, "is no address of a receiver" in wrong.stderr) == (2, True)

@@ -25,7 +25,7 @@ from ragauge.cli.run import exit_on_interrupt, exit_stopped
 from ragauge.errors import BadParameter, RunFailed, UnknownName, UsageError
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.files import check_place
-from ragauge.report.otlp import receiver_address, send_events
+from ragauge.report.otlp import RefusedEvents, receiver_address, send_events
 from ragauge.report.wording import counted
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.live import Alarm, Answers, Watch, WatchState, WindowRuns, alarm_rules, iso_time, seconds
@@ -138,7 +138,7 @@ def _rows(tail: FolderTail | None) -> AsyncIterator[StreamRow]:
 
 
 class _Sender:
-    """Sends scores to a receiver of OpenTelemetry's protocol, if there is one; what it did not take is sent again.
+    """Sends scores to a receiver of OpenTelemetry's protocol, if there is one; again where it did not answer.
 
     While a request is under way, or the receiver is gone, scores wait: up to MOST_WAITING, and others are lost.
     """
@@ -173,6 +173,8 @@ class _Sender:
                 self._unsent -= len(records)
             except UsageError as error:
                 say(f"--otlp: {error}", err=True)
+                if isinstance(error, RefusedEvents):
+                    continue
                 self._waiting.extendleft(reversed(records))
                 self._next = time.monotonic() + RETRY
                 return
