@@ -19,7 +19,7 @@ def public_names(
         gone: a name that was public here -> what to use instead.
     """
     module: Any = sys.modules[package]
-    stub = module.__spec__.loader.get_data(f"{module.__file__}i").decode()
+    stub = module.__spec__.loader.get_data(f"{module.__file__.removesuffix('c')}i").decode()
     imports = (line.split() for line in stub.splitlines() if line.startswith("from ragauge"))
     homes = {words[-1]: words[1] for words in imports}  # of lines such as "from ragauge.store import Store as Store"
     moved_to = {name: f"ragauge.{theme}" for theme, names in (moved or {}).items() for name in names.split()}

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import py_compile
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -155,3 +156,20 @@ def test_the_version_is_one() -> None:
 
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["version"] == ragauge.__version__
+
+
+def test_public_names_are_found_without_sources(tmp_path: Path) -> None:
+    """A package of compiled modules alone, as slim images have them, has the names of its stub."""
+    package = tmp_path / "slim"
+    package.mkdir()
+    source = package / "__init__.py"
+    source.write_text(
+        "from ragauge.lazy import public_names\n__getattr__, __dir__, __all__ = public_names(__name__)\n",
+        encoding="utf-8",
+    )
+    (package / "__init__.pyi").write_text("from ragauge.types import Sample as Sample\n", encoding="utf-8")
+    py_compile.compile(str(source), str(package / "__init__.pyc"))
+    source.unlink()
+    code = "import slim; from slim import *; print(Sample.__module__, dir(slim))"
+    run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert run.stdout == "ragauge.types ['Sample']\n"
