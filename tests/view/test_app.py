@@ -243,5 +243,16 @@ def test_an_edit_is_of_its_set_alone(client: Client, store: Store, reviewed: Pat
     (row,) = rg.read(reviewed)
     kept = msgspec.structs.replace(row, id="kept")
     other = msgspec.structs.replace(row, metadata={"test_set": {"id": "other"}})
-    with pytest.raises(rg.errors.BadData, match="nobody has edited a row of"):
+    with pytest.raises(rg.errors.BadData, match="which ann edited, is not in the set"):
         edited([kept, other], store)
+
+
+def test_an_edit_that_finds_no_row_is_named(client: Client, store: Store, reviewed: Path, tmp_path: Path) -> None:
+    """A change of a row that the file lacks, as of one answer of a conversation, is not left out silently."""
+    client.post("api/runs/reviewed/edits", {"position": 0, "query": "Which?", "references": [], "claims": []})
+    (row,) = rg.read(reviewed)
+    rg.evaluate([msgspec.structs.replace(row, id=f"{row.id}#2")], "retrieval_recall", store=store, name="turns")
+    client.post("api/runs/turns/edits", {"position": 0, "query": "Why?", "references": [], "claims": []})
+    command = ["dataset", "edited", str(reviewed), "-o", str(tmp_path / "e.jsonl"), "--store", str(tmp_path / "kept")]
+    result = CliRunner().invoke(main, command)
+    assert (result.exit_code, f"row '{row.id}#2', which ann edited, is not in the set" in result.output) == (0, True)

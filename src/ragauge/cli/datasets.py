@@ -168,7 +168,9 @@ def diff_command(a: Path, b: Path) -> None:
 def edited_command(test_set: Path, output: Path, store: Store) -> None:
     """Write TEST_SET with the changes that people made to its rows in `ragauge view`, under an identity of its own."""
     check_samples_output(output, [test_set])
-    edited(test_set, store).save(output)
+    changed = edited(test_set, store)
+    changed.save(output)
+    say(*_closing_lines(changed))
     say(f"wrote {output}; what has changed: ragauge dataset diff {quote(str(test_set))} {quote(str(output))}")
 
 

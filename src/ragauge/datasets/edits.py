@@ -47,6 +47,9 @@ def edited(data: Any, store: str | Path | Store) -> SampleSet:
         data: the set, in any form that `read` takes.
         store: where the changes are.
 
+    Returns:
+        The set; its `bad_rows` name the changed rows that it lacks.
+
     Raises:
         BadData: no row was changed.
     """
@@ -54,12 +57,14 @@ def edited(data: Any, store: str | Path | Store) -> SampleSet:
     opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
     sets = dict.fromkeys(filter(None, map(set_of, samples)))
     edits = {(edit.test_set, edit.row): edit for test_set in sets for edit in opened.row_edits(test_set)}
-    rows = [(sample, edits.get((set_of(sample), sample.id))) for sample in samples]
+    rows = [(sample, edits.pop((set_of(sample), sample.id), None)) for sample in samples]
+    lost = tuple(f"row {edit.row!r}, which {edit.by} edited, is not in the set" for edit in edits.values())
     if not any(edit for _, edit in rows):
-        raise BadData(f"nobody has edited a row of {', '.join(sets) or 'a test set'} in this store; see `ragauge view`")
+        nobody = f"nobody has edited a row of {', '.join(sets) or 'a test set'} in this store; see `ragauge view`"
+        raise BadData(lost[0] if lost else nobody)
     changed = [_changed(sample, edit) if edit else sample for sample, edit in rows]
     origin = next(sample.metadata[TEST_SET] for sample in samples if set_of(sample))
-    return SampleSet(samples=sealed(changed, {**origin, "edited_from": origin["id"]}))
+    return SampleSet(samples=sealed(changed, {**origin, "edited_from": origin["id"]}), bad_rows=lost)
 
 
 def latest_edit(store: Store, sample: Sample) -> RowEdit | None:
