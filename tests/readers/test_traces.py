@@ -120,7 +120,10 @@ def test_a_corpus_gives_the_texts_of_ids(tmp_path: Path) -> None:
 
 
 def test_a_trace_says_what_it_took() -> None:
-    """Latency is that of the outer span; tokens and cost count once, though two libraries recorded the same call."""
+    """Latency is that of the outer span; tokens and cost count once, though two libraries recorded the same call.
+
+    A trace of which one call has no cost has none.
+    """
     usage: dict[str, Any] = {
         "gen_ai__usage__input_tokens": "7",
         "gen_ai__usage__output_tokens": "2",
@@ -132,6 +135,9 @@ def test_a_trace_says_what_it_took() -> None:
     (sample,) = read(_request(outer, inner))
     taken = [sample.metadata[name] for name in ("latency", "tokens", "cost")]
     assert taken == [0.5, {"input": 7, "output": 2}, 0.25]
+    outer["parentSpanId"], unpriced = "a", _chat("o", *_said_twice(), parent="a")
+    (partly,) = read(_request(_span("a", gen_ai__operation__name="invoke_agent"), outer, inner, unpriced))
+    assert "cost" not in partly.metadata
 
 
 def test_calls_without_an_outer_span() -> None:

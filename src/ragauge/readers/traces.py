@@ -266,7 +266,7 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
     calls_of_models = _outer_calls(spans, by_id)
     row |= {"latency": _seconds(root), "tokens": _tokens_of(calls_of_models)}
     costs = [cost for span in calls_of_models if isinstance(cost := _at(span, "cost"), int | float)]
-    row |= {"cost": sum(costs)} if costs else {}
+    row |= {"cost": sum(costs)} if costs and len(costs) == len(calls_of_models) else {}
     if _does(root) == "retrieve":  # what it gave are the documents
         row |= {"attributes": {**root.get("attributes", {}), "output": None}, "output": None, "outputs": None}
     row |= _documents_of(spans, by_id, counts)
