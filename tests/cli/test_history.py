@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from click.testing import Result
 
@@ -95,6 +96,14 @@ def judged(name: str, started: str, *claims: str) -> str:
 
 
 OLD, NEW = "2020-01-01T00:00:00+00:00", "2126-01-01T00:00:00+00:00"
+
+
+def test_a_window_that_has_not_ended_is_not_pruned(call: Call) -> None:
+    """A watch that goes on adds to the run of its open window, however long ago the traces of it began."""
+    window = judged("window", OLD, "Ada came first.")
+    with Store.open(".ragauge") as store:
+        store.finish(msgspec.structs.replace(store.run(window), to_label=3, status="running"))
+    assert "would remove: 0 runs" in call("store", "prune", "--keep", "90d").stdout
 
 
 def test_old_runs_are_pruned_and_what_others_need_stays(call: Call) -> None:

@@ -154,7 +154,8 @@ def stats_command(store: Store) -> None:
 def prune_command(store: Store, keep: str, yes: bool) -> None:
     """Remove old runs without tags, with the judgments and texts that no other run shows. Labels and calls stay."""
     oldest = datetime.now(UTC) - timedelta(seconds=seconds(keep))
-    old = [run for run in store.runs() if not run.tags and datetime.fromisoformat(run.started) < oldest]
+    ended = (run for run in store.runs() if not (run.to_label and run.status == "running"))  # a watch goes on with it
+    old = [run for run in ended if not run.tags and datetime.fromisoformat(run.started) < oldest]
     say(*(f"{run.id}  {run.started[:10]}  {run.samples:>7} samples  {run.name or run.data}" for run in old))
     going = prune(store, {run.id for run in old}, dry=not yes)
     numbers: dict[str, Any] = going._asdict()
