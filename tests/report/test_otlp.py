@@ -51,6 +51,10 @@ class _Receiver(BaseHTTPRequestHandler):
         server: Any = self.server
         body = self.rfile.read(int(self.headers["Content-Length"]))
         time.sleep(server.delay)
+        if server.failures:
+            server.failures -= 1
+            self.send_error(503)
+            return
         server.got.append((self.path, self.headers["Content-Type"], self.headers.get("x-key"), body))
         partial = {"partialSuccess": {"rejectedLogRecords": str(server.refused), "errorMessage": "too old"}}
         reply = json.dumps(partial if server.refused else {}).encode()
@@ -67,7 +71,8 @@ class _Receiver(BaseHTTPRequestHandler):
 def receiver() -> Iterator[Any]:
     """A receiver of the protocol over HTTP."""
     server: Any = ThreadingHTTPServer(("127.0.0.1", 0), _Receiver)
-    server.got, server.refused, server.delay, server.url = [], 0, 0, f"http://127.0.0.1:{server.server_port}"
+    server.got, server.refused, server.delay, server.failures = [], 0, 0, 0
+    server.url = f"http://127.0.0.1:{server.server_port}"
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield server
@@ -137,6 +142,17 @@ def test_scores_do_not_wait_for_the_next_trace(receiver: Any, tmp_path: Path) ->
             sent = sum(len(received(body)) for *_, body in list(receiver.got))
         watch.kill()
     assert sent == 20
+
+
+def test_the_last_scores_wait_for_a_receiver(receiver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more traces come than may wait while a receiver fails, the first are lost, not the last."""
+    monkeypatch.setattr("ragauge.cli.live.MOST_WAITING", 2)
+    receiver.delay, receiver.failures = 0.5, 1
+    rows = [{**ROWS[0], "traceparent": f"00-{place:032x}-{SPAN}-01"} for place in range(1, 4)]
+    words = ["score", "-", "-m", "faithfulness", "-j", "lexical", "--no-store", "--otlp", receiver.url]
+    result = CliRunner().invoke(main, words, input="".join(json.dumps(row) + "\n" for row in rows))
+    assert [record.trace_id[-1] for *_, body in receiver.got for record in received(body)] == [2, 3]
+    assert "the scores of 1 trace were not sent" in result.stderr
 
 
 def test_a_receiver_that_is_gone_loses_nothing(receiver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ class _Sender:
                 say(f"--otlp: {error}", err=True)
                 if isinstance(error, RefusedEvents):
                     continue
-                self._waiting.extendleft(reversed(records))
+                self._waiting = deque([*records, *self._waiting], MOST_WAITING)
                 self._next = time.monotonic() + RETRY
                 return
 
