@@ -24,7 +24,7 @@ async function read(response) {
 export async function openServed(run) {
   const part = (name) => fetchData(`api/runs/${run}/parts/${name}`);
   const [head, index] = await Promise.all([part("head"), part("index")]);
-  const labels = head.run.data_hash ? new Labels(head.run.id) : null;
+  const labels = head.run.status !== "running" ? new Labels(head.run.id) : null;
   return new RunData(head, index, part, { run: head.run.id, labels });
 }
 
