@@ -58,7 +58,7 @@ def state_judge_errors(
     if record.labelled > _FEW * (record.asked + record.reused):
         return
     topics = {metric.values[0]: topic for metric in metrics if (topic := _topic_of(metric))}
-    rates = {topic: _error_rates(topic, labels, record.judge_of(topic), store) for topic in topics.values()}
+    rates = {topic: _error_rates(topic, labels, record.judge_of(topic), store) for topic in {*topics.values()}}
     stated = {key for key, topic in topics.items() if rates[topic].labels and record.estimates[key].n}
     for sample in store.samples(record.id, 0, _CHECKED) if stated else ():
         stated = {key for key in stated if _is_share_of_verdicts(sample, key)}
