@@ -207,18 +207,24 @@ _TOO_DEEP = "its arrays and objects are nested too deeply"
 def refuse_repeated_keys(text: bytes) -> None:
     """Raise ValueError where an object of a JSON text has a key twice, at any depth, or where it is no JSON text."""
     try:
-        _UNIQUE_KEYS.decode(text.decode())
+        json.loads(text.decode(), object_pairs_hook=object_without_repeats)
+    except RepeatedKey as error:
+        raise ValueError("a key is given more than once in one object") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"it is not UTF-8: {error.reason}") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
 
 
-def _with_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise ValueError("a key is given more than once in one object")
-    return members
+class RepeatedKey(ValueError):
+    """An object of a JSON text has a key twice, so that readers differ in which value they take."""
 
 
-_UNIQUE_KEYS = json.JSONDecoder(object_pairs_hook=_with_unique_keys)
+def object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs, for a JSON decoder. Raises RepeatedKey, which names the keys that occur twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        keys = [key for key, _ in pairs]
+        repeated = [key for key in fields if keys.count(key) > 1]
+        raise RepeatedKey(", ".join(map(repr, repeated)))
+    return fields

@@ -89,7 +89,7 @@ def _shared_hash(judge: Identity, kind: str, field: str, texts: tuple[str, ...] 
     return digest
 
 
-def invalid_reason(question: BaseQuestion, answer: Answer, in_full: bool = False) -> str | None:
+def invalid_reason(question: BaseQuestion, answer: Answer | Failure, in_full: bool = False) -> str | None:
     """What is wrong with an answer to a question, or None: spans outside texts, wrong labels, grades off the scale.
 
     in_full: whether it must have what people may leave out, a label of each of several chunks.

@@ -31,6 +31,7 @@ from ragauge.report.explain import chooser
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord
 from ragauge.store import Store
+from ragauge.store.recording import person_of
 from ragauge.version import VERSION
 
 T = TypeVar("T")
@@ -213,7 +214,7 @@ def _piece(piece: LabelPiece) -> dict[str, Any]:
         "choices": question.choices,
         "scale": question.scale,
         "judge": piece.judge,
-        "label": {"answer": label.answer, "by": dict(label.judge.settings)["by"]} if label else None,
+        "label": {"answer": label.answer, "by": person_of(label)} if label else None,
     }
 
 

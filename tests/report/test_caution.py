@@ -12,7 +12,7 @@ import ragauge as rg
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.report import wording as module
 from ragauge.report.document import page_head
-from ragauge.report.text import run_text
+from ragauge.report.text import plain_text, run_view
 from ragauge.report.wording import caution
 from ragauge.scores import RunRecord
 from ragauge.types import Identity
@@ -79,5 +79,5 @@ def test_terminal_and_page_show_the_caution() -> None:
     rows: list[dict[str, Any]] = [{"response": "It is red.", "contexts": ["It is red."]}]
     record = rg.evaluate(rows, "faithfulness", "embedded").record
     words = caution(record)
-    assert "".join(run_text(record).split()).endswith("".join(words.split()))
+    assert "".join(plain_text(run_view(record), 100).split()).endswith("".join(words.split()))
     assert page_head(record)["words"]["caution"] == words

@@ -51,7 +51,7 @@ from ragauge.report.wording import (
     printable,
     shortened,
 )
-from ragauge.run.aggregation import recovered_record
+from ragauge.run.aggregation import registered_metrics
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, RunRecord
@@ -436,7 +436,7 @@ def _check_test_sets(a: Run, b: Run, force: bool) -> None:
 
 def _measures(run: RunRecord) -> dict[str, Measure]:
     """The metric of each value of a run, if the catalogue has it."""
-    return {key: measure for measure in recovered_record(run) for key in measure.values}
+    return {key: measure for measure in registered_metrics(run) for key in measure.values}
 
 
 def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[str], dict[str, str]]:

@@ -17,13 +17,16 @@ from ragauge.needs.base import Rounds
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.report.explain import chooser
 from ragauge.report.wording import counted, number, with_interval
-from ragauge.run.aggregation import recovered_record
+from ragauge.run.aggregation import registered_metrics
+from ragauge.run.asking import NOBODY
+from ragauge.run.judge_error import stored_judgments
 from ragauge.run.results import Run
 from ragauge.scores import Better, Evidence, RunRecord, SampleRecord, Score
 from ragauge.statistics.agreement import corrected_mean, kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.store import Store, label
-from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdict
+from ragauge.store.recording import person_of
+from ragauge.types import PEOPLE, Answer, Failure, Grade, Label, Verdict
 
 _TWO_WAY = (Label.ENTAILED, Label.NOT_ENTAILED)
 
@@ -143,11 +146,6 @@ def _item(record: SampleRecord) -> LabelItem:
     return item
 
 
-def person_of(given: Judgment) -> str:
-    """Who gave a label."""
-    return dict(given.judge.settings)["by"]
-
-
 class HumanLabels:
     """The latest human labels of a store: `labels` by question, and `by_key` by the keys of its judgments.
 
@@ -193,7 +191,6 @@ class LabelPiece(msgspec.Struct, frozen=True):
 
 
 _UNKNOWN = Failure("not_stored", "the store holds no answer to a question that the labels raise")
-_NOBODY = Identity("nobody")
 
 
 class Labelling:
@@ -282,7 +279,7 @@ class Labelling:
         human, everybody = self._human(by), self._human()
         questions = {key: everybody.by_key[key].question for key in shown if key in everybody.by_key}
         questions |= {key: judgment.question for key, judgment in self._store.find(list(shown)).items()}
-        judged = self._answers(questions.values())
+        judged = self._judged(questions.values())
         return [
             LabelPiece(piece, question, _answer(judged.get(question)), human.labels.get(question))
             for key, piece in shown.items()
@@ -378,11 +375,8 @@ class Labelling:
         found = [self._items[at].group for at in positions]
         return found if any(group is not None for group in found) else None
 
-    def _answers(self, questions: Iterable[Question]) -> dict[Question, Judgment]:
-        """The judges' answers to those of `questions` that they were asked."""
-        judges = {question: self.run.record.judge_of(question.topic) for question in questions}
-        keys = {judgment_key(one, identity): one for one, identity in judges.items() if identity is not None}
-        return {keys[key]: judgment for key, judgment in self._store.find(list(keys)).items()}
+    def _judged(self, questions: Iterable[Question]) -> dict[Question, Judgment]:
+        return stored_judgments(questions, self.run.record.judge_of, self._store)
 
     def _pairs(self, keys: Mapping[int, tuple[str, ...]], human: HumanLabels, drawn: Sequence[int]) -> list[LabelPair]:
         """The answers of judge and people to the questions of samples drawn at random, each question once."""
@@ -392,7 +386,7 @@ class Labelling:
                 if key in human.blind:
                     places.setdefault(key, at)
         labels = {key: human.blind[key] for key in places}
-        judged = self._answers(label.question for label in labels.values())
+        judged = self._judged(label.question for label in labels.values())
         return [
             LabelPair(given.question, judge, given.answer, places[key])
             for key, given in labels.items()
@@ -403,7 +397,7 @@ class Labelling:
     @cached_property
     def _measures(self) -> list[Measure]:
         """The run's metrics over samples that the catalogue has; others cannot be scored again."""
-        return [one for one in recovered_record(self.run.record) if not isinstance(one, DatasetMetric)]
+        return [one for one in registered_metrics(self.run.record) if not isinstance(one, DatasetMetric)]
 
     @cached_property
     def _given(self) -> set[str]:
@@ -439,9 +433,9 @@ class Labelling:
         """The scores without evidence, failed if a judgment is not known; without metrics over the data set."""
         rounds = Rounds(record.sample, [need for metric in self._measures for need in metric.needs])
         while questions := rounds.questions:
-            known = self._answers(questions)
-            known |= {question: labels[question] for question in questions if question in labels}
-            rounds.advance({one: known.get(one) or Judgment(one, _UNKNOWN, _NOBODY, "") for one in questions})
+            judgments = self._judged(questions)
+            judgments |= {question: labels[question] for question in questions if question in labels}
+            rounds.advance({q: judgments.get(q) or Judgment(q, _UNKNOWN, NOBODY, "") for q in questions})
         scores: dict[str, Score] = {}
         for metric in self._measures:
             scores |= metric.scores({need.name: rounds.outcomes[need.name] for need in metric.needs})

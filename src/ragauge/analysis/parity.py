@@ -16,7 +16,7 @@ from ragauge.readers.columns import ALIASES, flatten_wrappers, folded, rank
 from ragauge.readers.read import as_mapping, source
 from ragauge.readers.values import TEXT_KEYS, Malformed, describe, native, text_or_none
 from ragauge.report.wording import counted, shortened
-from ragauge.run.aggregation import recovered_record
+from ragauge.run.aggregation import registered_metrics
 from ragauge.run.results import Run
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.statistics.agreement import spearman
@@ -310,7 +310,7 @@ def parity(
         raise UsageError(f"run {run.id} has no counterpart of what {sheet.name} holds; measure {wanted}")
     records = list(run.records())
     positions = match_rows(sheet, records)
-    scales = {key: measure.scale for measure in recovered_record(run.record) for key in measure.values}
+    scales = {key: measure.scale for measure in registered_metrics(run.record) for key in measure.values}
     theirs = []
     for record, position in zip(records, positions, strict=True):
         if position is not None:

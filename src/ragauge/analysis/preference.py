@@ -13,7 +13,7 @@ from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Metric
 from ragauge.metrics.rubrics import preference, preference_flip
 from ragauge.report.wording import counted, shortened
-from ragauge.run.aggregation import recovered_record
+from ragauge.run.aggregation import registered_metrics
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import Plan, plan
 from ragauge.run.results import Run
@@ -181,7 +181,7 @@ def _by_claims(contests: Sequence[Contest]) -> Preferences:
 
 def _measures_of_claims(run: Run) -> dict[str, Metric]:
     """The first metric of a run that counts each need."""
-    measures = [measure for measure in recovered_record(run.record) if isinstance(measure, Metric)]
+    measures = [measure for measure in registered_metrics(run.record) if isinstance(measure, Metric)]
     return {need.name: measure for measure in reversed(measures) for need in measure.needs}
 
 

@@ -88,9 +88,8 @@ class SampleSet:
 
     def save(self, path: str | Path) -> Path:
         """Write the samples as JSON Lines for `ragauge run`, whole or not at all. Raises UsageError."""
-        with replacing(Path(path)) as part, part.open("wb") as file:
-            for sample in self.samples:
-                file.write(msgspec.json.encode(sample) + b"\n")
+        with replacing(Path(path)) as part:
+            part.write_bytes(msgspec.json.Encoder().encode_lines(self.samples))
         return Path(path)
 
     def fail(self, sample: Sample, part: str, reason: object) -> Sample:

@@ -25,7 +25,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import msgspec
 
 from ragauge.errors import BadData, RagaugeError
-from ragauge.host import announced, installed, load_only, optional
+from ragauge.host import RepeatedKey, announced, installed, load_only, object_without_repeats, optional
 from ragauge.readers.budget import (
     LONG_LINE,
     ReadingLimits,
@@ -210,10 +210,6 @@ def _is_indexed(columns: Mapping[str, Any]) -> bool:
     return all(key.isdigit() for key in keys) or any(list(values.values()) == keys for values in columns.values())
 
 
-class RepeatedKey(ValueError):
-    """An object of a JSON text has a key twice, so that readers differ in which value they take."""
-
-
 #: A text of JSON, with the colon behind it where it is a key.
 _JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
 
@@ -234,24 +230,14 @@ def parse_json(text: str) -> Any:
 
 def _parse_with_python(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object_without_repeats)
+        return json.loads(text, object_pairs_hook=object_without_repeats)
     except (json.JSONDecodeError, RepeatedKey):
         raise
     except (ValueError, RecursionError) as error:
         raise json.JSONDecodeError(str(error), text, 0) from None
 
 
-def _object_without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    fields = dict(pairs)
-    if len(fields) < len(pairs):
-        keys = [key for key, _ in pairs]
-        repeated = [key for key in fields if keys.count(key) > 1]
-        raise RepeatedKey(", ".join(map(repr, repeated)))
-    return fields
-
-
 def _number_of_keys(value: Any) -> int:
-    """The number of keys of all objects in a value."""
     number, left = 0, [value]
     while left:
         value = left.pop()

@@ -114,19 +114,8 @@ def is_share(score: Score | ScoreRecord) -> bool:
 
 
 #: The metrics that are shown first; the first of these that was measured chooses the worst samples.
-HEADLINE = (
-    *("faithfulness", "contradicted_claims", "correctness", "answer_relevance", "context_recall"),
-    *(
-        "context_precision",
-        "trust_score",
-        "summary_coherence",
-        "answer_correctness",
-        "claim_f1",
-        "rouge.rougeL",
-        "token_f1",
-        "exact_match",
-    ),
-)
+HEADLINE = """faithfulness contradicted_claims correctness answer_relevance context_recall context_precision
+    trust_score summary_coherence answer_correctness claim_f1 rouge.rougeL token_f1 exact_match""".split()
 
 HEADLINES = 6
 

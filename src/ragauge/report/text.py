@@ -47,11 +47,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-def run_text(run: RunRecord, sections: Sequence[Section] = ()) -> str:
-    """The estimates as plain text."""
-    return plain_text(run_view(run, sections), 100)
-
-
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
     """These parts as a terminal of this width shows them, without colours."""
     console = printing_console(width=width, color_system=None, force_jupyter=False)
@@ -170,14 +165,8 @@ def estimates_table(runs: dict[str, RunRecord]) -> Table:
         rows.append([*cells, captions.get(key, "")])
     left = ("metric", "95 % interval", "what it counts")
     table = rich_table(columns, rows, left, whole=[name for name in columns if name not in ("n", "what it counts")])
-    styles = {
-        "metric": "",
-        "95 % interval": "dim",
-        "n": "",
-        "undefined": "dim",
-        "failed": "red",
-        "what it counts": "dim",
-    }
+    dim = dict.fromkeys(("95 % interval", "undefined", "what it counts"), "dim")
+    styles = {"metric": "", "n": "", "failed": "red", **dim}
     for column in table.columns:
         column.style = styles.get(str(column.header), "bold")
     return table

@@ -164,7 +164,7 @@ class Accumulators:
         }
 
 
-def recovered_record(record: RunRecord) -> tuple[Measure, ...]:
+def registered_metrics(record: RunRecord) -> tuple[Measure, ...]:
     """The metrics of a run that the registry knows."""
     registered = []
     for spec in record.metrics:
@@ -179,13 +179,12 @@ def recovered_run(store: Store, record: RunRecord, metrics: Iterable[Measure] | 
 
     metrics: of the run; None: those that the registry knows.
     """
-    accumulators = Accumulators(recovered_record(record) if metrics is None else metrics)
+    accumulators = Accumulators(registered_metrics(record) if metrics is None else metrics)
     digest, samples = sha256(), 0
     for kept in store.samples(record.id):
         accumulators.add(kept)
         digest.update(msgspec.json.encode(kept.sample))
         samples += 1
-    found = {**accumulators.fields(), "data_hash": digest.hexdigest()[:32]}
-    return msgspec.structs.replace(
-        record, samples=samples, estimates=accumulators.estimates() if samples else {}, **found
-    )
+    facts = {**accumulators.fields(), "data_hash": digest.hexdigest()[:32]}
+    estimates = accumulators.estimates() if samples else {}
+    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **facts)

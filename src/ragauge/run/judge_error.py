@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import msgspec
 
 from ragauge.metrics.base import DatasetMetric, Measure
-from ragauge.questions import Question, judgment_key
+from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.report.wording import counted
 from ragauge.scores import Evidence, JudgeError, RunRecord, SampleRecord
 from ragauge.statistics.agreement import corrected_share
@@ -34,12 +34,13 @@ class ErrorRates(NamedTuple):
     labels: int
 
 
-def answers_to_labelled(
-    questions: Iterable[Question], judge: Identity, store: Store
-) -> dict[Question, Answer | Failure]:
-    """The stored answers of a judge to those of the questions that it was asked."""
-    keys = {judgment_key(question, judge): question for question in questions}
-    return {keys[key]: judgment.answer for key, judgment in store.find(list(keys)).items()}
+def stored_judgments(
+    questions: Iterable[Question], judge_of: Callable[[str], Identity | None], store: Store
+) -> dict[Question, Judgment]:
+    """The judgments in a store of those of the questions that judges were asked. judge_of: a topic -> its judge."""
+    judges = {question: judge_of(question.topic) for question in questions}
+    keys = {judgment_key(question, judge): question for question, judge in judges.items() if judge}
+    return {keys[key]: judgment for key, judgment in store.find(list(keys)).items()}
 
 
 def state_judge_errors(
@@ -89,10 +90,9 @@ def _error_rates(
 ) -> ErrorRates:
     """The error rates of a judge on the labelled questions of a topic; questions on one text are clusters."""
     asked = [question for question in labels if question.topic == topic or topic.startswith(f"{question.topic}:")]
-    answers = answers_to_labelled(asked, judge, store) if judge else {}
     said: dict[bool, list[tuple[float, str]]] = {True: [], False: []}
-    for question, answer in answers.items():
-        label = labels[question]
+    for question, judgment in stored_judgments(asked, lambda _: judge, store).items():
+        label, answer = labels[question], judgment.answer
         if isinstance(label, Verdict) and isinstance(answer, Verdict):
             positive = _is_positive(label)
             said[positive].append((float(_is_positive(answer) == positive), question.subject))

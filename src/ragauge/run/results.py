@@ -13,9 +13,9 @@ from ragauge.report.explain import chooser, explain, headline_metrics, worst
 from ragauge.report.files import save
 from ragauge.report.losses import loss_section
 from ragauge.report.sections import Section, sections_of, slice_section
-from ragauge.report.text import plain_text, run_markdown, run_text, worst_view
+from ragauge.report.text import plain_text, run_markdown, run_view, worst_view
 from ragauge.report.wording import score_words
-from ragauge.run.aggregation import recovered_record, recovered_run
+from ragauge.run.aggregation import recovered_run, registered_metrics
 from ragauge.run.slices import slices_of
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, Slice, gates_of
 from ragauge.store import Place, Store
@@ -209,7 +209,7 @@ class Run:
             UsageError: the column has too many values.
         """
         if column not in self.record.slices:
-            metrics = recovered_record(self.record) if self._metrics is None else self._metrics
+            metrics = registered_metrics(self.record) if self._metrics is None else self._metrics
             slices = slices_of(self.records(), metrics, column, headline_metrics(self.record))
             key = chooser(self.record)
             sign = -1 if key and self.estimates[key].better == "lower" else 1
@@ -297,7 +297,7 @@ class Run:
         return f"<Run {self.id}: {self.record.samples} samples, {len(self.estimates)} estimates, {self.record.status}>"
 
     def __str__(self) -> str:
-        return run_text(self.record, sections=self.sections())
+        return plain_text(run_view(self.record, self.sections()), 100)
 
     def _repr_markdown_(self) -> str:
         return run_markdown(self.record, self.records(), self.sections())

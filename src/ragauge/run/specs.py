@@ -409,7 +409,7 @@ def cascade(
 
 def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str, float]:
     """By kind, the confidence from which a judge is wrong no oftener than `risk`, as labels in a store show."""
-    from ragauge.run.judge_error import answers_to_labelled
+    from ragauge.run.judge_error import stored_judgments
     from ragauge.store import Store
 
     if not isinstance(store, Store) and not Store.exists(store):
@@ -418,7 +418,8 @@ def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str
         )
     opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
     labels = {judgment.question: judgment.answer for judgment in opened.labels() if judgment.question.kind in VERDICTS}
-    answers = answers_to_labelled(labels, judge.identity, opened)
+    stored = stored_judgments(labels, lambda _: judge.identity, opened)
+    answers = {question: judgment.answer for question, judgment in stored.items()}
     fitted = fit_thresholds({question: says_yes(answer) for question, answer in labels.items()}, answers, 1 - risk)
     shown = {name: fit.threshold for name, fit in fitted.items() if fit.threshold is not None}
     if not shown:

@@ -11,7 +11,6 @@ from collections.abc import (
     AsyncIterator,
     Callable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
@@ -179,13 +178,13 @@ class Stream:
         given = _parsed(row.given, row.number) if isinstance(row.given, bytes) else row.given
         reading = SampleReader(Source(row.where, partial(iter, [given])), self._map, False, None)
         try:
-            found = list(reading)
+            samples = list(reading)
         except BadRow as error:
             raise BadRow(row.where, row.number, error.column, error.problem, error.fix) from None
-        if len(found) != 1:
+        if len(samples) != 1:
             fix = "write one a line, or measure the whole file with `ragauge run`"
-            raise BadRow(row.where, row.number, None, f"holds {len(found)} samples", fix)
-        (sample,) = found
+            raise BadRow(row.where, row.number, None, f"holds {len(samples)} samples", fix)
+        (sample,) = samples
         if not isinstance(given, Sample) and "id" not in reading.columns:
             sample = msgspec.structs.replace(sample, id=str(row.number))
         return given, reading, sample
@@ -251,12 +250,12 @@ async def score_stream(
         UsageError, StoreError: as `evaluate`.
     """
     stream = Stream(RunRequest(rows, metrics, judge, store, labels, map, max_cost=max_cost))
-    async with aclosing(stream.scored(_numbered(rows))) as found:
-        async for one in found:
-            if one.record and one.settings:
-                yield SampleScores(one.record, Accumulators(one.settings.metrics).estimates())
-            elif one.error:
-                yield one.error
+    async with aclosing(stream.scored(_numbered(rows))) as results:
+        async for result in results:
+            if result.record and result.settings:
+                yield SampleScores(result.record, Accumulators(result.settings.metrics).estimates())
+            elif result.error:
+                yield result.error
     if stream.stopped:
         raise RunFailed(stream.stopped)
 
@@ -264,43 +263,29 @@ async def score_stream(
 async def _numbered(rows: Iterable[Any] | AsyncIterable[Any]) -> AsyncIterator[StreamRow]:
     number = count(1)
     if isinstance(rows, AsyncIterable):
-        async for given in rows:
-            yield StreamRow("stream", next(number), given)
+        async for row in rows:
+            yield StreamRow("stream", next(number), row)
     else:
-        for given in rows:
-            yield StreamRow("stream", next(number), given)
-
-
-class _Lines:
-    """Cuts bytes into lines; blank ones are counted and left out. read: how many bytes came."""
-
-    def __init__(self, where: str) -> None:
-        self.read = 0
-        self._where, self._number, self._rest = where, 0, b""
-
-    def cut(self, data: bytes) -> Iterator[StreamRow]:
-        self.read += len(data)
-        *whole, self._rest = (self._rest + data).split(b"\n")
-        for line in whole:
-            self._number += 1
-            if line.strip():
-                yield StreamRow(self._where, self._number, line)
+        for row in rows:
+            yield StreamRow("stream", next(number), row)
 
 
 async def standard_input_lines() -> AsyncIterator[StreamRow]:
-    """The lines of standard input, until it ends."""
-    lines = _Lines("standard input")
-    data = b"more"
+    """The lines of standard input, until it ends; blank ones are counted and left out."""
+    number, rest, data = count(1), b"", b"more"
     while data:
         data = await _input()
-        for row in lines.cut(data or b"\n"):  # which ends the last line
-            yield row
+        *whole, rest = (rest + (data or b"\n")).split(b"\n")  # the end of the input ends the last line
+        for line in whole:
+            row = StreamRow("standard input", next(number), line)
+            if line.strip():
+                yield row
 
 
 async def _input() -> bytes:
     """The next bytes of standard input, b"" at its end, read by a thread that does not keep the program from ending."""
     loop = asyncio.get_running_loop()
-    found: asyncio.Future[bytes] = loop.create_future()
+    received: asyncio.Future[bytes] = loop.create_future()
     stream = getattr(sys.stdin.buffer, "raw", sys.stdin.buffer)  # a buffered one is locked while its thread waits
 
     def read() -> None:
@@ -310,10 +295,10 @@ async def _input() -> bytes:
         except OSError as error:
             fault = BadData(f"standard input cannot be read: {error.strerror}; give JSON Lines in a pipe or a file")
         if not loop.is_closed():
-            loop.call_soon_threadsafe(resolve, found, data, fault)
+            loop.call_soon_threadsafe(resolve, received, data, fault)
 
     Thread(target=read, daemon=True).start()
-    return await found
+    return await received
 
 
 async def folder_lines(tail: FolderTail) -> AsyncIterator[StreamRow]:

@@ -233,13 +233,8 @@ def _message(error: Exception) -> str:
 @contextmanager
 def _transaction(db: _Connection) -> Iterator[_Connection]:
     db.execute("BEGIN IMMEDIATE")
-    try:
+    with db:  # which commits, or rolls back
         yield db
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
 
 
 def _use_write_ahead_log(db: sqlite3.Connection) -> None:

@@ -35,6 +35,11 @@ def label(question: Question, answer: Answer, by: str) -> Judgment:
     return Judgment(question, answer, judge, judgment_key(question, judge))
 
 
+def person_of(label: Judgment) -> str:
+    """Who gave a label."""
+    return dict(label.judge.settings)["by"]
+
+
 def answered(judgments: Iterable[Judgment]) -> Iterator[Judgment]:
     """The same judgments. Raises ValueError for one whose answer is a Failure."""
     for judgment in judgments:
@@ -69,24 +74,20 @@ def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
     """
     count = 0
     part = path.with_name(path.name + ".part")
-    encode = msgspec.json.Encoder().encode
     with part.open("wb") as file:
         for judgment in answered(judgments):
             count += 1
             line = {"question": judgment.question, "answer": judgment.answer, "judge": judgment.judge}
-            file.write(encode(line) + b"\n")
+            file.write(msgspec.json.encode(line) + b"\n")
     part.replace(path)
     return count
 
 
 def write_labels(path: Path, labels: Iterable[Judgment]) -> int:
     """Write people's labels as `read_labels` reads them, and return their number."""
-    lines = [
-        msgspec.json.encode({"question": one.question, "answer": one.answer, "by": dict(one.judge.settings)["by"]})
-        for one in answered(labels)
-    ]
-    path.write_bytes(b"".join(line + b"\n" for line in lines))
-    return len(lines)
+    rows = [{"question": label.question, "answer": label.answer, "by": person_of(label)} for label in answered(labels)]
+    path.write_bytes(msgspec.json.Encoder().encode_lines(rows))
+    return len(rows)
 
 
 def read_judgments(path: Path) -> Iterator[Judgment]:
@@ -118,11 +119,7 @@ def _read(path: Path, schema: type[_RecordingLine | _LabelLine]) -> Iterator[Jud
                 continue
             try:
                 judgment = decoded(line, decoder).judgment()
-                answer = judgment.answer
-                invalid = (
-                    "it is a failure" if isinstance(answer, Failure) else invalid_reason(judgment.question, answer)
-                )
-                if invalid:
+                if invalid := invalid_reason(judgment.question, judgment.answer):
                     raise ValueError(f"the answer does not fit the question: {invalid}")
             except (ValueError, UsageError) as error:
                 fix = "write one judgment a line, as `ragauge label` does (`ragauge docs labels`)"

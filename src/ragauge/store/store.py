@@ -24,7 +24,7 @@ from ragauge.questions import Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
-from ragauge.store.recording import RowEdit, answered, label
+from ragauge.store.recording import RowEdit, answered, label, person_of
 from ragauge.store.texts import Connection, unpack
 from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, ModelResponse
 
@@ -446,18 +446,9 @@ class Store:
         for judgment in answered(labels):
             if judgment.judge.name != PEOPLE:
                 raise ValueError(f"judge {judgment.judge} is not a person; make labels with ragauge.store.label")
-            question, by = _encode(judgment.question), dict(judgment.judge.settings)["by"]
-            rows.append(
-                (
-                    texts.digest(question),
-                    question.decode(),
-                    _encode(judgment.answer).decode(),
-                    by,
-                    now,
-                    blind,
-                    int(chance),
-                )
-            )
+            question, answer = _encode(judgment.question), _encode(judgment.answer)
+            said = (texts.digest(question), question.decode(), answer.decode(), person_of(judgment))
+            rows.append((*said, now, blind, int(chance)))
         sql = "INSERT INTO labels (digest, question, answer, person, at, blind, chance) VALUES (?, ?, ?, ?, ?, ?, ?)"
         db.executemany(sql, rows)
 
