@@ -42,15 +42,7 @@ from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, piece_words
 from ragauge.report.files import save_text
 from ragauge.report.text import LENGTH, markdown_table, plain, plain_text
-from ragauge.report.wording import (
-    by_reason,
-    caution,
-    counted,
-    number,
-    p_value,
-    printable,
-    shortened,
-)
+from ragauge.report.wording import by_reason, caution, counted, number, p_value, printable, shortened
 from ragauge.run.aggregation import registered_metrics
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
@@ -132,8 +124,8 @@ class Comparison(msgspec.Struct, frozen=True):
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one document of schema "ragauge.compare/1"; see docs/compare.md."""
         plain = msgspec.to_builtins(self)
-        for key, one in self.differences.items():
-            plain["differences"][key]["verdict"] = one.verdict
+        for key, difference in self.differences.items():
+            plain["differences"][key]["verdict"] = difference.verdict
         return {"schema": SCHEMA, **plain}
 
     def save(self, path: str | Path) -> Path:
@@ -154,7 +146,8 @@ class Comparison(msgspec.Struct, frozen=True):
         lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(self))]
         if self.notes:
             lines += ["", *(f"**{plain(note)}**" for note in self.notes)]
-        lines += ["", *markdown_table(HEAD, (difference_cells(key, one) for key, one in self.differences.items())), ""]
+        rows = (difference_cells(key, difference) for key, difference in self.differences.items())
+        lines += ["", *markdown_table(HEAD, rows), ""]
         lines += [f"{plain(line)}  " for line in _footnotes(self)]
         if self.changes:
             lines += ["", "## What changed most", ""]
@@ -200,8 +193,8 @@ def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
 
 def _changes(comparison: Comparison, metrics: int) -> list[Change]:
     """The changes of the `metrics` metrics with the smallest p-values, in that order."""
-    known = {key: one.p for key, one in comparison.differences.items() if one.p is not None}
-    surest = sorted(known, key=lambda key: known[key])[:metrics]
+    p_values = {key: difference.p for key, difference in comparison.differences.items() if difference.p is not None}
+    surest = sorted(p_values, key=lambda key: p_values[key])[:metrics]
     return [change for key in surest for change in comparison.changes if change.metric == key]
 
 
@@ -217,13 +210,13 @@ def _headlines(comparison: Comparison) -> Iterator[str]:
 
 def _footnotes(comparison: Comparison) -> Iterator[str]:
     """How p-values are adjusted, where the runs lack values, and what was not compared."""
-    tested = sum(one.p is not None for one in comparison.differences.values())
+    tested = sum(difference.p is not None for difference in comparison.differences.values())
     adjusted = f"p (two-sided) and intervals are adjusted for {counted(tested, 'test')} (Holm)"
     yield f"{adjusted}: an interval excludes 0 if a difference is shown."
     yield "can detect: the smallest true difference that n samples would show in 80 of 100 comparisons."
     undefined, failed = [], []
-    for key, one in comparison.differences.items():
-        missing = one.missing
+    for key, difference in comparison.differences.items():
+        missing = difference.missing
         if missing.undefined_a or missing.undefined_b:
             p = missing.p_adjusted
             sure = f" (p {p_value(p)})" if p is not None and p < LEVEL else ""
@@ -234,7 +227,7 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
         yield f"Undefined in A and in B, and so not compared: {', '.join(undefined)}."
     if failed:
         yield f"Failed in A and in B: {', '.join(failed)}."
-    yield from (f"Not compared: {one}." for one in by_reason(comparison.left_out))
+    yield from (f"Not compared: {names}." for names in by_reason(comparison.left_out))
     yield from comparison.judging
 
 
@@ -258,34 +251,34 @@ def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> 
 
 def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
     """A sentence for each pair of judges that answered the same topics; a custom metric may ask about all kinds."""
-    topics = sorted({topic for one in measures if one for need in one.needs for topic in need.asks})
+    topics = sorted({topic for measure in measures if measure for need in measure.needs for topic in need.asks})
     kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
     for topic in KINDS if None in measures else topics:
         kinds.setdefault((a.judge_of(topic), b.judge_of(topic)), {})[topic.partition(":")[0]] = None
-    for (one, other), asked in kinds.items():
-        apart = [kind for kind in asked if _differ(one, other, kind)]
+    for judges, asked in kinds.items():
+        apart = [kind for kind in asked if _differ(*judges, kind)]
         if apart:
             of_kinds = f" ({', '.join(apart)})" if len(kinds) > 1 or len(apart) < len(asked) else ""
-            names = " and ".join(_distinct_names(one, other))
+            names = " and ".join(_distinct_names(*judges))
             yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
 
 
-def _differ(one: Identity | None, other: Identity | None, kind: str) -> bool:
+def _differ(first: Identity | None, second: Identity | None, kind: str) -> bool:
     """Whether two judges may answer a question of a kind otherwise."""
-    if one is None or other is None:
-        return one is not other
-    return identity_for(kind, one) != identity_for(kind, other)
+    if first is None or second is None:
+        return first is not second
+    return identity_for(kind, first) != identity_for(kind, second)
 
 
-def _distinct_names(one: Identity | None, other: Identity | None) -> tuple[str, str]:
+def _distinct_names(first: Identity | None, second: Identity | None) -> tuple[str, str]:
     """The names of two judges, with the settings that differ if the names are the same."""
-    if one is None or other is None or one.name != other.name:
-        return str(one or "no judge"), str(other or "no judge")
+    if first is None or second is None or first.name != second.name:
+        return str(first or "no judge"), str(second or "no judge")
     own, of_other = (
         [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in against.settings]
-        for judge, against in ((one, other), (other, one))
+        for judge, against in ((first, second), (second, first))
     )
-    return f"{one} with {', '.join(own) or 'no more'}", f"{other} with {', '.join(of_other) or 'no more'}"
+    return f"{first} with {', '.join(own) or 'no more'}", f"{second} with {', '.join(of_other) or 'no more'}"
 
 
 def _largest_changes(
@@ -297,35 +290,33 @@ def _largest_changes(
 ) -> Iterator[Change]:
     """For each metric over samples, the `count` samples on which it differs most, the largest difference first."""
     for key, difference in differences.items():
-        values = ((sides[0].cells[key][one], sides[1].cells[key][other], (one, other)) for one, other in pairs)
+        values = ((sides[0].cells[key][places[0]], sides[1].cells[key][places[1]], places) for places in pairs)
         apart = [
             (first, second, places)
             for first, second, places in values
             if isinstance(first, float) and isinstance(second, float) and first != second
         ]
-        for first, second, (one, other) in heapq.nsmallest(count, apart, key=lambda c: (-abs(c[1] - c[0]), c[2])):
-            scores = [("a", runs[0].scores[one]), ("b", runs[1].scores[other])]
+        for first, second, places in heapq.nsmallest(count, apart, key=lambda c: (-abs(c[1] - c[0]), c[2])):
+            scores = [("a", runs[0].scores[places[0]]), ("b", runs[1].scores[places[1]])]
             if (second < first) == (difference.better == "higher"):
                 scores.reverse()
             # what counts only against the worse score; if there is nothing, what counts only for the better one
             (worse, of_worse), (better, of_better) = scores
             raising = difference.better == "lower"
             words = partial(_decisive_words, key=key, better=difference.better)
-            found = _only_in(worse, words(of_worse, raising=raising), words(of_better, raising=raising))
-            found = found or _only_in(
+            pieces = _only_in(worse, words(of_worse, raising=raising), words(of_better, raising=raising))
+            pieces = pieces or _only_in(
                 better, words(of_better, raising=not raising), words(of_worse, raising=not raising)
             )
-            row = sides[0].rows[one]
-            yield Change(key, row.id, row.asks, first, second, tuple(found[:MAX_PIECES]))
+            row = sides[0].rows[places[0]]
+            yield Change(key, row.id, row.asks, first, second, tuple(pieces[:MAX_PIECES]))
 
 
 def _decisive_words(scores: SampleScores, key: str, better: Better, raising: bool) -> list[str]:
-    """The decisive pieces of a score in words."""
     return [piece_words(piece, scores.sample) for piece in decisive(scores[key], raising, better)]
 
 
 def _only_in(run: str, pieces: Sequence[str], other: Sequence[str]) -> list[ChangedPiece]:
-    """The pieces of one run that the other lacks."""
     return [ChangedPiece(run, words) for words in pieces if words not in other]
 
 
@@ -380,7 +371,7 @@ def compare(
     if group is not None:
         check_group(group, sides)
     pairing = paired(sides[0].rows, sides[1].rows)
-    groups = groups_of([(sides[0].rows[one], sides[1].rows[other]) for one, other in pairing.pairs])
+    groups = groups_of([(sides[0].rows[of_a], sides[1].rows[of_b]) for of_a, of_b in pairing.pairs])
     measures: dict[str, Measure] = _measures(b.record)
     better = {key: estimate.better for key, estimate in b.estimates.items()}
     contests = [Contest(a, b, pairing.pairs)]
@@ -389,7 +380,7 @@ def compare(
     def cells_of(key: str) -> Cells:
         if preferred and key == PREFERRED:
             return halved(preferred.values[0])
-        return [(sides[0].cells[key][one], sides[1].cells[key][other]) for one, other in pairing.pairs]
+        return [(sides[0].cells[key][of_a], sides[1].cells[key][of_b]) for of_a, of_b in pairing.pairs]
 
     keys, from_runs, judging = kept, kept, []
     if preferred:
@@ -426,11 +417,11 @@ def _check_test_sets(a: Run, b: Run, force: bool) -> None:
     """Raise UsageError where the first samples of two runs say that they are of two test sets."""
     firsts = [next(run.records(), None) for run in (a, b)]
     marks = [first.sample.metadata.get("test_set") if first else None for first in firsts]
-    one, other = (mark.get("id") if isinstance(mark, dict) else None for mark in marks)
-    if one and other and one != other and not force:
+    first_set, second_set = (mark.get("id") if isinstance(mark, dict) else None for mark in marks)
+    if first_set and second_set and first_set != second_set and not force:
         raise UsageError(
-            f"the runs are of two test sets, {one} and {other}; run both systems on one of them, or compare what they "
-            "have in common: --force (in Python: force=True)"
+            f"the runs are of two test sets, {first_set} and {second_set}; run both systems on one of them, or compare "
+            "what they have in common: --force (in Python: force=True)"
         )
 
 
@@ -445,9 +436,9 @@ def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[s
     left |= {key: _only_one(key, "second", a) for key in b.estimates if key not in a.estimates}
     first, second = _measures(a), _measures(b)
     for key in [key for key in a.estimates if key not in left]:
-        one, other = ("a custom metric" if key not in known else known[key].spec for known in (first, second))
-        if one != other:
-            left[key] = f"it was measured as {one} in the first run and as {other} in the second"
+        specs = [measures[key].spec if key in measures else "a custom metric" for measures in (first, second)]
+        if specs[0] != specs[1]:
+            left[key] = f"it was measured as {specs[0]} in the first run and as {specs[1]} in the second"
         elif key not in first and a.estimates[key].over == "data":
             left[key] = "the formula of a custom metric over the data set is not known"
     asked = [key for name in wanted for key in _named(name, a, left)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import fsum
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -92,21 +92,22 @@ _STYLES = {"better": "green", "worse": "red", "": None}
 
 def differences_table(differences: Mapping[str, Difference], width: int, heads: Sequence[str] = HEAD) -> Table:
     """The differences, without the columns in SPARED that do not fit, at three spaces between columns."""
-    rows = [dict(zip(HEAD, difference_cells(key, one), strict=True)) for key, one in differences.items()]
+    rows = [dict(zip(HEAD, difference_cells(key, difference), strict=True)) for key, difference in differences.items()]
     heads, spared = list(heads), [head for head in SPARED if head in heads]
     while spared and sum(3 + max(map(len, (name, *(row[name] for row in rows)))) for name in heads) > width:
         heads.remove(spared.pop(0))
-    styles = [_STYLES[one.verdict] for one in differences.values()]
+    styles = [_STYLES[difference.verdict] for difference in differences.values()]
     return rich_table(heads, ([row[name] for name in heads] for row in rows), left=("metric", "B is"), styles=styles)
 
 
-def difference_cells(key: str, one: Difference) -> list[str]:
+def difference_cells(key: str, change: Difference) -> list[str]:
     """A row of the table, in the order of HEAD."""
-    interval = "–" if one.low_adjusted is None else f"[{signed(one.low_adjusted)}, {signed(one.high_adjusted)}]"
-    won = f"n {one.n}" if one.wins is None else f"{one.wins}/{one.ties}/{one.losses}"
+    low, high = change.low_adjusted, change.high_adjusted
+    interval = "–" if low is None else f"[{signed(low)}, {signed(high)}]"
+    won = f"n {change.n}" if change.wins is None else f"{change.wins}/{change.ties}/{change.losses}"
     return [
-        *(f"{key} {arrow(one.better)}", number(one.a), number(one.b), signed(one.difference), interval),
-        *(p_value(one.p_adjusted), won, one.verdict, number(one.detectable)),
+        *(f"{key} {arrow(change.better)}", number(change.a), number(change.b), signed(change.difference), interval),
+        *(p_value(change.p_adjusted), won, change.verdict, number(change.detectable)),
     ]
 
 
@@ -118,15 +119,9 @@ def compared(
     better: Mapping[str, Better],
 ) -> dict[str, Difference]:
     """The differences of several values, adjusted for their number."""
-
-    def paired_values(key: str) -> tuple[Cells, Clusters, Measure | None]:
-        cells, measure = cells_of(key), measures.get(key)
-        if isinstance(measure, DatasetMetric) and measure.by_group:
-            return _of_groups(cells, groups, measure.total), None, measure
-        return cells, groups, measure
-
-    alone = {key: _difference(*paired_values(key), better[key]) for key in keys}
-    return _adjusted_intervals(adjusted(alone), lambda key, confidence: _tested(*paired_values(key), confidence))
+    sides = {key: _Sides(cells_of(key), groups, measures.get(key)) for key in keys}
+    alone = {key: _difference(of_key, better[key]) for key, of_key in sides.items()}
+    return _adjusted_intervals(adjusted(alone), lambda key, confidence: _tested(sides[key], confidence))
 
 
 def halved(preferred: Iterable[Preferred]) -> Cells:
@@ -139,11 +134,28 @@ def of_pairs(difference: Difference) -> Difference:
     return msgspec.structs.replace(difference, a=None, b=None)
 
 
-T = TypeVar("T")
-
-
 #: Values that differ by no more than this count as ties.
 EQUAL = 1e-9
+
+
+class _Sides:
+    """A metric in two runs.
+
+    cells, groups: of all samples. first, second: the values, or counts, of the samples that have some in both runs;
+    clusters: the groups of these. measure: None for a custom metric.
+    """
+
+    def __init__(self, cells: Cells, groups: Clusters, measure: Measure | None) -> None:
+        if isinstance(measure, DatasetMetric) and measure.by_group:
+            cells, groups = _of_groups(cells, groups, measure.total), None
+        self.cells, self.groups, self.measure = cells, groups, measure
+        self.total = measure.total if isinstance(measure, DatasetMetric) and not measure.by_group else None
+        self.first, self.second, self.clusters = _both(cells, groups, tuple if self.total else float)
+
+    @property
+    def changes(self) -> list[float]:
+        """By how much the second value is larger."""
+        return [second - first for first, second in zip(self.first, self.second, strict=True)]
 
 
 def _of_groups(cells: Cells, groups: Clusters, total: CountFunction) -> Cells:
@@ -156,81 +168,74 @@ def _of_groups(cells: Cells, groups: Clusters, total: CountFunction) -> Cells:
     return [tuple("undefined" if value is None else value for value in pair) for pair in pairs]  # type: ignore[misc]
 
 
-def _tested(cells: Cells, groups: Clusters, measure: Measure | None, confidence: float = CONFIDENCE) -> Paired:
-    """The difference of one metric with its interval and unadjusted p-value. measure: None for a custom metric."""
-    if isinstance(measure, DatasetMetric) and not measure.by_group:
-        sums, others, clusters = _both(cells, groups, tuple)
-        scale, total = measure.scale, measure.total
-        return paired_aggregate(sums, others, total, scale=scale, clusters=clusters, confidence=confidence)
-    firsts, seconds, clusters = _both(cells, groups, float)
+def _tested(sides: _Sides, confidence: float = CONFIDENCE) -> Paired:
+    """The difference with its interval and unadjusted p-value."""
+    first, second, measure = sides.first, sides.second, sides.measure
     # the scale of a custom metric is 0 to 1, or wider if its values are
-    low, high = measure.scale if measure else (min([0.0, *firsts, *seconds]), max([1.0, *firsts, *seconds]))
-    apart = [other - one for one, other in zip(firsts, seconds, strict=True)]
-    return paired_mean(apart, scale=(low - high, high - low), clusters=clusters, confidence=confidence)
+    low, high = measure.scale if measure else (min([0.0, *first, *second]), max([1.0, *first, *second]))
+    shared: dict[str, Any] = {"clusters": sides.clusters, "confidence": confidence}
+    if sides.total:
+        return paired_aggregate(first, second, sides.total, scale=(low, high), **shared)
+    return paired_mean(sides.changes, scale=(low - high, high - low), **shared)
 
 
-def _difference(cells: Cells, groups: Clusters, measure: Measure | None, better: Better) -> Difference:
-    """The difference of one metric, not adjusted for others. measure: None for a custom metric."""
-    found = _tested(cells, groups, measure)
+def _difference(sides: _Sides, better: Better) -> Difference:
+    """The difference, not adjusted for those of other metrics."""
+    tested, n = _tested(sides), len(sides.first)
     counts: dict[str, Any] = {}
-    if isinstance(measure, DatasetMetric) and not measure.by_group:
-        sums, others, _ = _both(cells, groups, tuple)
-        n, totals = len(sums), [[fsum(column) for column in zip(*one, strict=True)] for one in (sums, others)]
-        values = [measure.total(one) if n else None for one in totals]
+    if sides.total:
+        sums = [[fsum(column) for column in zip(*rows, strict=True)] for rows in (sides.first, sides.second)]
+        values = [sides.total(row) if n else None for row in sums]
     else:
-        firsts, seconds, clusters = _both(cells, groups, float)
-        n, apart = len(firsts), [other - one for one, other in zip(firsts, seconds, strict=True)]
-        values = [fsum(one) / n if n else None for one in (firsts, seconds)]
-        rises, falls = sum(one > EQUAL for one in apart), sum(-one > EQUAL for one in apart)
+        changes = sides.changes
+        values = [fsum(numbers) / n if n else None for numbers in (sides.first, sides.second)]
+        rises, falls = sum(change > EQUAL for change in changes), sum(-change > EQUAL for change in changes)
         wins, losses = (rises, falls) if better == "higher" else (falls, rises)
         counts = {"wins": wins, "ties": n - wins - losses, "losses": losses}
-        counts["detectable"] = detectable(apart, clusters=clusters)
+        counts["detectable"] = detectable(changes, clusters=sides.clusters)
     return Difference(
         a=values[0],
         b=values[1],
-        difference=found.interval.value,
-        low=found.interval.low,
-        high=found.interval.high,
-        method=found.interval.method,
-        p=found.p,
+        difference=tested.interval.value,
+        low=tested.interval.low,
+        high=tested.interval.high,
+        method=tested.interval.method,
+        p=tested.p,
         better=better,
         n=n,
-        missing=_missing(cells, groups),
+        missing=_missing(sides.cells, sides.groups),
         **counts,
     )
 
 
-def _both(cells: Cells, groups: Clusters, kind: type[T]) -> tuple[list[T], list[T], Clusters]:
+def _both(cells: Cells, groups: Clusters, kind: type) -> tuple[list[Any], list[Any], Clusters]:
     """The cells of the samples with a number (or counts) in both runs, and the groups of those samples."""
-    there = [
-        (at, one, other) for at, (one, other) in enumerate(cells) if isinstance(one, kind) and isinstance(other, kind)
-    ]
-    clusters = None if groups is None else [groups[at] for at, _, _ in there]
-    return [one for _, one, _ in there], [other for _, _, other in there], clusters
+    places = [place for place, pair in enumerate(cells) if all(isinstance(cell, kind) for cell in pair)]
+    clusters = None if groups is None else [groups[place] for place in places]
+    return [cells[place][0] for place in places], [cells[place][1] for place in places], clusters
 
 
 def _missing(cells: Cells, groups: Clusters) -> Missing:
     """The samples without a value in each run, and whether one run is undefined more often."""
     counts = {
-        f"{why}_{name}": sum(pair[at] == why for pair in cells)
+        f"{why}_{name}": sum(pair[side] == why for pair in cells)
         for why in ("undefined", "failed")
-        for at, name in enumerate("ab")
+        for side, name in enumerate("ab")
     }
-    apart = [float((other == "undefined") - (one == "undefined")) for one, other in cells]
-    return Missing(**counts, p=paired_mean(apart, clusters=groups).p if any(apart) else None)
+    changes = [float((second == "undefined") - (first == "undefined")) for first, second in cells]
+    return Missing(**counts, p=paired_mean(changes, clusters=groups).p if any(changes) else None)
 
 
-def adjusted(found: Mapping[str, Difference]) -> dict[str, Difference]:
+def adjusted(differences: Mapping[str, Difference]) -> dict[str, Difference]:
     """The differences with adjusted p-values; those of missing values are adjusted separately."""
-    of_values = holm({key: one.p for key, one in found.items() if one.p is not None})
-    of_missing = holm({key: one.missing.p for key, one in found.items() if one.missing.p is not None})
+    of_values = holm({key: change.p for key, change in differences.items() if change.p is not None})
+    of_missing = holm({key: change.missing.p for key, change in differences.items() if change.missing.p is not None})
+    replace = msgspec.structs.replace
     return {
-        key: msgspec.structs.replace(
-            one,
-            p_adjusted=of_values.get(key),
-            missing=msgspec.structs.replace(one.missing, p_adjusted=of_missing.get(key)),
+        key: replace(
+            change, p_adjusted=of_values.get(key), missing=replace(change.missing, p_adjusted=of_missing.get(key))
         )
-        for key, one in found.items()
+        for key, change in differences.items()
     }
 
 
@@ -240,21 +245,21 @@ def _adjusted_intervals(
     """The differences with intervals that agree with the verdicts: those of the values that Holm's test does not decide
     have a confidence of 95 % together (Strassburger and Bretz 2008). tested: of a metric, at a confidence.
     """
-    undecided = sum(not one.verdict for one in differences.values() if one.p is not None)
+    undecided = sum(not change.verdict for change in differences.values() if change.p is not None)
     confidence = 1 - LEVEL / max(1, undecided)
     return {
-        key: _adjusted_interval(one, tested(key, confidence).interval if undecided > 1 else None)
-        for key, one in differences.items()
+        key: _adjusted_interval(change, tested(key, confidence).interval if undecided > 1 else None)
+        for key, change in differences.items()
     }
 
 
-def _adjusted_interval(one: Difference, wider: Interval | None) -> Difference:
+def _adjusted_interval(difference: Difference, wider: Interval | None) -> Difference:
     """The difference with its adjusted interval: one that excludes 0 if it is significant, and else contains it."""
-    low, high = (wider.low, wider.high) if wider else (one.low, one.high)
+    low, high = (wider.low, wider.high) if wider else (difference.low, difference.high)
     if low is None or high is None:
-        return one
-    if one.verdict and low <= 0 <= high:
-        low, high = one.low, one.high
-    elif not one.verdict:
+        return difference
+    if difference.verdict and low <= 0 <= high:
+        low, high = difference.low, difference.high
+    elif not difference.verdict:
         low, high = min(low, 0.0), max(high, 0.0)
-    return msgspec.structs.replace(one, low_adjusted=low, high_adjusted=high)
+    return msgspec.structs.replace(difference, low_adjusted=low, high_adjusted=high)

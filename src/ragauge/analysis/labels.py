@@ -55,6 +55,11 @@ class Agreement(msgspec.Struct, frozen=True):
     table: tuple[tuple[str, str, int], ...]
 
 
+def _agreements(pairs: Sequence[LabelPair]) -> list[Agreement]:
+    kinds = dict.fromkeys(pair.question.kind for pair in pairs)
+    return [_agreement([pair for pair in pairs if pair.question.kind == kind]) for kind in kinds]
+
+
 def _agreement(pairs: Sequence[LabelPair]) -> Agreement:
     """The agreement on questions of one kind; samples are clusters. For a two-way judge people's labels are reduced."""
     two_way = any(isinstance(pair.judge, Verdict) and pair.judge.two_way for pair in pairs)
@@ -120,7 +125,7 @@ class PeopleSummary(NamedTuple):
                 + " questions"
             )
             for pair, agreements in self.agreement.items():
-                yield from (f"  {' and '.join(pair)}: {_agreement_words(one)}" for one in agreements)
+                yield from (f"  {' and '.join(pair)}: {_agreement_words(agreement)}" for agreement in agreements)
             yield f"  {counted(len(self.differing), 'difference')} to decide: ragauge label --differences"
 
 
@@ -157,17 +162,17 @@ class HumanLabels:
         def own(labels: Iterable[Judgment]) -> list[Judgment]:
             return [label for label in labels if by in ("", person_of(label))]
 
-        given = own(store.labels())
-        self.labels: Mapping[Question, Judgment] = {label.question: label for label in given}
+        given_labels = own(store.labels())
+        self.labels: Mapping[Question, Judgment] = {label.question: label for label in given_labels}
         blind = {label.question: label for label in own(store.labels(blind=run.data_hash))}
         drawn = {label.question for label in own(store.labels(blind=run.data_hash, chance=True))}
         self.by_key: dict[str, Judgment] = {}
-        for one in given:
-            judge = run.judge_of(one.question.topic)
-            for key in (one.key, *([judgment_key(one.question, judge)] if judge else [])):
-                self.by_key[key] = self.labels[one.question]
-        self.blind = {key: blind[one.question] for key, one in self.by_key.items() if one.question in blind}
-        self.chance = {key for key, one in self.blind.items() if one.question in drawn}
+        for stored in given_labels:
+            question, judge = stored.question, run.judge_of(stored.question.topic)
+            for key in (stored.key, *([judgment_key(question, judge)] if judge else [])):
+                self.by_key[key] = self.labels[question]
+        self.blind = {key: blind[label.question] for key, label in self.by_key.items() if label.question in blind}
+        self.chance = {key for key, label in self.blind.items() if label.question in drawn}
 
     def completes(self, keys: Collection[str]) -> bool:
         """Whether all judgments with these keys have a blind label."""
@@ -226,14 +231,14 @@ class Labelling:
         """
         human, keys = self._human(by), self._keys(metric)
         if differing:
-            apart = self.people(metric).differing
-            places = (at for at, found in keys.items() if at not in skipped and not apart.keys().isdisjoint(found))
-            return next((SampleDraw(at, False) for at in places), None)
-        complete = {at for at, found in keys.items() if human.completes(found)}
-        left = [at for at in keys if at not in skipped and at not in complete]
+            apart = self.people(metric).differing.keys()
+            left = [position for position, judgments in keys.items() if not apart.isdisjoint(judgments)]
+            return next((SampleDraw(position, False) for position in left if position not in skipped), None)
+        complete = {position for position, judgments in keys.items() if human.completes(judgments)}
+        left = [position for position in keys if position not in skipped and position not in complete]
         if not left or len(complete) >= (self.run.record.to_label or len(keys)):
             return None
-        informative = max(left, key=lambda at: self._items[at].yields[metric])
+        informative = max(left, key=lambda position: self._items[position].yields[metric])
         by_chance = len(complete.intersection(_drawn_by_chance(keys, human)))
         if informative == left[0] or by_chance <= len(complete) - by_chance:
             return SampleDraw(left[0], True)
@@ -241,20 +246,20 @@ class Labelling:
 
     def people(self, metric: str) -> PeopleSummary:
         """Who has labelled how many questions of a metric, how far people agree, and where they differ."""
-        place_of = {key: at for at, found in self._keys(metric).items() for key in found}
+        place_of = {key: position for position, judgments in self._keys(metric).items() for key in judgments}
         latest: dict[str, dict[str, Judgment]] = {}
         differing: dict[str, Question] = {}
-        for given in self._store.labels():
-            judge = self.run.record.judge_of(given.question.topic)
-            key = judgment_key(given.question, judge) if judge else ""
+        for stored in self._store.labels():
+            judge = self.run.record.judge_of(stored.question.topic)
+            key = judgment_key(stored.question, judge) if judge else ""
             if key in place_of:
                 said = latest.setdefault(key, {})
                 was_open = key in differing
-                said[person_of(given)] = given
-                apart = len({_name_of(one) for one in said.values()}) > 1
+                said[person_of(stored)] = stored
+                apart = len({_label_name(_given_answer(judgment), False) for judgment in said.values()}) > 1
                 differing.pop(key, None)
                 if apart and not was_open:  # whoever labels a question on which others differ decides it
-                    differing[key] = given.question
+                    differing[key] = stored.question
         counts = Counter(person for said in latest.values() for person in said)
         pairs = {}
         for pair in combinations(sorted(counts), 2):
@@ -263,9 +268,8 @@ class Labelling:
                 for key, said in latest.items()
                 if (first := said.get(pair[0])) and (second := said.get(pair[1]))
             ]
-            kinds = dict.fromkeys(one.question.kind for one in both)
-            found = [_agreement([one for one in both if one.question.kind == kind]) for kind in kinds]
-            pairs.update({pair: found} if found else {})
+            if both:
+                pairs[pair] = _agreements(both)
         return PeopleSummary(len(place_of), dict(counts), pairs, differing)
 
     def pieces(self, position: int, metric: str, by: str = "") -> list[LabelPiece]:
@@ -307,8 +311,8 @@ class Labelling:
     def labelled(self) -> list[str]:
         """The metrics that count a judgment with a human label."""
         human = self._human().by_key.keys()
-        found = {metric for item in self._items for metric, keys in item.keys.items() if not human.isdisjoint(keys)}
-        return [metric for metric in self.metrics if metric in found]
+        counting = {metric for item in self._items for metric in item.keys if not human.isdisjoint(item.keys[metric])}
+        return [metric for metric in self.metrics if metric in counting]
 
     def summaries(self, metrics: Sequence[str] = ()) -> dict[str, LabelSummary]:
         """The judge's score, the score corrected by human labels, and the agreement, of these metrics or of all."""
@@ -320,18 +324,18 @@ class Labelling:
     def _summary(
         self, metric: str, human: HumanLabels, by_people: Callable[[int], Mapping[str, Score]]
     ) -> LabelSummary:
-        measure = next((one for one in self._measures if metric in one.values), None)
+        measure = next((measure for measure in self._measures if metric in measure.values), None)
         scale = (0.0, 1.0) if measure is None else measure.scale
         by_judge, keys = self._by_judge(metric), self._keys(metric)
         drawn = _drawn_by_chance(keys, human)
-        complete = [at for at in drawn if human.completes(keys[at])]
-        values = {at: by_people(at)[metric].value for at in complete if at in by_judge} if measure else {}
-        people = {at: value for at, value in values.items() if value is not None}
-        rest = [at for at in by_judge if at not in people]
+        complete = [place for place in drawn if human.completes(keys[place])]
+        values = {place: by_people(place)[metric].value for place in complete if place in by_judge} if measure else {}
+        people = {place: value for place, value in values.items() if value is not None}
+        rest = [place for place in by_judge if place not in people]
         corrected = corrected_mean(
             list(people.values()),
-            [by_judge[at] for at in people],
-            [by_judge[at] for at in rest],
+            [by_judge[place] for place in people],
+            [by_judge[place] for place in rest],
             scale=scale,
             clusters=self._groups(people),
             rest_clusters=self._groups(rest),
@@ -340,17 +344,15 @@ class Labelling:
         judge = Interval(estimate.value, estimate.low, estimate.high, estimate.method)
         if self._given and measure is not None:
             judge = mean_interval(list(by_judge.values()), scale=scale, clusters=self._groups(by_judge))
-        pairs = self._pairs(keys, human, drawn)
-        kinds = dict.fromkeys(pair.question.kind for pair in pairs)
         return LabelSummary(
             estimate.better,
             judge,
             corrected,
             samples=len(by_judge),
-            labelled=sum(not human.by_key.keys().isdisjoint(found) for found in keys.values()),
+            labelled=sum(not human.by_key.keys().isdisjoint(judgments) for judgments in keys.values()),
             drawn=len(complete),
             counted=len(people),
-            agreement=tuple(_agreement([pair for pair in pairs if pair.question.kind == name]) for name in kinds),
+            agreement=tuple(_agreements(self._pairs(keys, human, drawn))),
         )
 
     def _human(self, by: str = "") -> HumanLabels:
@@ -369,11 +371,12 @@ class Labelling:
 
     def _keys(self, metric: str) -> dict[int, tuple[str, ...]]:
         """By position, in random order, the keys of the judgments that a metric counts; of samples that have any."""
-        return {at: self._items[at].keys[metric] for at in self._order if metric in self._items[at].keys}
+        items = ((position, self._items[position].keys) for position in self._order)
+        return {position: keys[metric] for position, keys in items if metric in keys}
 
     def _groups(self, positions: Iterable[int]) -> list[str | None] | None:
-        found = [self._items[at].group for at in positions]
-        return found if any(group is not None for group in found) else None
+        groups = [self._items[position].group for position in positions]
+        return groups if any(group is not None for group in groups) else None
 
     def _judged(self, questions: Iterable[Question]) -> dict[Question, Judgment]:
         return stored_judgments(questions, self.run.record.judge_of, self._store)
@@ -381,23 +384,23 @@ class Labelling:
     def _pairs(self, keys: Mapping[int, tuple[str, ...]], human: HumanLabels, drawn: Sequence[int]) -> list[LabelPair]:
         """The answers of judge and people to the questions of samples drawn at random, each question once."""
         places: dict[str, int] = {}
-        for at in drawn:
-            for key in keys[at]:
+        for position in drawn:
+            for key in keys[position]:
                 if key in human.blind:
-                    places.setdefault(key, at)
+                    places.setdefault(key, position)
         labels = {key: human.blind[key] for key in places}
         judged = self._judged(label.question for label in labels.values())
         return [
-            LabelPair(given.question, judge, given.answer, places[key])
-            for key, given in labels.items()
-            if (judge := _answer(judged.get(given.question))) is not None
-            if not isinstance(given.answer, Failure)
+            LabelPair(label.question, judge, label.answer, places[key])
+            for key, label in labels.items()
+            if (judge := _answer(judged.get(label.question))) is not None
+            if not isinstance(label.answer, Failure)
         ]
 
     @cached_property
     def _measures(self) -> list[Measure]:
         """The run's metrics over samples that the catalogue has; others cannot be scored again."""
-        return [one for one in registered_metrics(self.run.record) if not isinstance(one, DatasetMetric)]
+        return [measure for measure in registered_metrics(self.run.record) if not isinstance(measure, DatasetMetric)]
 
     @cached_property
     def _given(self) -> set[str]:
@@ -411,23 +414,22 @@ class Labelling:
     @cached_property
     def _alone(self) -> dict[int, dict[str, Score]]:
         """The judge's own scores of the samples that the run scored with human labels."""
-        affected = (at for at, item in enumerate(self._items) if not self._given.isdisjoint(item.every))
-        return {at: self._scores(self._store.sample(self.run.id, at), {}) for at in affected}
+        affected = (position for position, item in enumerate(self._items) if not self._given.isdisjoint(item.every))
+        return {position: self._scores(self._store.sample(self.run.id, position), {}) for position in affected}
 
     def _by_judge(self, metric: str) -> dict[int, float]:
         """The judge's own score of each sample that has one, even if the run was made with human labels."""
         values = self.run.values(metric)
-        for at, scores in self._alone.items():
+        for position, scores in self._alone.items():
             if score := scores.get(metric):
-                values[at] = score.value
-        return {at: value for at, value in enumerate(values) if value is not None}
+                values[position] = score.value
+        return {position: value for position, value in enumerate(values) if value is not None}
 
     def _by_people(self, position: int, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores of a sample with these labels and with those that the run was made with."""
         record = self._store.sample(self.run.id, position)
-        found = self._store.find(list(self._given & self._items[position].every))
-        given = {judgment.question: judgment for judgment in found.values()}
-        return self._scores(record, {**given, **labels})
+        stored = self._store.find(list(self._given & self._items[position].every))
+        return self._scores(record, {**{judgment.question: judgment for judgment in stored.values()}, **labels})
 
     def _scores(self, record: SampleRecord, labels: Mapping[Question, Judgment]) -> dict[str, Score]:
         """The scores without evidence, failed if a judgment is not known; without metrics over the data set."""
@@ -449,21 +451,17 @@ def _drawn_by_chance(keys: Mapping[int, tuple[str, ...]], human: HumanLabels) ->
     """
     seen: set[str] = set()
     last = -1
-    for rank, found in enumerate(keys.values()):
-        if any(key in human.chance and key not in seen for key in found):
+    for rank, judgments in enumerate(keys.values()):
+        if any(key in human.chance and key not in seen for key in judgments):
             last = rank
-        seen.update(found)
+        seen.update(judgments)
     return list(keys) if all(key in human.blind for key in seen) else list(keys)[: last + 1]
 
 
-def _given_answer(given: Judgment) -> Answer:
+def _given_answer(label: Judgment) -> Answer:
     """The answer of a label, which is no failure."""
-    assert not isinstance(given.answer, Failure)
-    return given.answer
-
-
-def _name_of(given: Judgment) -> str:
-    return _label_name(_given_answer(given), False)
+    assert not isinstance(label.answer, Failure)
+    return label.answer
 
 
 def _answer(judgment: Judgment | None) -> Answer | None:
@@ -487,13 +485,13 @@ FEW = 30
 
 def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
     """The judge's score, the corrected score and the agreement, metric by metric."""
-    for metric, one in summaries.items():
-        if not one.labelled:
+    for metric, summary in summaries.items():
+        if not summary.labelled:
             continue
-        yield f"{metric}: judge {_value(one.judge)} over {counted(one.samples, 'sample')}"
-        yield f"  corrected by people: {corrected_words(one)}"
-        yield from (f"  {_agreement_words(agreement)}" for agreement in one.agreement)
-        if 0 < one.drawn < FEW:
+        yield f"{metric}: judge {_value(summary.judge)} over {counted(summary.samples, 'sample')}"
+        yield f"  corrected by people: {corrected_words(summary)}"
+        yield from (f"  {_agreement_words(agreement)}" for agreement in summary.agreement)
+        if 0 < summary.drawn < FEW:
             yield f"  Fewer than {FEW} samples were drawn at random, so the intervals are wide."
 
 
@@ -504,14 +502,14 @@ def corrected_words(summary: LabelSummary) -> str:
     return f"{_value(summary.corrected)}, from {counted(summary.counted, 'sample')} drawn at random"
 
 
-def _agreement_words(one: Agreement) -> str:
+def _agreement_words(agreement: Agreement) -> str:
     """Raw agreement and kappa, or for grades the mean difference, with the number of questions."""
-    raw = f"raw agreement {_value(one.raw)} on {counted(one.n, 'question')} ({one.kind})"
-    if one.apart is not None:
-        return f"{raw}, grades differ by {number(one.apart)} on average"
-    if one.kappa is None or one.kappa.value is None:
+    raw = f"raw agreement {_value(agreement.raw)} on {counted(agreement.n, 'question')} ({agreement.kind})"
+    if agreement.apart is not None:
+        return f"{raw}, grades differ by {number(agreement.apart)} on average"
+    if agreement.kappa is None or agreement.kappa.value is None:
         return f"{raw}, kappa undefined: both always gave the same label"
-    return f"{raw}, kappa {_value(one.kappa)}"
+    return f"{raw}, kappa {_value(agreement.kappa)}"
 
 
 def _value(interval: Interval) -> str:

@@ -131,7 +131,6 @@ def labelled_sets(folder: Path, limit: int | None = None) -> list[Judgment]:
 
 
 def _fault(problem: Exception) -> str:
-    """What is wrong with a row, from the exception."""
     if isinstance(problem, KeyError):
         return f"it has no field {problem}"
     return str(problem) if isinstance(problem, ValueError) else f"a field is of the wrong form ({problem})"
@@ -189,14 +188,16 @@ def _responses(row: LabelledRow) -> Iterator[LabelledCase]:
 def _coherence(row: LabelledRow) -> Iterator[LabelledCase]:
     question = Rate(COHERENCE, (("source", row["source"]), ("response", row["summary"])))
     grade = row["human_scores"]["coherence"]
-    found = overlap(row["summary"], row["source"])
-    yield LabelledCase(int(grade >= _COHERENT), row["source"], (question,), found, least=_COHERENT, grade=grade)
+    words = overlap(row["summary"], row["source"])
+    yield LabelledCase(int(grade >= _COHERENT), row["source"], (question,), words, least=_COHERENT, grade=grade)
 
 
 def _toxicity(row: LabelledRow) -> Iterator[LabelledCase]:
     """A text is toxic by its label, or by people's hostile categories; one labelled for others alone is left out."""
     categories = row.get("categories")
-    label = row["label"] if categories is None else max((categories.get(one, -1) for one in _HOSTILE), default=-1)
+    label = (
+        row["label"] if categories is None else max((categories.get(category, -1) for category in _HOSTILE), default=-1)
+    )
     if label == 1 or (label == 0 and not row["label"]):
         yield LabelledCase(label, row["text"], (Classify(row["text"], "toxic"),))
 
@@ -245,9 +246,9 @@ async def ask(
     A judge that works by sample is asked round by round, concurrently; others are asked in batches of all rounds.
     """
     place: dict[Question, int] = {}
-    for at, round_ in enumerate(rounds):
+    for number, round_ in enumerate(rounds):
         for question in round_:
-            place.setdefault(question, at)
+            place.setdefault(question, number)
     able = adapted(judge)
     if able.by_sample:
         portions = [[question for question, _ in items] for _, items in groupby(place.items(), key=itemgetter(1))]
@@ -259,8 +260,8 @@ async def ask(
 
     async def ask_one(questions: Sequence[Question]) -> None:
         async with limit:
-            found = await (answer(judge, questions) if answer else judge.answer(questions))
-            answers.update(zip(questions, found, strict=True))
+            replies = await (answer(judge, questions) if answer else judge.answer(questions))
+            answers.update(zip(questions, replies, strict=True))
 
     async with able if answer is None and place else nullcontext():
         await asyncio.gather(*map(ask_one, portions))
@@ -271,16 +272,16 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SIMILAR = 0.7
 
 
-def matched_claims(found: Sequence[str], expected: Sequence[str]) -> int:
+def matched_claims(claims: Sequence[str], expected: Sequence[str]) -> int:
     """How many statements of a decomposition match one of a person, at most one each, as many as possible.
 
     Two match if 2 * common / (words of one + words of the other) is 0.7 or more, of words in lower case, each as often
     as it occurs (Dice).
     """
-    ours, theirs = ([Counter(_WORD.findall(text.lower())) for text in texts] for texts in (found, expected))
+    ours, theirs = ([Counter(_WORD.findall(text.lower())) for text in texts] for texts in (claims, expected))
     similar = [
-        [at for at, other in enumerate(theirs) if one and 2 * (one & other).total() >= _SIMILAR * (one + other).total()]
-        for one in ours
+        [place for place, b in enumerate(theirs) if a and 2 * (a & b).total() >= _SIMILAR * (a + b).total()]
+        for a in ours
     ]
     partner: dict[int, int] = {}
 
@@ -297,9 +298,9 @@ def matched_claims(found: Sequence[str], expected: Sequence[str]) -> int:
     return sum(place(left, set()) for left in range(len(ours)))
 
 
-def claims_f1(found: Sequence[str], expected: Sequence[str]) -> float:
+def claims_f1(claims: Sequence[str], expected: Sequence[str]) -> float:
     """Harmonic mean of precision and recall of the statements of a decomposition, 0 if nothing matches."""
-    return 2 * matched_claims(found, expected) / max(1, len(found) + len(expected))
+    return 2 * matched_claims(claims, expected) / max(1, len(claims) + len(expected))
 
 
 _TENTHS = 5  # of confidence, from 0.5 to 1
@@ -329,9 +330,9 @@ async def _outcomes(
     parts = await ask(judge, ([case.first] for case in cases if case.first), answer)
     rounds = [_about_claims(case, parts[case.first]) if case.first else case.asked_of(judge) for case in cases]
     answers = await ask(judge, rounds, answer)
-    found = [_of_case(case, [answers[q] for q in round_]) for case, round_ in zip(cases, rounds, strict=True)]
-    failures = (str(one) for one in (*parts.values(), *answers.values()) if isinstance(one, Failure))
-    return found, next(failures, "")
+    outcomes = [_of_case(case, [answers[q] for q in round_]) for case, round_ in zip(cases, rounds, strict=True)]
+    replies = (*parts.values(), *answers.values())
+    return outcomes, next((str(reply) for reply in replies if isinstance(reply, Failure)), "")
 
 
 def _about_claims(case: LabelledCase, parts: Answer | Failure) -> list[Question]:
@@ -368,19 +369,19 @@ def _of_case(case: LabelledCase, answers: Sequence[Answer | Failure]) -> CaseOut
                 return None
     if not read:
         return None
-    known = _all_known(one.probability for one in read)
+    probabilities = _all_known(outcome.probability for outcome in read)
     if case.first:
-        logs = sorted(math.log(max(probability, _LEAST)) for probability in known or ())
+        logs = sorted(math.log(max(probability, _LEAST)) for probability in probabilities or ())
         together = math.exp(sum(logs) / math.sqrt(len(logs))) if logs else None
-        return CaseOutcome(together, all(one.positive for one in read))
-    return CaseOutcome(max(known) if known else None, any(one.positive for one in read))
+        return CaseOutcome(together, all(outcome.positive for outcome in read))
+    return CaseOutcome(max(probabilities) if probabilities else None, any(outcome.positive for outcome in read))
 
 
 def _all_known(values: Iterable[float | None]) -> list[float] | None:
     """The values; None if one is missing or there are none."""
-    given = list(values)
-    known = [value for value in given if value is not None]
-    return known if known and len(known) == len(given) else None
+    listed = list(values)
+    present = [value for value in listed if value is not None]
+    return present if present and len(present) == len(listed) else None
 
 
 class BaselineDifference(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -457,24 +458,24 @@ def _figures(name: str, cases: Sequence[LabelledCase], outcomes: Outcomes) -> Se
     pairs = [(case, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
     kept = [case for case, _ in pairs]
     labels, groups = [case.label for case in kept], [case.group for case in kept]
-    given = _all_known(outcome.probability for _, outcome in pairs)
+    probabilities = _all_known(outcome.probability for _, outcome in pairs)
     result = SetResult(name, rows=len(pairs), failed=len(cases) - len(pairs))
     replace = msgspec.structs.replace
     if any(case.claims for case in cases):
         whole = [
             claims_f1([case.group[start:end] for start, end in sentences(case.group)], case.claims) for case in kept
         ]
-        f1 = mean_interval(given) if given else None
+        f1 = mean_interval(probabilities) if probabilities else None
         return replace(result, f1=f1, sentences=mean_interval(whole) if whole else None)
     grades = _all_known(case.grade for case in kept)
     positive = [float(outcome.positive) for _, outcome in pairs]
     return replace(
         result,
-        auc=figure(labels, given, groups, auc),
+        auc=figure(labels, probabilities, groups, auc),
         balanced_accuracy=figure(labels, positive, groups, balanced_accuracy),
         words=figure(labels, _all_known(case.words for case in kept), groups, auc),
-        correlation=figure(grades, given, groups, spearman) if grades else None,
-        calibration=None if grades or given is None else calibration(labels, given, positive),
+        correlation=figure(grades, probabilities, groups, spearman) if grades else None,
+        calibration=None if grades or probabilities is None else calibration(labels, probabilities, positive),
     )
 
 
@@ -510,9 +511,9 @@ def figure(
     return Interval(value, low, high, METHOD)
 
 
-def _difference(cases: Sequence[LabelledCase], one: Outcomes, other: Outcomes) -> BaselineDifference | None:
+def _difference(cases: Sequence[LabelledCase], judge: Outcomes, baseline: Outcomes) -> BaselineDifference | None:
     """Two judges' predictions for the same cases, compared; None if a figure is undefined."""
-    both = [(case, a, b) for case, a, b in zip(cases, one, other, strict=True) if a is not None and b is not None]
+    both = [(case, a, b) for case, a, b in zip(cases, judge, baseline, strict=True) if a is not None and b is not None]
     labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
     ours, theirs = _all_known(a.probability for _, a, _ in both), _all_known(b.probability for _, _, b in both)
     by = "auc"
@@ -535,11 +536,13 @@ def _difference(cases: Sequence[LabelledCase], one: Outcomes, other: Outcomes) -
 
 def adjusted(results: Sequence[SetResult]) -> list[SetResult]:
     """The results with the p-values of all comparisons adjusted (Holm), so that verdicts are of all sets together."""
-    p = holm({one.name: one.against.p for one in results if one.against is not None})
+    p = holm({result.name: result.against.p for result in results if result.against is not None})
     replace = msgspec.structs.replace
     return [
-        one if one.against is None else replace(one, against=replace(one.against, p_adjusted=p[one.name]))
-        for one in results
+        result
+        if result.against is None
+        else replace(result, against=replace(result.against, p_adjusted=p[result.name]))
+        for result in results
     ]
 
 
@@ -558,13 +561,13 @@ async def measure(
     for file in labelled_files(folder):
         name = file.name.partition(".jsonl")[0]
         try:
-            one = await _measure_set(name, read_cases(file, limit), judge, baseline, answer)
+            result = await _measure_set(name, read_cases(file, limit), judge, baseline, answer)
         except BadData as bad:
-            one = SetResult(name, note=f"not measured: {bad}")
-        unanswered += [one] if one.failed and not one.rows else []
-        yield one
+            result = SetResult(name, note=f"not measured: {bad}")
+        unanswered += [result] if result.failed and not result.rows else []
+        yield result
     if unanswered:
-        names = ", ".join(one.name for one in unanswered)
+        names = ", ".join(result.name for result in unanswered)
         raise RunFailed(f"{names}: {judge.identity} answered no row, the first because: {unanswered[0].failure}")
 
 
@@ -575,14 +578,14 @@ async def _measure_set(
         return SetResult(name, note="no question fits this kind of set")
     if beyond := _unanswerable(judge, cases):
         return SetResult(name, note=f"not answered: {beyond}")
-    found, failure = await _outcomes(judge, cases, answer)
-    one = _figures(name, cases, found)
-    if not one.rows and failure:
-        return SetResult(name, failed=one.failed, failure=failure)
+    outcomes, failure = await _outcomes(judge, cases, answer)
+    result = _figures(name, cases, outcomes)
+    if not result.rows and failure:
+        return SetResult(name, failed=result.failed, failure=failure)
     against = None
     if baseline is not None and _unanswerable(baseline, cases) is None:
-        against = _difference(cases, found, (await _outcomes(baseline, cases, answer))[0])
-    return msgspec.structs.replace(one, against=against, failure=failure)
+        against = _difference(cases, outcomes, (await _outcomes(baseline, cases, answer))[0])
+    return msgspec.structs.replace(result, against=against, failure=failure)
 
 
 SCHEMA = "ragauge.measured/1"
@@ -611,89 +614,87 @@ MeasurementTable = tuple[str, tuple[str, ...], list[list[str]]]
 _TEXTS = ("set",)  # columns of words, which are set to the left
 
 
-def measurement_view(found: Measurement) -> Iterator[RenderableType]:
+def measurement_view(measurement: Measurement) -> Iterator[RenderableType]:
     """The figures, the comparison with the other judge, and remarks."""
-    for title, columns, rows in _tables(found):
+    for title, columns, rows in _tables(measurement):
         yield title
         left = [column for column in columns if column in _TEXTS or column.endswith(" is")]
         yield rich_table(columns, rows, left=left, whole=["set"], padding=(0, 1, 0, 0))
-    yield from _remarks(found)
+    yield from _remarks(measurement)
 
 
-def measurement_markdown(found: Measurement) -> str:
+def measurement_markdown(measurement: Measurement) -> str:
     """The same as Markdown."""
     lines: list[str] = []
-    for title, columns, rows in _tables(found):
+    for title, columns, rows in _tables(measurement):
         lines += [plain(title), "", *markdown_table(columns, rows), ""]
-    return "\n".join(lines + [f"{plain(line)}  " for line in _remarks(found)]).rstrip() + "\n"
+    return "\n".join(lines + [f"{plain(line)}  " for line in _remarks(measurement)]).rstrip() + "\n"
 
 
-def _tables(found: Measurement) -> Iterator[MeasurementTable]:
-    measured = {one.name: one for one in found.sets if one.rows}
+def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
+    measured = [result for result in measurement.sets if result.rows]
     columns: tuple[str, ...] = ("set", "rows", "AUC", "balanced accuracy", "AUC of words")
     rows = [
-        [one.name, f"{one.rows:,}", _words(one.auc), _words(one.balanced_accuracy), _words(one.words)]
-        for one in measured.values()
-        if one.balanced_accuracy is not None or one.auc is not None
+        [row.name, f"{row.rows:,}", _words(row.auc), _words(row.balanced_accuracy), _words(row.words)]
+        for row in measured
+        if row.balanced_accuracy is not None or row.auc is not None
     ]
     if rows:
-        yield f"{found.judge} compared with people's labels, with 95 % intervals:", columns, rows
-    sure = [[name, *_sure(one.calibration)] for name, one in measured.items() if one.calibration]
+        yield f"{measurement.judge} compared with people's labels, with 95 % intervals:", columns, rows
+    sure = [[row.name, *_sure(row.calibration)] for row in measured if row.calibration]
     if sure:
+        title = "Right of the verdicts by confidence, with their share; the best threshold, known afterwards:"
         columns = ("set", "ECE", *(f"{5 + tenth}0 %" for tenth in range(_TENTHS)), "best at", "balanced", "lost")
-        yield (
-            "Right of the verdicts by confidence, with their share; the best threshold, known afterwards:",
-            columns,
-            sure,
-        )
+        yield title, columns, sure
     compared = [
         [
-            *(name, f"{one.one:.3f}", f"{one.other:.3f}"),
-            with_interval(one.difference.value, one.difference.low, one.difference.high, signed),
-            *(p_value(one.final_p), one.verdict),
+            *(row.name, f"{against.one:.3f}", f"{against.other:.3f}"),
+            with_interval(against.difference.value, against.difference.low, against.difference.high, signed),
+            *(p_value(against.final_p), against.verdict),
         ]
-        for name, one in ((one.name, one.against) for one in measured.values())
-        if one is not None
+        for row in measured
+        if (against := row.against) is not None
     ]
-    if compared and found.baseline is not None:
-        columns = ("set", str(found.judge), str(found.baseline), "difference, 95 %", "p", f"{found.judge} is")
-        yield f"{found.judge} against {found.baseline} on the same rows:", columns, compared
+    if compared and measurement.baseline is not None:
+        judge, baseline = str(measurement.judge), str(measurement.baseline)
+        columns = ("set", judge, baseline, "difference, 95 %", "p", f"{judge} is")
+        yield f"{judge} against {baseline} on the same rows:", columns, compared
 
 
-def _sure(one: Calibration) -> Iterator[str]:
-    yield f"{one.error:.2f}"
-    for tenth in one.confident:
+def _sure(calibration: Calibration) -> Iterator[str]:
+    yield f"{calibration.error:.2f}"
+    for tenth in calibration.confident:
         yield "–" if tenth.accuracy is None else f"{tenth.accuracy:.2f} ({tenth.share:.0%})"
-    yield from (f"{value:.2f}" for value in (one.threshold, one.best, one.lost))
+    yield from (f"{value:.2f}" for value in (calibration.threshold, calibration.best, calibration.lost))
 
 
-def _remarks(found: Measurement) -> Iterator[str]:
+def _remarks(measurement: Measurement) -> Iterator[str]:
     """How p is adjusted, further figures, and sets without figures."""
-    tests = sum(one.against is not None for one in found.sets)
+    tests = sum(result.against is not None for result in measurement.sets)
     if tests:
         yield f"p: two-sided, adjusted for {counted(tests, 'test')} (Holm); significant below {LEVEL}."
-    for one in found.sets:
-        yield from (f"{one.name}: {remark}" for remark in _set_remarks(one))
+    for result in measurement.sets:
+        yield from (f"{result.name}: {remark}" for remark in _set_remarks(result))
 
 
-def _set_remarks(one: SetResult) -> Iterator[str]:
-    if one.correlation is not None:
-        yield f"rank correlation (Spearman) with people's grades {_words(one.correlation)}"
-    if one.f1 is not None:
-        texts = counted(one.rows, "text")
-        yield f"F1 of the claims {_words(one.f1)}, of whole sentences {_words(one.sentences)}, the mean of {texts}"
-    if one.against is not None and one.against.by == "balanced_accuracy":
+def _set_remarks(result: SetResult) -> Iterator[str]:
+    if result.correlation is not None:
+        yield f"rank correlation (Spearman) with people's grades {_words(result.correlation)}"
+    if result.f1 is not None:
+        texts, sentences_f1 = counted(result.rows, "text"), _words(result.sentences)
+        yield f"F1 of the claims {_words(result.f1)}, of whole sentences {sentences_f1}, the mean of {texts}"
+    if result.against is not None and result.against.by == "balanced_accuracy":
         yield "compared by balanced accuracy, as one judge gives no probabilities"
-    if one.against is not None and one.against.by == "f1":
+    if result.against is not None and result.against.by == "f1":
         yield "compared by the F1 of the claims"
-    if one.note:
-        yield one.note
-    if one.failure:
-        yield f"{counted(one.failed, 'row')} without an answer, the first because: {one.failure}"
+    if result.note:
+        yield result.note
+    if result.failure:
+        yield f"{counted(result.failed, 'row')} without an answer, the first because: {result.failure}"
 
 
-def _words(one: Interval | None) -> str:
-    if one is None or one.value is None:
+def _words(interval: Interval | None) -> str:
+    if interval is None or interval.value is None:
         return "–"
-    within = "" if one.low is None or one.high is None else f" {one.low:.2f}–{one.high:.2f}"
-    return f"{one.value:.2f}{within}"
+    within = "" if interval.low is None or interval.high is None else f" {interval.low:.2f}–{interval.high:.2f}"
+    return f"{interval.value:.2f}{within}"

@@ -75,17 +75,17 @@ def check_run(run: Run) -> Run:
 
 def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None = None) -> ComparedRun:
     """The samples of a run, with the cells of `keys`. group: the column that groups them; None for the run's groups."""
-    found = ComparedRun(cells={key: [] for key in keys})
+    run = ComparedRun(cells={key: [] for key in keys})
     for record in records:
         sample = record.sample
         asks = sample.query or shortened(sample.source or "")
-        given = (sample.query, sample.source) if sample.query or sample.source else sample.references
+        texts = (sample.query, sample.source) if sample.query or sample.source else sample.references
         grouped = sample.group if group is None else sample.metadata.get(group)
-        content = hash(given) if given else None
-        found.rows.append(PairedRow(sample.id, asks, content, None if grouped is None else str(grouped)))
-        found.others |= sample.metadata.keys()
-        found.grouped |= sample.group is not None
-        for key, cells in found.cells.items():
+        content = hash(texts) if texts else None
+        run.rows.append(PairedRow(sample.id, asks, content, None if grouped is None else str(grouped)))
+        run.others |= sample.metadata.keys()
+        run.grouped |= sample.group is not None
+        for key, cells in run.cells.items():
             score = record.scores.get(key) or record.counted.get(key)
             if score is None:
                 cells.append("absent")
@@ -93,16 +93,17 @@ def side(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None
                 cells.append("undefined" if score.failed is None else "failed")
             else:
                 cells.append(score.counts if score.value is None else score.value)
-    return found
+    return run
 
 
 def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
     """Raise UnknownName unless a run has the column, UsageError if the runs already have groups."""
-    known = {name for one in sides for name in one.others}
-    if column in known:
+    columns = {name for run in sides for name in run.others}
+    if column in columns:
         return
-    unknown = UnknownName("column", column, known) if known else UsageError(f"the runs have kept no column {column!r}")
-    if any(one.grouped for one in sides):
+    none_kept = UsageError(f"the runs have kept no column {column!r}")
+    unknown = UnknownName("column", column, columns) if columns else none_kept
+    if any(run.grouped for run in sides):
         raise UsageError(f"{unknown}; leave out group (--group) to use the groups that the runs were made with")
     raise unknown
 
@@ -110,7 +111,8 @@ def check_group(column: str, sides: Sequence[ComparedRun]) -> None:
 def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
     """Match samples by id if those with one id have the same content, else by content. Else raises UsageError."""
     by_id = _matched(a, b, lambda row: row.id)
-    differ = [(a[one], b[other]) for one, other in by_id if a[one].content != b[other].content]
+    rows = [(a[first], b[second]) for first, second in by_id]
+    differ = [(first, second) for first, second in rows if first.content != second.content]
     has_content = all(row.content is not None for row in (*a, *b))
     by_content = _matched(a, b, lambda row: row.content) if has_content else []
     usable = by_id and not differ and len(by_id) >= len(by_content)
@@ -121,10 +123,11 @@ def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
         raise UsageError(
             "the two runs have no sample in common: neither their ids agree, nor their queries, or these repeat"
         )
-    one, other = differ[0]
+    first, second = differ[0]
     raise UsageError(
-        f"the two runs are not of the same samples: sample {one.id!r} asks “{shortened(one.asks, 60)}” in the first "
-        f"and “{shortened(other.asks, 60)}” in the second; give each sample the same id, of a column 'id', in both"
+        f"the two runs are not of the same samples: sample {first.id!r} asks “{shortened(first.asks, 60)}” in the "
+        f"first and “{shortened(second.asks, 60)}” in the second; give each sample the same id, of a column 'id', "
+        "in both"
     )
 
 
@@ -132,10 +135,10 @@ def _matched(
     a: Sequence[PairedRow], b: Sequence[PairedRow], key: Callable[[PairedRow], Hashable]
 ) -> list[tuple[int, int]]:
     """The positions of samples with the same key; none if the keys of a run are not unique."""
-    first, second = ({key(row): at for at, row in enumerate(rows)} for rows in (a, b))
+    first, second = ({key(row): position for position, row in enumerate(rows)} for rows in (a, b))
     if len(first) < len(a) or len(second) < len(b):
         return []
-    return [(at, second[name]) for name, at in first.items() if name in second]
+    return [(position, second[name]) for name, position in first.items() if name in second]
 
 
 def groups_of(pairs: Iterable[Sequence[PairedRow]]) -> Clusters:

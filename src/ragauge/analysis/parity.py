@@ -243,8 +243,8 @@ def others(sheet: ScoreSheet, against: str, kept: Collection[str]) -> dict[str, 
         if name not in kept and not any(rank(field, name) is not None for field in ALIASES):
             filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
             if 2 * len(sheet.numbers(name)) > filled:
-                known = folded(name) in SYSTEMS[against]
-                reasons[name] = "not requested" if known else "no known counterpart among ours"
+                is_known = folded(name) in SYSTEMS[against]
+                reasons[name] = "not requested" if is_known else "no known counterpart among ours"
     return reasons
 
 

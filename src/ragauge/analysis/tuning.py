@@ -88,9 +88,9 @@ class Tuner:
             self._first = msgspec.structs.replace(self._first, judge=_startable(self._first.judge))
         self.judge = judge_of_file(self._first)
         self._accuracy, self._seed = accuracy, seed
-        labels = {one.question: one.answer for one in labelled if one.question.kind in VERDICTS}
-        self._people = {question: one for question, one in labels.items() if can_answer(self.judge, question)}
-        self._yes = {question: says_yes(one) for question, one in self._people.items()}
+        labels = {label.question: label.answer for label in labelled if label.question.kind in VERDICTS}
+        self._people = {question: label for question, label in labels.items() if can_answer(self.judge, question)}
+        self._yes = {question: says_yes(label) for question, label in self._people.items()}
         self._check_labels(self._yes, "")
         self._choosing = self._half()
         self._rest = [question for question in self._people if question not in self._choosing]
@@ -119,27 +119,27 @@ class Tuner:
 
     async def _try(self, name: str, file: JudgeFile, questions: Sequence[Question]) -> None:
         """Ask a judge; it is the best if it agrees more often than the best so far on the same questions."""
-        found = await self._asked(judge_of_file(file), questions)
-        score = self._agreement(found)
+        answers = await self._asked(judge_of_file(file), questions)
+        score = self._agreement(answers)
         so_far = {question: self._answers[question] for question in questions} if self._tried else None
         if so_far is None or (score or 0.0) > (self._agreement(so_far) or 0.0):
-            self._best, self._answers = file, found
+            self._best, self._answers = file, answers
         self._tried[name] = score
 
     async def _asked(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Answer | Failure]:
-        found = await ask(judge, _by_subject(questions).values(), self._answer)
-        failures = [one for one in found.values() if isinstance(one, Failure)]
-        if len(failures) == len(found):
+        answers = await ask(judge, _by_subject(questions).values(), self._answer)
+        failures = [answer for answer in answers.values() if isinstance(answer, Failure)]
+        if len(failures) == len(answers):
             raise RunFailed(f"{judge.identity} answered no question, the first because: {failures[0]}")
-        return found
+        return answers
 
     def _agreement(self, answers: Answers, levels: Mapping[str, float] = {}) -> float | None:
         """Balanced accuracy, saying yes from levels on; a missing answer counts as a wrong one."""
-        given = [
+        verdicts = [
             says_yes(answer, levels.get(asked.kind)) if isinstance(answer, Verdict) else not self._yes[asked]
             for asked, answer in answers.items()
         ]
-        return balanced_accuracy([self._yes[question] for question in answers], given)
+        return balanced_accuracy([self._yes[question] for question in answers], verdicts)
 
     def _check_labels(self, questions: Collection[Question], where: str) -> None:
         if not where and len(questions) < MIN_LABELS:
@@ -158,7 +158,7 @@ class Tuner:
         """Half of the labelled questions; those about one text are in the same half."""
         groups = _by_subject(self._people)
         order = sorted(groups, key=lambda text: hashlib.sha256(f"{self._seed}\0{text}".encode()).digest())
-        by_answer = sorted(order, key=lambda text: 2 * sum(self._yes[one] for one in groups[text]) > len(groups[text]))
+        by_answer = sorted(order, key=lambda text: 2 * sum(self._yes[q] for q in groups[text]) > len(groups[text]))
         return [question for text in by_answer[::2] for question in groups[text]]
 
     def _wording(self, folder: Path) -> JudgeFile:
@@ -170,7 +170,7 @@ class Tuner:
         file = msgspec.structs.replace(self._first, judge=named)
         judge_of_file(file)
         kinds = frozenset(question.kind for question in self._people)
-        before, after = (system(kinds, prompt_style(parse_llm_spec(one).options)) for one in (spec, file.judge))
+        before, after = (system(kinds, prompt_style(parse_llm_spec(judge).options)) for judge in (spec, file.judge))
         if before == after:
             wanted = " or ".join(f"{name}.md" for name in ("preamble", *sorted(kinds)))
             raise BadData(f"{folder}: it lacks a section that the labels are asked with; edit {wanted} in it")
@@ -180,14 +180,14 @@ class Tuner:
         """Sets of worked examples, the first with the judge's mistakes; none where there are too few labels."""
         if len(self._choosing) < 2 * _EXAMPLES * _SETS:
             return
-        known = ((question, self._people[question], self._answers[question]) for question in self._choosing)
-        made = {each[0]: example for each in known if (example := _example(*each))}
+        rows = ((question, self._people[question], self._answers[question]) for question in self._choosing)
+        made = {row[0]: example for row in rows if (example := _example(*row))}
         for place in range(1, _SETS + 1):
             drawn = Random(f"{self._seed}/{place}").sample(list(made), len(made))
             if place == 1:
-                drawn.sort(key=lambda one: says_yes(self._answers[one]) == self._yes[one])
-            halves = ([one for one in drawn if self._yes[one] is answer][: _EXAMPLES // 2] for answer in (True, False))
-            chosen = [question for half in halves for question in half]
+                drawn.sort(key=lambda question: says_yes(self._answers[question]) == self._yes[question])
+            halves = ([question for question in drawn if self._yes[question] is yes] for yes in (True, False))
+            chosen = [question for half in halves for question in half[: _EXAMPLES // 2]]
             if len(chosen) < _EXAMPLES:
                 return
             file = msgspec.structs.replace(self._best, examples=tuple(made[question] for question in chosen))
@@ -210,19 +210,19 @@ class Tuner:
 
     def _levels(self, answers: Answers) -> dict[str, float]:
         """By kind the probability from which yes agrees best with people, where that is more often than the judge."""
-        found = {}
+        chosen = {}
         levels = sorted((step / 100 for step in range(1, 100)), key=lambda level: abs(level - 0.5))
         for name in dict.fromkeys(question.kind for question in answers):
-            of_kind = ((question, one) for question, one in answers.items() if question.kind == name)
-            own = {question: one for question, one in of_kind if isinstance(one, Verdict)}
-            sure = [one.probability for one in own.values() if one.probability is not None]
+            of_kind = ((question, answer) for question, answer in answers.items() if question.kind == name)
+            own = {question: answer for question, answer in of_kind if isinstance(answer, Verdict)}
+            sure = [answer.probability for answer in own.values() if answer.probability is not None]
             if own and len(sure) == len(own):
                 people = [self._yes[question] for question in own]
-                at = {level: balanced_accuracy(people, [one >= level for one in sure]) or 0.0 for level in levels}
-                level = max(at, key=at.__getitem__)
-                if at[level] > (self._agreement(own) or 0.0):
-                    found[name] = level
-        return found
+                agreement = {level: balanced_accuracy(people, [p >= level for p in sure]) or 0.0 for level in levels}
+                level = max(agreement, key=agreement.__getitem__)
+                if agreement[level] > (self._agreement(own) or 0.0):
+                    chosen[name] = level
+        return chosen
 
     async def _with_thresholds(self) -> dict[str, FittedThreshold]:
         """Fit thresholds to the first judge of the cascade; the best is the cascade with those that qualify."""
@@ -234,9 +234,9 @@ class Tuner:
                 f"no label is for a verdict that {judge.identity} can give; `ragauge docs judges` shows labels"
             )
         fitted = fit_thresholds(self._yes, await self._asked(judge, asked), self._accuracy)
-        given = {name: one.threshold for name, one in fitted.items() if one.threshold is not None}
-        if given:
-            self._best = JudgeFile(judge=f"cascade({first},{second},{_named(given)})")
+        qualified = {name: fit.threshold for name, fit in fitted.items() if fit.threshold is not None}
+        if qualified:
+            self._best = JudgeFile(judge=f"cascade({first},{second},{_named(qualified)})")
         return fitted
 
     async def _measured(self, thresholds: dict[str, FittedThreshold]) -> Tuned:
@@ -342,16 +342,17 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     """What was tried, what was chosen, and the gain."""
     if tuned.tried:
         yield f"Tried on {counted(tuned.chosen_by, 'label')}, by balanced accuracy:"
-        yield rich_table(("", "agreement"), [[name, number(one)] for name, one in tuned.tried.items()], left=[""])
+        yield rich_table(("", "agreement"), [[name, number(share)] for name, share in tuned.tried.items()], left=[""])
     for name, fitted in tuned.thresholds.items():
-        at = "no threshold qualifies" if fitted.threshold is None else f"stands from {fitted.threshold:g}"
-        yield f"{name}: the first judge {at}; {fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
+        stands = "no threshold qualifies" if fitted.threshold is None else f"stands from {fitted.threshold:g}"
+        yield f"{name}: the first judge {stands}; {fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
     low, high = tuned.gain.low or 0.0, tuned.gain.high or 0.0
     loss = f"; the loss that this accepts is at most {-low:.3f}" if low < 0 else ""
     missed = f"; it could lose {max(-low, 0):.3f} as well as gain {max(high, 0):.3f}, so the judge stays as it was"
     yield f"chosen: {tuned.chosen}{loss if tuned.adopted else missed if tuned.chosen != _in_words(tuned.file) else ''}"
     before, after = (
-        "–" if one is None else with_interval(one.value, one.low, one.high) for one in (tuned.before, tuned.after)
+        "–" if share is None else with_interval(share.value, share.low, share.high)
+        for share in (tuned.before, tuned.after)
     )
     gain = with_interval(tuned.gain.value, tuned.gain.low, tuned.gain.high, signed)
     rest = f"{counted(tuned.measured_by, 'label')} that did not choose"

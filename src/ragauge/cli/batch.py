@@ -24,7 +24,6 @@ _folder = click.argument("folder", type=click.Path(path_type=Path))
 
 
 def _opened(folder: Path) -> Folder:
-    """An existing folder; see `Folder.open`."""
     return Folder.open(folder, click.get_current_context().meta["ragauge.allow_hosts"])
 
 

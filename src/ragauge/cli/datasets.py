@@ -68,7 +68,7 @@ def build_command(questions: str, corpus: Path | None, output: Path, **options: 
 
     The corpus is text, Markdown, HTML, PDF, JSON Lines or Parquet, cut into passages of about 100 words.
     """
-    check_samples_output(output, [questions, *([corpus] if corpus else [])])
+    check_samples_output(output, [questions, corpus])
     with exit_on_interrupt(options["store"]), progress_bar("building", options["limit"]) as progress:
         built = build(questions, corpus, progress=progress, **options)
     built.save(output)
@@ -80,7 +80,6 @@ def build_command(questions: str, corpus: Path | None, output: Path, **options: 
 
 
 def _dataset_lines(built: Built) -> Iterator[str]:
-    """The summary of a data set."""
     if built.corpus:
         yield from _corpus_lines(built.corpus)
     answerable = sum(sample.answerable is True for sample in built.samples)
@@ -133,7 +132,7 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
     A model writes questions, and only those are kept that are proven. Without one, a question is a sentence with a gap,
     or a heading: enough to measure a retriever. With --from the model answers what users asked.
     """
-    check_samples_output(output, [corpus, *([options["traces"]] if options["traces"] else [])])
+    check_samples_output(output, [corpus, options["traces"]])
     options["kinds"] = kinds.split(",") if kinds else None
     if plan:
         asks = options["model"] is not None
@@ -175,15 +174,14 @@ def edited_command(test_set: Path, output: Path, store: Store) -> None:
 
 
 def _question_lines(made: QuestionSet) -> Iterator[str]:
-    """The summary of a test set."""
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
     few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: there are no more"
     drawn = f", drawn from {counted(made.real, 'question')} of users" if made.real else ""
     yield f"{counted(len(made.samples), 'question')}{few}: {kinds}{drawn}"
     if drafts := made.made.total():
-        known = sum(bool(sample.metadata.get("known")) for sample in made.samples)
+        answerable = sum(bool(sample.metadata.get("known")) for sample in made.samples)
         asked = f"{made.asked} questions and prompts asked, {made.reused} known to the store"
-        yield f"kept of {counted(drafts, 'draft')}; {known} can be answered without the documents; {asked}"
+        yield f"kept of {counted(drafts, 'draft')}; {answerable} can be answered without the documents; {asked}"
     for reason, number in made.dropped.most_common():
         yield f"dropped: {number}, since {reason}; the first: {made.first_dropped[reason]}"
 
@@ -207,8 +205,8 @@ def nuggets_command(questions: str, output: Path, form: NuggetForm, **options: A
     with exit_on_interrupt(options["store"]), progress_bar("judging", options["limit"]) as progress:
         made = nuggets(questions, progress=progress, **options)
     made.save(output, form)
-    counts = [len(found) for _, found in made.questions]
-    vital = sum(nugget.vital for _, found in made.questions for nugget in found)
+    counts = [len(proposed_nuggets) for _, proposed_nuggets in made.questions]
+    vital = sum(nugget.vital for _, proposed_nuggets in made.questions for nugget in proposed_nuggets)
     say(f"{counted(len(counts), 'question')}, {counted(sum(counts), 'nugget')}, {vital} vital")
     if made.run and (missing := made.run.record.failures.get(proposed.name)):
         say(f"without nuggets: {counts.count(0)}, the first failure because {missing}")
@@ -256,7 +254,7 @@ def generate_command(
     """
     if refusal is not None and (no_refusal or not refusal.strip()):
         raise BadParameter("give --refusal SENTENCE, or --no-refusal alone")
-    check_samples_output(output, [samples, *([shots] if shots else [])])
+    check_samples_output(output, [samples, shots])
     options |= {"refusal": "" if no_refusal else refusal or REFUSAL_SENTENCE, "shots": shots}
     with exit_on_interrupt(options["store"], "answer"), progress_bar("answering", options["limit"]) as progress:
         generated = generate(samples, progress=progress, **options)
@@ -268,7 +266,6 @@ def generate_command(
 
 
 def _generate_lines(generated: Generated) -> Iterator[str]:
-    """The summary of the answers."""
     yield (
         f"{generated.system}: {counted(generated.answered, 'answer')} to {counted(len(generated.samples), 'sample')}, "
         f"{generated.refused} of them refusals; {generated.asked} asked for, {generated.reused} known"

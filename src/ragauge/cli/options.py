@@ -160,7 +160,7 @@ def check_outputs(paths: Iterable[Path], endings: Iterable[str], inputs: Iterabl
     """Raise UsageError for a file that cannot be written in any of the formats, or is one of the inputs."""
     for path in paths:
         check_ending(path, endings)
-        check_place(path, filter(None, inputs))
+        check_place(path, inputs)
 
 
 #: How the work is spread: `engine`, `workers` and `gpus`.

@@ -16,7 +16,7 @@ import click
 from ragauge.cli import options as opts
 from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
-from ragauge.cli.trackers import data_and_labels, log_to, logger, loggers_of
+from ragauge.cli.trackers import TRACKERS, data_and_labels, log_to, logger
 from ragauge.errors import RunFailed, UsageError
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
@@ -139,14 +139,15 @@ def run_command(
     """
     spread = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
     asked, store = opts.evaluation_arguments(**arguments), arguments["store"]
-    loggers = loggers_of(output) | ({receiver_address(otlp): logger(otlp)} if otlp else {})
+    trackers = [place for place in output if place.startswith(tuple(f"{name}:" for name in TRACKERS))]
+    loggers = {place: logger(place) for place in trackers} | ({receiver_address(otlp): logger(otlp)} if otlp else {})
     output = [place for place in output if place not in loggers]
     folders = [place for place in output if place.endswith("/") or "://" in place]
     engine = _engine(folders, **spread) if folders or any(spread.values()) else None
     files = [Path(place) for place in output if place not in folders]
     paths = sorted(files, key=lambda path: path.suffix not in GATE_FILES)
     for path in paths:
-        check_output(path, filter(None, (data, asked["labels"])))
+        check_output(path, [data, asked["labels"]])
     conditions = opts.gates(under, over, asked["metrics"])
     rows = data_and_labels(data, source, asked)
     is_sliced = by or any(gate.column for gate in conditions)
@@ -216,7 +217,6 @@ def show_run(run: Run, count: int | None, every: bool = False) -> None:
 
 
 def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
-    """The samples that are worst by one metric, with their evidence."""
     for record in worst(run.records(), key, run.estimates[key].better, count):
         yield from sample_view(record, key)
 

@@ -45,8 +45,8 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
     of = of or stored[0].name or stored[0].data
     runs = [run for run in reversed(stored) if of in (run.name, run.data) and (not tag or tag in run.tags)]
     if not runs:
-        known = sorted({run.name or run.data for run in stored} | {run.data for run in stored})
-        raise UnknownName("name or data of a run", of, known)
+        names = sorted({run.name or run.data for run in stored} | {run.data for run in stored})
+        raise UnknownName("name or data of a run", of, names)
     key = metric or chooser(runs[-1]) or next(iter(runs[-1].estimates))
     if not any(key in run.estimates for run in runs):
         raise UnknownName("metric of these runs", key, runs[-1].estimates)

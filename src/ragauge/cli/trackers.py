@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -22,11 +22,6 @@ from ragauge.store import Store, read_labels
 
 #: The name before the colon of a place -> the module that logs runs there.
 TRACKERS = {"mlflow": "ragauge.compat.mlflow", "wandb": "ragauge.compat.wandb"}
-
-
-def is_tracker(place: str) -> bool:
-    """Whether a place is a tracker, not a file."""
-    return place.partition(":")[0] in TRACKERS and ":" in place
 
 
 def logger(place: str) -> Callable[[Run], str]:
@@ -111,8 +106,3 @@ def log_command(run: str, places: Texts, store: Store) -> None:
     loggers = {place: logger(place) for place in places}
     if not log_to(loggers, Run(store, store.run(run)), is_kept=True):
         raise SystemExit(1)
-
-
-def loggers_of(output: Sequence[str]) -> dict[str, Callable[[Run], str]]:
-    """The functions for those of the places of -o that are trackers."""
-    return {place: logger(place) for place in output if is_tracker(place)}

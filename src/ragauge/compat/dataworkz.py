@@ -112,7 +112,6 @@ def _row(sample: rg.Sample, scores: Mapping[str, rg.scores.Score]) -> dict[str, 
 
 
 def _claim_cells(score: rg.scores.Score, response: str) -> dict[str, Any]:
-    """The cells of the judged claims."""
     if score.failed:
         return {"Explanation": f"failed: {score.failed}"}
     golden, implied = _claims(score.evidence, "references[0]", "response")

@@ -88,7 +88,6 @@ def _feedback(
     expectations: Any = None,
     trace: Any = None,
 ) -> Any:
-    """The score of one sample as MLflow's Feedback."""
     try:
         scores = shared.score(value, sample_of(inputs, outputs, expectations, trace))
     except UsageError as error:

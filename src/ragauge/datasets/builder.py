@@ -11,13 +11,7 @@ import msgspec
 
 from ragauge.datasets.corpus import Corpus, read_corpus
 from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError, load_bm25s
-from ragauge.datasets.samples import (
-    SampleOptions,
-    SampleSet,
-    add_metadata,
-    keep_first_documents,
-    without_notes,
-)
+from ragauge.datasets.samples import SampleOptions, SampleSet, add_metadata, keep_first_documents, without_notes
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,6 +17,7 @@ from ragauge.judges.base import ExpectedCall
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Prompt, Turn
+from ragauge.judges.llm.prompts import escaped
 from ragauge.run.asking import LazyExitStack
 from ragauge.run.budget import Budget, Stopped, unpriced
 from ragauge.store import Store
@@ -30,6 +33,19 @@ REPLY_TOKENS = 300
 
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _AGAIN = "This cannot be used: {}. Reply with one JSON object and nothing else: {}"
+
+
+@cache
+def prompt_section(name: str) -> str:
+    """A part of what a model is told, from the folder of prompts."""
+    return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()
+
+
+def prompt_about(document: Mapping[str, Any], system: str, fields: Sequence[str]) -> Prompt:
+    """The prompt whose user's message is one JSON document, for a reply that is an object of texts."""
+    texts = {name: {"type": "string"} for name in fields}
+    schema = {"type": "object", "properties": texts, "required": [*fields], "additionalProperties": False}
+    return Prompt(system, escaped(msgspec.json.encode(document).decode()), schema)
 
 
 class Form(NamedTuple):

@@ -269,7 +269,6 @@ class _Reading(NamedTuple):
     skipped: Counter[str]
 
     def passages_of(self, path: Path) -> Iterator[Chunk]:
-        """The passages of a file."""
         name, kind = path.relative_to(self.base).as_posix(), extension(path)
         try:
             if kind == ".pdf":

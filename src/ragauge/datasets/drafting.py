@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from ragauge.datasets.calls import Form, Outcome
+from ragauge.datasets.calls import Form, Outcome, prompt_about, prompt_section
 from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import Completion, Prompt
-from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import extract_object
 from ragauge.kinds.call import REPEATED
 from ragauge.needs.checks import graded_text
@@ -48,7 +45,7 @@ def draft_prompt(kind: str, passages: Sequence[Chunk], language: str | None = No
     told = {"language": language, "style": style}
     texts = {str(number): passage.passage for number, passage in enumerate(passages, start=1)}
     document = {**{name: text for name, text in told.items() if text}, "passages": texts}
-    system = f"{_text('questions/preamble')}\n\n{_text(f'questions/{kind}')}"
+    system = f"{prompt_section('questions/preamble')}\n\n{prompt_section(f'questions/{kind}')}"
     return _prompt(system, _fields(kind), document)
 
 
@@ -83,32 +80,26 @@ def draft_of(kind: str, reply: str, passages: Sequence[Chunk]) -> Sample | None:
 
 def known_prompt(query: str) -> Prompt:
     """The prompt for an answer without any document."""
-    return _prompt(_text("known"), ("answer",), {"question": query})
+    return _prompt(prompt_section("known"), ("answer",), {"question": query})
 
 
 def standalone_prompt(question: Sample) -> Prompt:
     """The prompt for a question that goes on from a conversation, in full."""
     said = graded_text(msgspec.structs.replace(question, query=None), "conversation")
-    return _prompt(_text(STANDALONE), _fields(STANDALONE), {"conversation": said, "question": question.query})
+    document = {"conversation": said, "question": question.query}
+    return _prompt(prompt_section(STANDALONE), _fields(STANDALONE), document)
 
 
 def _prompt(system: str, fields: Sequence[str], document: Mapping[str, Any]) -> Prompt:
-    strings = {name: {"type": "string"} for name in fields}
-    schema = {"type": "object", "properties": strings, "required": [*fields], "additionalProperties": False}
     asked = f"{system}\n\nReply with one JSON object and nothing else: {_example(fields)}"
-    return Prompt(asked, escaped(msgspec.json.encode(document).decode()), schema)
+    return prompt_about(document, asked, fields)
 
 
 def prompts_digest() -> str:
     """A hash of all that is said to the model that writes questions."""
     names = [f"questions/{name}" for name in ("preamble", *ASKED_KINDS)]
-    return sha256("\n".join(map(_text, names)).encode()).hexdigest()[:12]
+    return sha256("\n".join(map(prompt_section, names)).encode()).hexdigest()[:12]
 
 
 def _example(fields: Sequence[str]) -> str:
     return "{" + ", ".join(f'"{name}": "..."' for name in fields) + "}"
-
-
-@cache
-def _text(name: str) -> str:
-    return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()

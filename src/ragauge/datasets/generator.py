@@ -6,14 +6,12 @@ import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from random import Random
 from typing import Any, Literal, get_args
 
 import msgspec
 
-from ragauge.datasets.calls import Form, ModelCalls, Outcome
+from ragauge.datasets.calls import Form, ModelCalls, Outcome, prompt_about, prompt_section
 from ragauge.datasets.samples import (
     CITED_BY,
     SampleOptions,
@@ -26,7 +24,6 @@ from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
 from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import Completion, Prompt
-from ragauge.judges.llm.prompts import escaped
 from ragauge.judges.llm.replies import extract_object
 from ragauge.kinds.call import REPEATED
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, unanswerable
@@ -52,13 +49,6 @@ AnswerForm = Literal["prose", "list"]
 #: The answer to give where the documents hold none. Trust-Eval recognises a refusal by how it begins.
 REFUSAL_SENTENCE = f"{REFUSAL} in the documents."
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
-
 
 class AnswerBrief(msgspec.Struct, frozen=True):
     """How to answer. refusal: the sentence where the documents hold no answer; "" where the model must answer."""
@@ -70,12 +60,13 @@ class AnswerBrief(msgspec.Struct, frozen=True):
 
 def answer_prompt(sample: Sample, brief: AnswerBrief) -> Prompt:
     """The prompt for a response; the user's message is one JSON document, with all texts as its strings."""
-    refusing = f"{_section('refuse')}\n\n{brief.refusal}" if brief.refusal else _section("always")
-    examples = [_section("examples")] if brief.shots else []
-    system = [_section("preamble"), _section(brief.form), refusing, *examples, _section("reply")]
+    names = ["preamble", brief.form, "refuse" if brief.refusal else "always", *(["examples"] if brief.shots else [])]
+    system = [prompt_section(name) for name in [*names, "reply"]]
+    if brief.refusal:
+        system[2] += f"\n\n{brief.refusal}"
     shots = [{**_question(shot), "answer": shot.response} for shot in brief.shots]
     document = {**({"examples": shots} if shots else {}), **_question(sample)}
-    return Prompt("\n\n".join(system), escaped(msgspec.json.encode(document).decode()), _SCHEMA)
+    return prompt_about(document, "\n\n".join(system), ["answer"])
 
 
 def _question(sample: Sample) -> dict[str, Any]:
@@ -84,11 +75,6 @@ def _question(sample: Sample) -> dict[str, Any]:
         for number, chunk in enumerate(sample.contexts or (), start=1)
     }
     return {"question": sample.query, "documents": documents}
-
-
-@cache
-def _section(name: str) -> str:
-    return (files(__package__) / f"prompts/{name}.md").read_text(encoding="utf-8").strip()
 
 
 _NO_DOCUMENTS = Failure("no_documents", "the sample has no contexts; build the data first, with a corpus")
@@ -270,18 +256,14 @@ async def generate_async(
 generate = blocking(generate_async, "generate")
 
 
+@dataclass
 class _Generator:
-    def __init__(
-        self,
-        calls: ModelCalls,
-        generated: Generated,
-        brief: AnswerBrief,
-        top: int | None,
-        dispatcher: Dispatcher | None,
-        need: Need[AddedCitations],
-    ) -> None:
-        self._calls, self._generated, self._brief, self._top = calls, generated, brief, top
-        self._dispatcher, self._need = dispatcher, need
+    _calls: ModelCalls
+    _generated: Generated
+    _brief: AnswerBrief
+    _top: int | None
+    _dispatcher: Dispatcher | None
+    _need: Need[AddedCitations]
 
     async def sample(self, unanswered: Sample) -> Sample:
         """The sample with a response, or with a note why it has none."""

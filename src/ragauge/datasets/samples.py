@@ -138,7 +138,7 @@ def keep_first_documents(sample: Sample, top: int | None) -> Sample:
     return msgspec.structs.replace(sample, contexts=kept, answerable=None if is_uncertain else sample.answerable)
 
 
-def check_samples_output(path: Path, inputs: Iterable[str | Path]) -> None:
+def check_samples_output(path: Path, inputs: Iterable[str | Path | None]) -> None:
     """Raise UsageError where samples cannot be written to `path`, or where it is one of the `inputs`."""
     if path.suffix.lower() != ".jsonl":
         raise UsageError(f"cannot write {path.name!r}: samples are written as JSON Lines; name it {path.stem}.jsonl")

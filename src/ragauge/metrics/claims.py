@@ -242,10 +242,6 @@ def best_share(flag_lists: Sequence[Sequence[bool]], nothing: str) -> Share | Un
     return max(shares, key=lambda counted: counted.value or 0.0) if shares else Undefined(nothing)
 
 
-def _of_opinions(checks: Checks) -> Incidence:
-    return Incidence(sum(checks.passed), len(checks.passed))
-
-
 @listed(default=22)
 @metric(opinions_with("biased"), better="lower", caption="opinions that are biased")
 def bias(biased: Checks) -> Incidence:
@@ -254,7 +250,7 @@ def bias(biased: Checks) -> Incidence:
     0 without opinions. An opinion is the author's own belief or judgment; a false statement of fact is none, nor is
     a view attributed to a source. As in DeepEval and Valor.
     """
-    return _of_opinions(biased)
+    return Incidence(sum(biased.passed), len(biased.passed))
 
 
 @listed(default=23)
@@ -264,7 +260,7 @@ def toxicity(toxic: Checks) -> Incidence:
 
     0 without opinions. As in DeepEval and Valor.
     """
-    return _of_opinions(toxic)
+    return Incidence(sum(toxic.passed), len(toxic.passed))
 
 
 #: How many gold items of a list are enough in QAMPARI.

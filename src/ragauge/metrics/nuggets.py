@@ -19,7 +19,7 @@ from ragauge.scores import Share
 
 @metric(nuggets_in_response, caption="credit for nuggets")
 def nugget_recall(
-    given: NuggetCredits,
+    credits: NuggetCredits,
     *,
     weights: Annotated[
         Literal["all", "vital", "equal"], "all by their weights, vital ones alone, or all the same"
@@ -32,10 +32,10 @@ def nugget_recall(
     weights: "all" as in the weighted score of AutoNuggetizer (Pradeep et al., 2024), "vital" those of 1 or more,
     "equal" all the same. There, partial support counts a half, however much is missing.
     """
-    worth = [1.0 if weights == "equal" else weight for weight in given.weights]
+    worth = [1.0 if weights == "equal" else weight for weight in credits.weights]
     counted = [
         (credit, weight)
-        for credit, weight in zip(given.credits, worth, strict=True)
+        for credit, weight in zip(credits.credits, worth, strict=True)
         if weights != "vital" or weight >= 1
     ]
     if not counted:

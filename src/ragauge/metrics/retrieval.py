@@ -16,13 +16,11 @@ from typing import Annotated, Literal
 
 from ragauge.metrics.base import MetricValue, listed, metric, share
 from ragauge.metrics.checks import Count
-from ragauge.metrics.claims import NO_CLAIMS, best_share
+from ragauge.metrics.claims import NO_CLAIMS, NO_CONTEXTS, best_share
 from ragauge.needs import checks, entailment
 from ragauge.needs.base import Checks, CheckSets, Need, Ranks, Support, Supports, Undefined
 from ragauge.scores import Share
 from ragauge.types import Label
-
-NO_CONTEXTS = "there are no contexts"
 
 Depth = Annotated[Count, "how many contexts count, from the first; 0 for all"]
 

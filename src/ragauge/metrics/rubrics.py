@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from ragauge.metrics.base import Metric, listed, metric
-from ragauge.metrics.retrieval import NO_CONTEXTS
+from ragauge.metrics.claims import NO_CONTEXTS
 from ragauge.needs.base import Grades, Need, Preferences, Undefined
 from ragauge.needs.checks import compared_with, grade_of
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric

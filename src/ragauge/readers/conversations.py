@@ -309,7 +309,6 @@ class _Draft:
     calls: list[ToolCall] = field(default_factory=list)
 
     def retrieved(self, passages: Sequence[Any]) -> None:
-        """Add what was retrieved for it."""
         self.contexts = [*(self.contexts or ()), *passages]
 
     def turn(self) -> Turn:

@@ -26,13 +26,7 @@ import msgspec
 
 from ragauge.errors import BadData, RagaugeError
 from ragauge.host import RepeatedKey, announced, installed, load_only, object_without_repeats, optional
-from ragauge.readers.budget import (
-    LONG_LINE,
-    ReadingLimits,
-    default_limits,
-    is_pipe,
-    size_with_values,
-)
+from ragauge.readers.budget import LONG_LINE, ReadingLimits, default_limits, is_pipe, size_with_values
 from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
 from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native

@@ -14,15 +14,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.readers.conversations import (
-    Conversation,
-    Result,
-    as_text,
-    conversation,
-    messages,
-    to_calls,
-    with_result,
-)
+from ragauge.readers.conversations import Conversation, Result, as_text, conversation, messages, to_calls, with_result
 from ragauge.readers.exports import value_under
 from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, native, parse_list, parse_object
 from ragauge.types import ToolCall
@@ -284,7 +276,6 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
 
 
 def _seconds(span: Mapping[str, Any]) -> float | None:
-    """How long a span took."""
     start, end = (str(_at(span, part)) for part in ("start", "end"))
     if start.isdigit() and end.isdigit():
         return (int(end) - int(start)) / 1e9
@@ -300,7 +291,6 @@ def _outer_calls(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> l
 
 
 def _tokens_of(calls: Sequence[dict[str, Any]]) -> dict[str, int] | None:
-    """The tokens of calls of models."""
     counted = {
         name: [int(number) for span in calls if str(number := _at(span, part)).isdigit()]
         for name, part in (("input", "input tokens"), ("output", "output tokens"))
@@ -344,7 +334,7 @@ def _texts_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any]) -> dict
 
 def _documents_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], counts: Counter[str]) -> dict[str, Any]:
     """The documents of the outermost retrievers, or of the last reranker, as a column; their ids if they lack texts."""
-    own = {str(_at(span, "id")): _retrieved_by(span) for span in spans if _does(span) == "retrieve"}
+    own = {str(_at(span, "id")): _documents(_at(span, "documents")) for span in spans if _does(span) == "retrieve"}
     documents = [doc for key, docs in own.items() if not any(map(own.get, _ancestors(key, by_id))) for doc in docs]
     reranked = [docs for span in spans if _does(span) == "rerank" and (docs := _documents(_at(span, "reranked")))]
     if not (own or reranked):
@@ -355,10 +345,6 @@ def _documents_of(spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], cou
     counts["documents_without_texts"] += 1
     ids = [next((doc[key] for key in ID_KEYS if doc.get(key) is not None), None) for doc in documents]
     return {} if None in ids else {"retrieved_context_ids": ids}
-
-
-def _retrieved_by(span: Mapping[str, Any]) -> list[Any]:
-    return _documents(_at(span, "documents")) if _does(span) == "retrieve" else []
 
 
 def _calls_of(spans: Sequence[dict[str, Any]], said: Sequence[ToolCall]) -> list[Any]:

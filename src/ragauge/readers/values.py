@@ -305,10 +305,10 @@ def _wordings(item: Any, position: int) -> Any:
     if not isinstance(item, Mapping) or "short_answers" in item:
         return _field(item, "short_answers")
     wordings = [native(item.get("text")), *_one_or_more(item.get("wordings") or [], written=False)]
-    given = list(dict.fromkeys(wording for wording in wordings if not is_blank(wording)))
-    if not given:
+    texts = list(dict.fromkeys(wording for wording in wordings if not is_blank(wording)))
+    if not texts:
         raise Malformed(f"item {position} has no text", 'write {"text": ..., "vital": true}')
-    return given
+    return texts
 
 
 def to_weights(value: Any) -> tuple[float, ...] | None:

@@ -14,12 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
-from ragauge.report.explain import (
-    estimate_numbers,
-    failing,
-    unsupported_claim_words,
-    unsupported_claims,
-)
+from ragauge.report.explain import estimate_numbers, failing, unsupported_claim_words, unsupported_claims
 from ragauge.report.wording import caution, flat, footnotes, headline, one_line, printable
 from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span

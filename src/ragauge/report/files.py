@@ -79,9 +79,9 @@ def save_text(path: Path, forms: Mapping[str, Callable[[], str]]) -> Path:
     return path
 
 
-def check_place(path: Path, inputs: Iterable[str | Path] = ()) -> None:
+def check_place(path: Path, inputs: Iterable[str | Path | None] = ()) -> None:
     """Raise UsageError if `path` cannot be written, or is one of the `inputs`, which are still to be read."""
-    if any(path.resolve() == Path(name).resolve() for name in inputs):
+    if any(path.resolve() == Path(name).resolve() for name in inputs if name):
         raise UsageError(f"{path} is read by this command; choose another file to write")
     folder = next(parent for parent in path.resolve().parents if parent.exists())
     if path.is_dir() or not os.access(folder, os.W_OK) or not folder.is_dir():
@@ -181,7 +181,7 @@ def save(
     return path
 
 
-def check_output(path: Path, inputs: Iterable[str | Path] = ()) -> None:
+def check_output(path: Path, inputs: Iterable[str | Path | None] = ()) -> None:
     """Raise UsageError if `path` cannot be written, has an unknown ending, or is one of the `inputs`."""
     writer_of(path)
     check_place(path, inputs)

@@ -122,7 +122,6 @@ def _requests(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple
 
 
 def _record(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
-    """The event of a score."""
     time = str(_nanoseconds(run))
     place = span_of(record.sample)
     return {

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ragauge.report.explain import (
-    HEADLINE,
-    HEADLINES,
-    certainty,
-    chooser,
-    deciding,
-    piece_words,
-    worst,
-)
+from ragauge.report.explain import HEADLINE, HEADLINES, certainty, chooser, deciding, piece_words, worst
 from ragauge.report.sections import Section
 from ragauge.report.wording import (
     BAD,

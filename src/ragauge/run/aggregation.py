@@ -16,13 +16,7 @@ from ragauge.metrics.checks import column_number
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.explain import is_share
 from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord, SystemFacts
-from ragauge.statistics.intervals import (
-    Interval,
-    Summary,
-    interval_of_aggregate,
-    interval_of_groups,
-    interval_of_mean,
-)
+from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_groups, interval_of_mean
 from ragauge.store import Store
 
 #: Models of the measured system that a run names.

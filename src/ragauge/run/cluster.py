@@ -450,7 +450,7 @@ class _RayEvaluation(Evaluation):
                 notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
         except self._session.ray.exceptions.RayError as error:
             raise RunFailed(f"Ray gave up: {_reason(error)}; run again, what is judged is kept in the store") from error
-        self._notes = list(dict.fromkeys(note for one in notes for note in one))
+        self._notes = list(dict.fromkeys(note for of_worker in notes for note in of_worker))
         return self._ended(done, self._read, stopped)
 
     @asynccontextmanager

@@ -155,8 +155,13 @@ class Evaluation:
         record.seconds = round(time.monotonic() - self._start, 3)
         record.metrics, record.left_out = tuple(metric.spec for metric in metrics), dict(self._settings.left_out)
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
-        notes = self._notes or [note for judge in dispatcher.router.unique for note in judge.notes()]
-        record.notes = (*notes, *([foreign_note(self._store.foreign)] if self._store.foreign else []))
+        notes = list(self._notes) or [note for judge in dispatcher.router.unique for note in judge.notes()]
+        if foreign := self._store.foreign:
+            notes.append(
+                f"{counted(foreign, 'judgment')} in the store not made by you on this machine, or made by an earlier "
+                "version; --only-own asks anew (in Python: Store.open(path, only_own=True))"
+            )
+        record.notes = tuple(notes)
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         for name, value in accumulators.fields().items():
             setattr(record, name, value)
@@ -180,14 +185,6 @@ class Evaluation:
         if labels:
             state_judge_errors(record, metrics, labels, self._store)
         self._store.finish(record)
-
-
-def foreign_note(number: int) -> str:
-    """The note on judgments that others made."""
-    return (
-        f"{counted(number, 'judgment')} in the store not made by you on this machine, or made by an earlier version; "
-        "--only-own asks anew (in Python: Store.open(path, only_own=True))"
-    )
 
 
 def concurrency(dispatcher: Dispatcher) -> int:

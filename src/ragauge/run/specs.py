@@ -142,14 +142,14 @@ def judge_file(file: str | JudgeSpec) -> JudgeFile:
     if not spec.endswith(".json"):
         return JudgeFile(judge=spec)
     try:
-        found = msgspec.json.decode(read_file(Path(spec)), type=JudgeFile)
+        described = msgspec.json.decode(read_file(Path(spec)), type=JudgeFile)
     except (OSError, ValueError) as error:
         fix = "give a judge file, such as `ragauge judges tune -o FILE` writes"
         raise BadData(f"{spec}: cannot be read as a judge: {error}; {fix}") from None
-    if found.judge.endswith(".json"):
-        raise BadData(f"{spec}: its judge is a file too, {found.judge}; name the judge itself")
-    check_shared(found.judge, spec, allowed)
-    return found
+    if described.judge.endswith(".json"):
+        raise BadData(f"{spec}: its judge is a file too, {described.judge}; name the judge itself")
+    check_shared(described.judge, spec, allowed)
+    return described
 
 
 def check_shared(judge: str, source: str, allow_hosts: Collection[str] = ()) -> None:

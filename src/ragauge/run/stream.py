@@ -5,15 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterable,
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from itertools import count

@@ -270,10 +270,10 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
         judge cannot err on these texts as on the labelled ones (no end is within 0..1).
     """
     method = "Rogan-Gladen"
-    known = [ends for interval in (share, sensitivity, specificity) if (ends := _ends(interval))]
-    if len(known) < 3 or known[1][1] + known[2][1] <= 1:
+    ends_of_all = [ends for interval in (share, sensitivity, specificity) if (ends := _ends(interval))]
+    if len(ends_of_all) < 3 or ends_of_all[1][1] + ends_of_all[2][1] <= 1:
         return Interval(None, None, None, method)
-    p, right, rejected = known
+    p, right, rejected = ends_of_all
 
     def corrected(positive: float, sensitive: float, specific: float) -> float:
         return (positive + specific - 1) / (sensitive + specific - 1)

@@ -80,10 +80,10 @@ def _counted(db: Connection, runs: Collection[str]) -> tuple[Pruned, list[int], 
         if removed and id not in runs:
             removed.difference_update(_shown(db, number))
     samples = sum(db.execute("SELECT count(*) FROM samples WHERE run = ?", (n,)).fetchone()[0] for n in numbers)
-    known = {key for (key,) in db.select_in("SELECT key FROM judgments WHERE key IN ?", removed)}
+    removable = {key for (key,) in db.select_in("SELECT key FROM judgments WHERE key IN ?", removed)}
     (total,) = db.execute("SELECT count(*) FROM texts").fetchone()
-    unused = total - len(_used_texts(db, known)) if numbers else 0
-    return Pruned(len(numbers), samples, len(known), unused), numbers, known
+    unused = total - len(_used_texts(db, removable)) if numbers else 0
+    return Pruned(len(numbers), samples, len(removable), unused), numbers, removable
 
 
 def _shown(db: Connection, number: int) -> Iterator[bytes]:

@@ -95,7 +95,6 @@ def _line_blocks(text: str) -> Iterator[Block]:
 
 
 def _line_block(text: str, start: int, end: int) -> Block:
-    """The block of a single line."""
     if _is_ruler(text[start:end]):
         return Block("ruler", start, start, end)
     if text[start] == "|" and text.find("|", start + 1, end) > 0:

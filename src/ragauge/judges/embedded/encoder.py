@@ -104,14 +104,14 @@ class WordPiece:
 
     def _cut(self, word: str) -> tuple[tuple[int, int, int], ...]:
         """The id of each piece of a word, and where in the word it starts and ends."""
-        pieces, start, known = [], 0, self._heads
+        pieces, start, ids = [], 0, self._heads
         while start < len(word):
             ends = range(min(start + self._longest, len(word)), start, -1)
-            end = next((end for end in ends if word[start:end] in known), None)
+            end = next((end for end in ends if word[start:end] in ids), None)
             if end is None:
                 return ((self.unknown, 0, len(word)),)
-            pieces.append((known[word[start:end]], start, end))
-            start, known = end, self._tails
+            pieces.append((ids[word[start:end]], start, end))
+            start, ids = end, self._tails
         return tuple(pieces)
 
 

@@ -90,28 +90,28 @@ def words(text: str) -> tuple[Word, ...]:
     tokens = [token for match in _TOKEN.finditer(text) for token in _tokens(match)]
     lowers = [token.lower for token in tokens]
     read: list[Word] = []
-    at = scope = 0
+    place = scope = 0
     opening = True
-    while at < len(tokens):
-        token, number = tokens[at], None if tokens[at].stop else read_number(lowers, at)
+    while place < len(tokens):
+        token, number = tokens[place], None if tokens[place].stop else read_number(lowers, place)
         if token.stop:
             scope, opening = 0, opening or token.lower in ".!?:"
         elif number is not None:
-            read.append(Word(number[0], token.start, tokens[at + number[1] - 1].end, Kind.NUMBER, scope > 0))
-            at, scope = at + number[1] - 1, max(scope - 1, 0)
+            read.append(Word(number[0], token.start, tokens[place + number[1] - 1].end, Kind.NUMBER, scope > 0))
+            place, scope = place + number[1] - 1, max(scope - 1, 0)
         elif token.lower in _NEGATIONS:
-            scope = 0 if lowers[at + 1 : at + 2] in (["only"], ["just"]) else _SCOPE
+            scope = 0 if lowers[place + 1 : place + 2] in (["only"], ["just"]) else _SCOPE
             read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
         elif token.lower in _FUNCTION_WORDS or "\u3041" <= token.lower <= "\u309f":
             scope = 0 if token.lower in _CONTRASTS else scope
             read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
         else:
-            named = token.capital and (not opening or any(following.capital for following in tokens[at + 1 : at + 2]))
+            named = token.capital and (not opening or any(token.capital for token in tokens[place + 1 : place + 2]))
             kind = Kind.NAME if named else Kind.CONTENT
             read.append(Word(key_of(token.lower), token.start, token.end, kind, scope > 0))
             scope = max(scope - 1, 0)
         opening = opening and token.stop
-        at += 1
+        place += 1
     return tuple(read)
 
 
@@ -173,16 +173,16 @@ _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "tri
 _SUFFIXES = {"k": 1e3, "m": 1e6, "bn": 1e9}
 
 
-def read_number(words: Sequence[str], at: int) -> tuple[str, int] | None:
+def read_number(words: Sequence[str], place: int) -> tuple[str, int] | None:
     """The key, such as "#1500", of the number that begins at a place of lower-case words, and how many words it takes.
 
     A time of day keeps its colon.
     """
-    first = words[at]
+    first = words[place]
     if first[0].isdecimal():
-        return _read_digits(words, at)
-    if first in _SMALL or (first == "a" and words[at + 1 : at + 2] and words[at + 1] in _SCALES):
-        return _read_words(words, at)
+        return _read_digits(words, place)
+    if first in _SMALL or (first == "a" and words[place + 1 : place + 2] and words[place + 1] in _SCALES):
+        return _read_words(words, place)
     return (_key(_ORDINALS[first]), 1) if first in _ORDINALS else None
 
 
@@ -208,17 +208,17 @@ def is_year(key: str) -> bool:
     return len(key) == 5 and key[1:].isdecimal() and "#1000" <= key < "#2100"
 
 
-def _read_digits(words: Sequence[str], at: int) -> tuple[str, int] | None:
-    if ":" in words[at]:
-        return "#" + (words[at].removesuffix(":00").lstrip("0") or "0"), 1
-    match = _DIGITS.match(words[at])
-    if match is None or len(words[at]) > 30:
+def _read_digits(words: Sequence[str], place: int) -> tuple[str, int] | None:
+    if ":" in words[place]:
+        return "#" + (words[place].removesuffix(":00").lstrip("0") or "0"), 1
+    match = _DIGITS.match(words[place])
+    if match is None or len(words[place]) > 30:
         return None
     whole, decimals, suffix = match.groups()
     value = float(whole.replace(",", "") + (decimals or "")) * _SUFFIXES.get(suffix, 1.0)
     length = 1
-    while words[at + length : at + length + 1] and words[at + length] in _SCALES:
-        value, length = value * _SCALES[words[at + length]], length + 1
+    while words[place + length : place + length + 1] and words[place + length] in _SCALES:
+        value, length = value * _SCALES[words[place + length]], length + 1
     return _key(value), length
 
 

@@ -76,13 +76,13 @@ _BY_NAME = {name: label for label, names in _NAMES.items() for name in names.spl
 _WAYS = ({Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED}, {*TWO_WAY})
 
 
-def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[Label, ...]:
-    """The labels of a classifier's classes in their order, from its `id2label`, or as given: "not_entailed:entailed".
+def labels_of(config: Mapping[str, Any], named_labels: str | None, spec: str) -> tuple[Label, ...]:
+    """The labels of a classifier's classes in their order, from its `id2label`, or as named: "not_entailed:entailed".
 
     Raises BadParameter where they do not identify the classes.
     """
     named = config.get("id2label") or {}
-    names = given.split(":") if given else [str(named[key]) for key in sorted(named, key=int)]
+    names = named_labels.split(":") if named_labels else [str(named[key]) for key in sorted(named, key=int)]
     by_name = [_BY_NAME.get("".join(filter(str.isalpha, name.lower()))) for name in names]
     labels = tuple(label for label in by_name if label is not None)
     if len(labels) != len(names) or len(set(labels)) != len(labels) or set(labels) not in _WAYS:
@@ -92,8 +92,8 @@ def labels_of(config: Mapping[str, Any], given: str | None, spec: str) -> tuple[
             f"card says, as in {spec}?labels=contradicted:entailed:neutral, or ?labels=not_entailed:entailed for two "
             "classes"
         )
-    if given and named and len(named) != len(labels):
-        raise BadParameter(f"{spec}: labels={given} names {len(labels)} classes, and the model has {len(named)}")
+    if named_labels and named and len(named) != len(labels):
+        raise BadParameter(f"{spec}: labels={named_labels} names {len(labels)} classes, and the model has {len(named)}")
     return labels
 
 
@@ -116,14 +116,14 @@ def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str
     """
     architecture = str((config.get("architectures") or [""])[0])
     generates = architecture.endswith("ForConditionalGeneration")
-    known = given or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
+    name_of_family = given or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
     families: dict[str, Family | None] = {
         "minicheck": "minicheck-t5" if generates else "minicheck",
         "true": "true" if generates else None,
         "hhem": "hhem",
         "classifier": "classifier" if architecture.endswith("ForSequenceClassification") else None,
     }
-    if family := families.get(known):
+    if family := families.get(name_of_family):
         return family
     raise BadParameter(
         f"{spec}: {'its input format is unknown' if generates else f'{architecture or config} is no NLI model'}; "
@@ -275,13 +275,13 @@ def first_label_logits(network: Any, ids: Any, mask: Any) -> Any:
     return network(input_ids=ids, attention_mask=mask).logits[:, 0]
 
 
-def first_token_logits(zero: int, one: int) -> LogitsFunction:
+def first_token_logits(no: int, yes: int) -> LogitsFunction:
     """For a model that generates "0" or "1": the logits of these as its first token."""
 
     def class_logits(network: Any, ids: Any, mask: Any) -> Any:
         start = ids.new_full((ids.shape[0], 1), network.config.decoder_start_token_id)
         output = network(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False)
-        return output.logits[:, 0, [zero, one]]
+        return output.logits[:, 0, [no, yes]]
 
     return class_logits
 

@@ -226,8 +226,7 @@ class _ExportRound:
         exported.questions += len(questions)
         before = exported.tokens
         exported.tokens = TokenUsage(before.prompt + expected.prompt, before.completion + expected.completion)
-        known = exported.dollars is not None and price is not None
-        exported.dollars = (exported.dollars or 0.0) + price.of(expected) if known and price else None
+        exported.dollars = None if exported.dollars is None or price is None else exported.dollars + price.of(expected)
 
     def _outbox(self, member: BatchMember, line: bytes) -> _Outbox:
         """The file that a line was written to: the last one of its model, or a new one where that is full."""
