@@ -146,8 +146,8 @@ class Stream:
 
     async def _score(self, row: StreamRow) -> StreamScores:
         try:
-            given, reading, sample = self._read(row)
-            trace = _trace_id(row, sample, "id" in reading.columns or isinstance(given, Sample))
+            document, reading, sample = self._read(row)
+            trace = _trace_id(row, sample, "id" in reading.columns or isinstance(document, Sample))
             if self._chosen and not self._chosen(trace):
                 return StreamScores(row, sample=sample, trace=trace)
             settings = RunSettings(self._metrics, self._router, [sample], reading.columns, all_fields=False)
@@ -167,8 +167,8 @@ class Stream:
 
     def _read(self, row: StreamRow) -> tuple[Any, SampleReader, Sample]:
         """A row, how it was read, and its sample. Raises BadData, MissingField or UnknownName."""
-        given = _parsed(row.given, row.number) if isinstance(row.given, bytes) else row.given
-        reading = SampleReader(Source(row.where, partial(iter, [given])), self._map, False, None)
+        document = _parsed(row.given, row.number) if isinstance(row.given, bytes) else row.given
+        reading = SampleReader(Source(row.where, partial(iter, [document])), self._map, False, None)
         try:
             samples = list(reading)
         except BadRow as error:
@@ -177,9 +177,9 @@ class Stream:
             fix = "write one a line, or measure the whole file with `ragauge run`"
             raise BadRow(row.where, row.number, None, f"holds {len(samples)} samples", fix)
         (sample,) = samples
-        if not isinstance(given, Sample) and "id" not in reading.columns:
+        if not isinstance(document, Sample) and "id" not in reading.columns:
             sample = msgspec.structs.replace(sample, id=str(row.number))
-        return given, reading, sample
+        return document, reading, sample
 
 
 def _trace_id(row: StreamRow, sample: Sample, has_id: bool) -> str:

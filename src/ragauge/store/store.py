@@ -86,10 +86,13 @@ class Store:
     #: How many judgments that others made have been found.
     foreign = 0
 
+    #: Whether it is a file that lasts, in which judgments are marked as this user's.
+    is_own_file = False
+
     def __init__(self, database: Database | Postgres, folder: Path | None = None) -> None:
         """database: open. folder: removed with all its files when the store is closed."""
         self._opened = database
-        self._marked = isinstance(database, Database) and folder is None
+        self.is_own_file = isinstance(database, Database) and folder is None
         self._postgres = None if isinstance(database, Database) else database
         self._numbers = texts.TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
@@ -152,11 +155,6 @@ class Store:
         """The folder of the file, for what accompanies a store; None for a store in PostgreSQL."""
         return self.path.parent if isinstance(self._database, Database) else None
 
-    @property
-    def is_own_file(self) -> bool:
-        """Whether it is a file that lasts, in which judgments are marked as this user's."""
-        return self._marked
-
     def close(self) -> None:
         """Close the store. Closing it twice has no effect."""
         self._close()
@@ -170,10 +168,10 @@ class Store:
     @_in_database("read", "find judgments")
     def find(self, db: Connection, keys: Sequence[str]) -> dict[str, Judgment]:
         """The stored judgments with these keys, by key; with `only_own` those that this user made on this machine."""
-        mark = ", mark" if self._marked else ""
+        mark = ", mark" if self.is_own_file else ""
         sql = f"SELECT key, judge, question, answer, call{mark} FROM judgments WHERE key IN ?"
         rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
-        if self._marked:
+        if self.is_own_file:
             secret = user_secret()
             own = [row[:5] for row in rows if row[5] == _mark(secret, row[0], unpack(row[3]))]
             self.foreign += 0 if self.only_own else len(rows) - len(own)
@@ -221,19 +219,19 @@ class Store:
         numbers = {text: new.get(text) or self._numbers[text] for text in wanted}
         for text, reference in references.items():
             reference["$"] = numbers[text]
-        secret = user_secret() if self._marked else b""
+        secret = user_secret() if self.is_own_file else b""
         rows: list[tuple[Any, ...]] = []
         for judgment, tree in zip(judgments, trees, strict=True):
             key, answer = bytes.fromhex(judgment.key), _encode(judgment.answer)
             row = (key, numbers[judges[judgment.judge]], db.pack(_encode(tree)), db.pack(answer), judgment.call)
-            mark = (_mark(secret, key, answer) if own else b"",) if self._marked else ()
+            mark = (_mark(secret, key, answer) if own else b"",) if self.is_own_file else ()
             rows.append((*row, *mark))
-        if self._marked and self.only_own:
+        if self.is_own_file and self.only_own:
             stored = db.select_in("SELECT key, answer, mark FROM judgments WHERE key IN ?", [row[0] for row in rows])
             others = [(key,) for key, answer, mark in stored if mark != _mark(secret, key, unpack(answer))]
             db.executemany("DELETE FROM judgments WHERE key = ?", others)
         columns = ("key", "judge", "question", "answer", "call", "mark")
-        db.insert_new("judgments", columns if self._marked else columns[:-1], rows)
+        db.insert_new("judgments", columns if self.is_own_file else columns[:-1], rows)
         return new
 
     @_in_database("read", "read calls")
@@ -279,7 +277,7 @@ class Store:
     @_in_database("read", "find judgments")
     def _own_keys(self, db: Connection, keys: Sequence[str]) -> set[str]:
         """Those of the keys whose judgments this user made on this machine."""
-        if not self._marked:
+        if not self.is_own_file:
             return set()
         sql = "SELECT key, answer, mark FROM judgments WHERE key IN ?"
         rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
@@ -571,7 +569,6 @@ class MemoryStore(Store):
     """
 
     def __init__(self) -> None:
-        self._marked = False
         self._file: Store | None = None
         self._lock = RLock()
         self._judgments: dict[str, Judgment] = {}

@@ -222,9 +222,9 @@ def _read_digits(words: Sequence[str], place: int) -> tuple[str, int] | None:
     return _key(value), length
 
 
-def _read_words(words: Sequence[str], at: int) -> tuple[str, int]:
+def _read_words(words: Sequence[str], start: int) -> tuple[str, int]:
     total = group = 0.0
-    place = at + (words[at] == "a")
+    place = start + (words[start] == "a")
     while place < len(words):
         word, following = words[place], words[place + 1 : place + 2]
         if word in _SMALL and _fits(group, _SMALL[word]):
@@ -238,7 +238,7 @@ def _read_words(words: Sequence[str], at: int) -> tuple[str, int]:
         place += 1
     if place < len(words) and group >= 20 and _fits(group, _ORDINALS.get(words[place], 100)):
         group, place = group + _ORDINALS[words[place]], place + 1
-    return _key(total + group), place - at
+    return _key(total + group), place - start
 
 
 def _fits(group: float, value: int) -> bool:

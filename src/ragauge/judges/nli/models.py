@@ -108,7 +108,7 @@ _TRUE = re.compile(r"(?<![a-z])true")  # t5_xxl_true_nli_mixture, t5_11b_truetea
 _MAX_WINDOW = 1_000_000  # tokenizers without a limit give an enormous one
 
 
-def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str) -> Family:
+def family_of(config: Mapping[str, Any], name: str, named: str | None, spec: str) -> Family:
     """The family of a model from its configuration, or as the caller gives it. Raises BadParameter where it is unclear.
 
     Text-to-text models differ only in their prompt, and MiniCheck's classifiers look like any other: these are
@@ -116,7 +116,7 @@ def family_of(config: Mapping[str, Any], name: str, given: str | None, spec: str
     """
     architecture = str((config.get("architectures") or [""])[0])
     generates = architecture.endswith("ForConditionalGeneration")
-    name_of_family = given or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
+    name_of_family = named or _guessed(architecture, f"{name} {config.get('_name_or_path', '')}".lower())
     families: dict[str, Family | None] = {
         "minicheck": "minicheck-t5" if generates else "minicheck",
         "true": "true" if generates else None,
@@ -142,15 +142,15 @@ def _guessed(architecture: str, name: str) -> str:
     return "classifier"
 
 
-def window_of(family: Family, config: Mapping[str, Any], tokenizer_limit: int, given: int | None, spec: str) -> int:
+def window_of(family: Family, config: Mapping[str, Any], tokenizer_limit: int, window: int | None, spec: str) -> int:
     """The tokens of one input. Raises BadParameter for more than the model has positions for."""
     model, positions = config.get("model_type"), config.get("max_position_embeddings")
     if positions and model in _SHIFTED:
         positions = int(positions) - int(config.get("pad_token_id") or 1) - 1
-    if given and positions and given > positions and model not in _RELATIVE:
-        raise BadParameter(f"{spec}: window={given}, but the model has positions for {positions} tokens; give no more")
-    if given:
-        return given
+    if window and positions and window > positions and model not in _RELATIVE:
+        raise BadParameter(f"{spec}: window={window}, but the model has positions for {positions} tokens; give no more")
+    if window:
+        return window
     fixed = None if model in _RELATIVE and family != "classifier" else positions
     limits = (_WINDOWS.get(family), fixed, tokenizer_limit if family == "classifier" else None)
     return min((int(limit) for limit in limits if limit and limit < _MAX_WINDOW), default=_DEFAULT_WINDOW)
