@@ -247,12 +247,12 @@ class Verdict(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ve
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail the hypothesis and none of them contradicts it."""
-        return is_entailed(self.label, (chunk.label for chunk in self.chunks))
+        return is_entailed(self.label, [chunk.label for chunk in self.chunks])
 
     @property
     def two_way(self) -> bool:
         """Whether its judge distinguishes support from lack of support only."""
-        return Label.NOT_ENTAILED in (self.label, *(chunk.label for chunk in self.chunks))
+        return Label.NOT_ENTAILED in [self.label, *[chunk.label for chunk in self.chunks]]
 
 
 class Grade(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="grade"):

@@ -159,7 +159,10 @@ class Decompose(BaseQuestion, frozen=True):
     def _foreign_faults(self, numbered: Sequence[tuple[int, Statement]], call: AskedCall) -> list[str]:
         """What is wrong where statements name what stands in another text of the call alone."""
         others = " ".join(other.text for other in call.questions if other is not self and isinstance(other, Decompose))
-        foreign = sorted({sentence for sentence, piece in numbered if others and self._is_from(others, piece.text)})
+        if not others:
+            return []
+        own = " ".join([self.text, self.query or "", *self.history]).casefold()
+        foreign = sorted({sentence for sentence, piece in numbered if _names_what_is_in(others, own, piece.text)})
         if not foreign:
             return []
         return [f'names in statements with "s" {listing(foreign)} what stands in another text alone']
@@ -174,16 +177,6 @@ class Decompose(BaseQuestion, frozen=True):
             f'has no statement whose "s" is {missing}; enter a sentence that states nothing as it is, '
             'with "kind" "neither"'
         ]
-
-    def _is_from(self, others: str, statement: str) -> bool:
-        """Whether a name or number of a statement occurs in other texts of the call alone.
-
-        The first word, which has a capital in any case, is a name where another text has it within a sentence.
-        """
-        own = " ".join([self.text, self.query or "", *self.history]).casefold()
-        names = [match for match in _NAME.finditer(statement) if match[0].casefold() not in own and match[0] in others]
-        first = len(statement.partition(" ")[0])
-        return any(match.start() > first or re.search(rf"[\w,;] {re.escape(match[0])}\b", others) for match in names)
 
     @classmethod
     def looks_like_item(cls, value: object) -> bool:
@@ -252,6 +245,16 @@ def _located(statement: str, text: str, sentence: Span) -> Span:
         if start >= 0:
             return start, start + len(words)
     return sentence
+
+
+def _names_what_is_in(others: str, own: str, statement: str) -> bool:
+    """Whether a name or number of a statement occurs in other texts of the call alone. own: the text, in small letters.
+
+    The first word, which has a capital in any case, is a name where another text has it within a sentence.
+    """
+    names = [match for match in _NAME.finditer(statement) if match[0].casefold() not in own and match[0] in others]
+    first = len(statement.partition(" ")[0])
+    return any(match.start() > first or re.search(rf"[\w,;] {re.escape(match[0])}\b", others) for match in names)
 
 
 def _merged(starts: Sequence[int], answers: Sequence[Answer]) -> Decomposition:

@@ -316,17 +316,20 @@ def _listed(item: ReplyItem, name: str, valid_ids: set[str], optional: bool) -> 
         raise InvalidItem(f'has no list "{name}"')
     value = item.get(name)
     listed = [] if value is None else [value] if isinstance(value, str) and value in valid_ids else value
-    if isinstance(listed, list) and valid_ids == {f"S{place}" for place in range(1, len(valid_ids) + 1)}:
-        listed = [f"S{source}" if f"S{source}" in valid_ids else source for source in listed]  # numbers alone
     if not isinstance(listed, list):
         raise InvalidItem(
             f'has as "{name}" {described(listed)}, not a list of its sources {listing(sorted(valid_ids))}'
         )
-    for source in listed:
-        if not isinstance(source, str) or source not in valid_ids:
-            sources = listing(sorted(valid_ids))
-            raise InvalidItem(f'has in "{name}" {described(source)}, not one of its sources {sources}')
-    return listed
+    return [_source(source, name, valid_ids) for source in listed]
+
+
+def _source(source: object, name: str, valid_ids: set[str]) -> str:
+    """The id of a source in a list, which may be given by its number alone."""
+    if isinstance(source, str) and source in valid_ids:
+        return source
+    if f"S{source}" in valid_ids and valid_ids == {f"S{place}" for place in range(1, len(valid_ids) + 1)}:
+        return f"S{source}"
+    raise InvalidItem(f'has in "{name}" {described(source)}, not one of its sources {listing(sorted(valid_ids))}')
 
 
 class _TextPiece(NamedTuple):

@@ -80,9 +80,8 @@ class Relevant(VerdictQuestion, frozen=True):
         return _PASSAGE
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
-        quote = quote_of(item_of(item, "label"), style)
-        span = locate_quote(quote, self.text) if quote else None
-        return msgspec.structs.replace(super().parse(item, call, style), span=span)
+        verdict, quote = super().parse(item, call, style), quote_of(item_of(item, "label"), style)
+        return msgspec.structs.replace(verdict, span=locate_quote(quote, self.text)) if quote else verdict
 
     def split_sizes(self) -> tuple[int, int]:
         return len(self.text), len(self.query) + len(self.reference or "") + sum(map(len, self.history))

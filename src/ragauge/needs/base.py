@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
@@ -173,7 +174,7 @@ class Rounds:
         """Run one flow, from its start or its pending `questions`, until it asks something unanswered or ends."""
         flow = self._flows[need]
         try:
-            while questions is None or all(question in self._judgments for question in questions):
+            while questions is None or all(map(self._judgments.__contains__, questions)):
                 questions = next(flow) if questions is None else flow.send(self._judgments_of(questions))
             self._pending[need] = questions
             return
@@ -203,8 +204,9 @@ class Rounds:
 
     def _next_round(self) -> list[Question]:
         """The questions of the next round, each once."""
-        unanswered = dict.fromkeys(question for _, question in self.pending() if question not in self._judgments)
-        return [question for question in unanswered if question.comes_first] or list(unanswered)
+        pending = dict.fromkeys(chain.from_iterable(self._pending.values()))
+        unanswered = [question for question in pending if question not in self._judgments]
+        return [question for question in unanswered if question.comes_first] or unanswered
 
     def pending(self) -> Iterator[tuple[str, Question]]:
         """The questions the needs wait for, answered or not, each with the name of a need that asks it."""
@@ -215,12 +217,12 @@ class Rounds:
     @property
     def failures(self) -> list[Failure]:
         """Why questions have no answer, each distinct failure once."""
-        answers = (judgment.answer for judgment in self._judgments.values())
-        return list(dict.fromkeys(answer for answer in answers if isinstance(answer, Failure)))
+        answers = [judgment.answer for judgment in self._judgments.values()]
+        return list(dict.fromkeys([answer for answer in answers if isinstance(answer, Failure)]))
 
     def advance(self, judgments: Mapping[Question, Judgment]) -> None:
         """Answer this round, given the judgments of its questions; a failed answer ends the needs that asked."""
-        self._judgments.update((question, judgments[question]) for question in self.questions)
+        self._judgments.update({question: judgments[question] for question in self.questions})
         pending, self._pending = self._pending, {}
         for need, questions in pending.items():
             self._step(need, questions)
@@ -297,7 +299,7 @@ class Support:
     def __len__(self) -> int:
         return len(self.statements.pieces)
 
-    @property
+    @cached_property
     def verdicts(self) -> tuple[Verdict, ...]:
         """One per statement; without a premise all are neutral."""
         if not self.judgments:

@@ -66,12 +66,6 @@ class _Request:
         self.judgments: KnownJudgments = {}
         self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def add(self, question: Question, judgment: Judgment) -> None:
-        """Take the judgment of one of the questions."""
-        self.judgments[question] = judgment
-        if len(self.judgments) == len(self.questions):
-            resolve(self.answered, None, None)
-
 
 NOBODY = Identity("nobody")
 
@@ -183,9 +177,10 @@ class Dispatcher:
 
     def _pass_on(self, judge: JudgeBase, keys: QuestionKeys, granted: Container[str]) -> QuestionKeys:
         """Queue for a judge the questions whose keys were granted; returns the others."""
-        mine = {question: key for question, key in keys.items() if key in granted}
+        others = {question: key for question, key in keys.items() if key not in granted}
+        mine = {question: key for question, key in keys.items() if question not in others} if others else keys
         if not mine:
-            return keys
+            return others
         if judge.by_sample:
             self._start(self._ask_for(judge, mine))
         elif id(judge) in self._queues:
@@ -193,7 +188,7 @@ class Dispatcher:
         else:
             self._queues[id(judge)] = deque(mine.items())
             self._start(self._serve(judge))
-        return {question: key for question, key in keys.items() if question not in mine}
+        return others
 
     async def _await_others(self, judge: JudgeBase, keys: QuestionKeys) -> None:
         """Read the answers that other processes are asking for; ask what they give up, or are late with."""
@@ -253,22 +248,19 @@ class Dispatcher:
             self.asked += sum(answer is not OVER_BUDGET for answer in answers)
         judgments: KnownJudgments = {}
         for (question, key), answer in zip(keys.items(), answers, strict=True):
-            kept = answer if judge.is_checked and isinstance(answer, Answer) else normalised(question, answer)
+            kept = answer if judge.is_checked and not isinstance(answer, Failure) else normalised(question, answer)
             judgments[question] = Judgment(question, kept, judge.identity, key, context.call_of.get(question, ""))
-        await self._keep(judgments.values(), context.calls)
-        return judgments
-
-    async def _keep(self, judgments: Iterable[Judgment], calls: Sequence[Call]) -> None:
-        """Write judgments that have an answer, in one transaction with all others of this loop iteration."""
-        answered = [judgment for judgment in judgments if not isinstance(judgment.answer, Failure)]
-        if answered or calls:
+        answered = [judgment for judgment in judgments.values() if not isinstance(judgment.answer, Failure)]
+        if answered or context.calls:
             loop = asyncio.get_running_loop()
             if not self._unwritten:
                 loop.call_soon(self._commit)
-            self._unwritten.append((answered, calls, loop.create_future()))
+            self._unwritten.append((answered, context.calls, loop.create_future()))
             await self._unwritten[-1][2]
+        return judgments
 
     def _commit(self) -> None:
+        """Write the judgments and calls of this loop iteration in one transaction."""
         unwritten, self._unwritten = self._unwritten, []
         answered, made, written = zip(*unwritten, strict=True)
         try:
@@ -294,7 +286,9 @@ class Dispatcher:
             if isinstance(answer, Verdict) and answer.two_way and judgment.judge.name != PEOPLE:
                 self.unable.add("entail:contradiction")  # a person's label says nothing about other answers
             for request in self._in_flight.pop(question):
-                request.add(question, judgment)
+                request.judgments[question] = judgment
+                if len(request.judgments) == len(request.questions):
+                    resolve(request.answered, None, None)
 
     def _fail(self, questions: Iterable[Question], error: Exception) -> None:
         for question in questions:

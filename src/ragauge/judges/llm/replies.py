@@ -159,13 +159,14 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle, tokens: Sequence[Repl
     labels = {key: question.labels for key, question in zip(pack.keys, pack.questions, strict=True) if question.labels}
     probabilities = label_probabilities(tokens, items, labels) if tokens else {}
     reply = ParsedReply({}, {}, bool(items), {})
+    repeats = _REPEATED in msgspec.json.encode(items)
     missing = "is missing" if items else "is missing: there is no JSON object that holds any of the keys"
     for position, (key, question) in enumerate(zip(pack.keys, pack.questions, strict=True)):
         try:
             if key not in items:
                 raise InvalidItem(missing)
             answer = question.parse(items[key], pack, style)
-            if _REPEATED in msgspec.json.encode(items[key]):
+            if repeats and _REPEATED in msgspec.json.encode(items[key]):
                 raise InvalidItem("has a field that is given more than once")
             if key in probabilities and isinstance(answer, Verdict):
                 answer = msgspec.structs.replace(answer, probability=probabilities[key])
