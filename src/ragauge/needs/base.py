@@ -131,10 +131,11 @@ def answerable(topic: str, answers: frozenset[str]) -> bool:
 
 def present(sample: Sample, field: str) -> bool:
     """Whether a sample has a field: one of `Sample`, "metadata.KEY", or one of several joined by " or "."""
-    return any(
-        (sample.metadata.get(name[9:]) if name.startswith("metadata.") else getattr(sample, name)) is not None
-        for name in field.split(" or ")
-    )
+    for name in field.split(" or "):
+        value = sample.metadata.get(name[9:]) if name.startswith("metadata.") else getattr(sample, name)
+        if value is not None:
+            return True
+    return False
 
 
 def raised(what: str, error: Exception) -> Failed:

@@ -103,7 +103,7 @@ class Database:
     """
 
     def __init__(self, path: Path, *, durable: bool = True, to_read: bool = False) -> None:
-        self.path = path
+        self.path, self._log = path, _log_of(path)
         self._lock = threading.RLock()
         with store_errors(path, "open it"):
             # SQLite creates its log in the folder.
@@ -147,7 +147,7 @@ class Database:
             with _transaction(self._db) as db:
                 result = change(db)
             with suppress(FileNotFoundError):
-                if _log_of(self.path).stat().st_size > LOG_LIMIT:
+                if self._log.stat().st_size > LOG_LIMIT:
                     self._checkpoint()
             return result
 

@@ -160,7 +160,10 @@ def kind_digest(kind: str, style: PromptStyle) -> str:
     """The version of what a call says on questions of a kind, and which sections of it are not the packaged ones."""
     own, packaged_style = _sections_of(kind, style), msgspec.structs.replace(style, sections=())
     changed = [name for name, text in _sections_of(kind, packaged_style).items() if text != own[name]]
-    if not changed and _digest(_all_sections_of(kind)) in _FIRST_PROMPTS:
+    asked = KIND_TYPES[kind]
+    more = [name for name, is_used in (("why", asked.explained), ("quote", asked.quoted)) if is_used]
+    packaged_texts = [packaged("preamble"), asked.prompt, asked.examples, *map(packaged, more)]  # in any style
+    if not changed and _digest(packaged_texts) in _FIRST_PROMPTS:
         return _FIRST_DIGESTS[style.sources, style.conflicts]
     return _digest(own.values(), changed)
 
@@ -192,13 +195,6 @@ def _examples_of(kinds: Collection[str], style: PromptStyle) -> str:
     """The lines of the worked examples of some kinds."""
     lines = section("examples", style).splitlines()
     return "\n".join(line for line in lines if msgspec.json.decode(line)["kind"] in kinds)
-
-
-def _all_sections_of(kind: str) -> list[str]:
-    """The packaged sections that bear on a kind in any style."""
-    asked = KIND_TYPES[kind]
-    why, quote = ["why"] * asked.explained, ["quote"] * asked.quoted
-    return [packaged("preamble"), asked.prompt, asked.examples, *map(packaged, (*why, *quote))]
 
 
 def _digest(texts: Iterable[str], changed: Sequence[str] = ()) -> str:

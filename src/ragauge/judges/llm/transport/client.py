@@ -1,20 +1,28 @@
-"""The HTTP client: one session to one model, for any of the protocols."""
+"""The HTTP client: one session to one model, for any of the protocols.
+
+Each call has a number, which its reply repeats, so that no reply is taken for another: a gateway may write a reply
+twice, or late, on a connection that is kept open; the next call would read it as its own. It is a digest of the call,
+so that equal calls have equal numbers, and no part of the prompts, whose digests and judgments it leaves as they are.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
+from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
+
+import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.judges.llm.messages import BY_TOKENS, CallFailed, Completion, Prompt, Transport
 from ragauge.judges.llm.providers import LLMOptions, Protocol, Provider
 from ragauge.judges.llm.transport import clouds, protocols
-from ragauge.judges.llm.transport.numbers import CallNumbers
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
 from ragauge.judges.llm.transport.scheduler import (
     FIRST_TIMEOUT,
@@ -60,13 +68,33 @@ PROTOCOLS: dict[Protocol, WireProtocol] = {
 }
 
 
+#: The field of a call's number in its document and in its reply; the lowest number, and how many there are.
+_NUMBER_FIELD, _LOWEST, _COUNT = "call", 100_000, 900_000
+_NUMBER = re.compile(rf'"{_NUMBER_FIELD}"\s*:\s*"?(\d{{6}})(?!\d)')
+
+
+def _numbered(prompt: Prompt) -> tuple[Prompt, int]:
+    """A prompt with its number, in its document and its schema; as it is, with 0, where it has no document."""
+    document, schema = prompt.user, prompt.schema
+    if not (document.startswith("{") and document.endswith("}")) or "properties" not in schema:
+        return prompt, 0
+    content = msgspec.json.encode((prompt.system, document, prompt.turns))
+    number = _LOWEST + int.from_bytes(blake2b(content, digest_size=8).digest()) % _COUNT
+    comma = "," if document != "{}" else ""
+    user = f'{document[:-1]}{comma}"{_NUMBER_FIELD}":{number}}}'
+    properties = {_NUMBER_FIELD: {"type": "integer"}, **schema["properties"]}
+    schema = {**schema, "properties": properties, "required": [_NUMBER_FIELD, *schema.get("required", ())]}
+    return msgspec.structs.replace(prompt, user=user, schema=schema), number
+
+
 class HttpTransport(Transport):
     """Carries prompts to a model over HTTP: a call is sent, scheduled, attempted and exchanged.
 
     `send` has the scheduler make attempts at a call, each in its turn, until one has a reply or none can; an attempt is
     `_exchanged` for a reply, over the session and in the provider's protocol.
 
-    name: "provider/model". settings: what else can change a reply. retries: how often calls were tried again since it
+    name: "provider/model". settings: what else can change a reply, such as sampling options and a server other than the
+    provider's own. retries: how often calls were tried again since it
     was opened, by reason. protocol: by default that of the provider.
     """
 
@@ -86,9 +114,18 @@ class HttpTransport(Transport):
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
         self._server = f"{self.name} at {urlsplit(self._base or '').netloc}"
-        self.settings = self._settings()
+        values = {
+            "base_url": self._base if self._base != self._own else None,
+            "logprobs": "true" if options.logprobs else None,
+            "max_tokens": options.max_tokens,
+            "reasoning_effort": options.reasoning_effort,
+            "seed": options.seed,
+            "structured": options.structured,
+            "temperature": options.temperature,
+        }
+        self.settings = tuple((name, f"{value}") for name, value in values.items() if value is not None)
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
-        self._numbers = CallNumbers()
+        self._numbers: set[int] = set()
         self._n_spoiled = 0
         self._scheduler = RetryScheduler(
             ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
@@ -102,20 +139,6 @@ class HttpTransport(Transport):
         self._session: Session | None = None
         self._sign: clouds.Signer | None = None
         self._watcher: asyncio.Task[None] | None = None
-
-    def _settings(self) -> tuple[tuple[str, str], ...]:
-        """What else can change a reply: sampling options, and a server other than the provider's own."""
-        options = self._options
-        values = {
-            "base_url": self._base if self._base != self._own else None,
-            "logprobs": "true" if options.logprobs else None,
-            "max_tokens": options.max_tokens,
-            "reasoning_effort": options.reasoning_effort,
-            "seed": options.seed,
-            "structured": options.structured,
-            "temperature": options.temperature,
-        }
-        return tuple((name, f"{value}") for name, value in values.items() if value is not None)
 
     def share_tempo(self, processes: int) -> None:
         """Keep to one part of the requests and tokens per minute, for as many processes."""
@@ -239,7 +262,8 @@ class HttpTransport(Transport):
     async def _exchanged(self, prompt: Prompt) -> Completion | Fault:
         """A prompt for a reply, with fewer features each time that the server refuses one. Raises ReplyError."""
         session = self.session
-        numbered, number = self._numbers.numbered(prompt)
+        numbered, number = _numbered(prompt)
+        self._numbers.add(number)
         while True:
             features = self._features
             body = self._protocol.body(numbered, self._model, self._options, features)
@@ -251,7 +275,8 @@ class HttpTransport(Transport):
             large = len(reply.body) > LARGE
             result = await asyncio.to_thread(self._read, reply) if large else self._read(reply)
             if not isinstance(result, Fault):
-                if self._numbers.is_misplaced(result.text, number):
+                written = set(map(int, _NUMBER.findall(result.text))) if number else set()
+                if number not in written and not written.isdisjoint(self._numbers):  # a model may leave its number out
                     session.distrust()
                     raise ReplyError("misplaced", f"{self._server}: the reply is to another call")
                 return result

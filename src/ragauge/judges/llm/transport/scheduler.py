@@ -349,42 +349,39 @@ class RetryScheduler:
         """
         counts: Counter[str] = Counter()
         while True:
-            result = await self._attempted(attempt, tokens, counts)
+            await self.concurrency.acquire(first=bool(counts))
+            call: CallInFlight | None = None
+            result: T | ReplyError | None = None
+            try:
+                await self._wait_for_turn(tokens, sent=bool(counts))
+                call = self.stalls.start(counts["timeout"])
+                result = await attempt()
+            except ReplyError as error:
+                result = error
+            except asyncio.CancelledError:
+                if call is None or not self.stalls.was_stall(call):
+                    raise
+                seconds = self.stalls.timeout(call.stalls)
+                result = ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
+            finally:
+                if call is not None:
+                    self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
+                if result is not None:
+                    self._count(result)
+                self.concurrency.release()
             if not isinstance(result, ReplyError):
                 return result
             counts[result.reason] += 1
             self.retries[result.reason] += 1
             await self._pause(self._backoff(result, counts))
 
-    async def _attempted(
-        self, attempt: Callable[[], Awaitable[T]], tokens: int, counts: Counter[str]
-    ) -> T | ReplyError:
-        """One attempt: its result, or the error after which it may be repeated."""
-        await self.concurrency.acquire(first=bool(counts))
-        call: CallInFlight | None = None
-        result: T | ReplyError | None = None
-        try:
-            await self._wait_for_turn(tokens, sent=bool(counts))
-            call = self.stalls.start(counts["timeout"])
-            result = await attempt()
-        except ReplyError as error:
-            result = error
-        except asyncio.CancelledError:
-            if call is None or not self.stalls.was_stall(call):
-                raise
-            seconds = self.stalls.timeout(call.stalls)
-            result = ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
-        finally:
-            if call is not None:
-                self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
-            if result is not None:
-                failed = result if isinstance(result, ReplyError) else None
-                self._replied |= failed is None
-                if failed is None or failed.reason not in NO_REPLY:
-                    self._without_reply = 0
-                self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
-            self.concurrency.release()
-        return result
+    def _count(self, result: object) -> None:
+        """Count a reply, or an error, towards the limit of concurrency and whether the server is up."""
+        failed = result if isinstance(result, ReplyError) else None
+        self._replied |= failed is None
+        if failed is None or failed.reason not in NO_REPLY:
+            self._without_reply = 0
+        self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
 
     async def _wait_for_turn(self, tokens: int, *, sent: bool) -> None:
         """Wait until a call may be sent. Raises CallFailed where none may be."""
