@@ -83,9 +83,10 @@ def _kind_of_setting(name: str) -> str:
 @lru_cache(maxsize=64)
 def _shared_hash(judge: Identity, kind: str, field: str, texts: tuple[str, ...] | None) -> hashlib._Hash:
     """The hash of what many keys begin with: the judge and, where many questions share texts, the kind and these."""
-    digest = hashlib.sha256(_encode(identity_for(kind, judge)))
-    if texts is not None:
-        digest.update(_encode({"kind": kind, field: texts})[:-1])
+    if texts is None:
+        return hashlib.sha256(_encode(identity_for(kind, judge)))
+    digest = _shared_hash(judge, kind, "", None).copy()
+    digest.update(_encode({"kind": kind, field: texts})[:-1])
     return digest
 
 

@@ -41,7 +41,8 @@ STATEMENT_KINDS = {"claim": (True, False), "opinion": (False, True), "both": (Tr
 #: The fields of a statement in a reply.
 STATEMENT_FIELDS = frozenset({"s", "text", "kind"})
 
-_NAME = re.compile(r"[\d_a-z]*+[^\W\d_a-z]\w*|\d+(?:[.,]\d+)*")
+#: A name or a number; within a word in small letters, where no name begins, none is looked for.
+_NAME = re.compile(r"(?<![a-z_])[\d_a-z]*+[^\W\d_a-z]\w*|\d+(?:[.,]\d+)*")
 
 #: Tokens of a list in a reply; statements of a sentence; tokens of a statement in addition to its text; its length
 #: relative to its sentence.

@@ -104,6 +104,8 @@ def gather(flows: Sequence[QuestionFlow[T]]) -> QuestionFlow[tuple[T, ...]]:
     Returns:
         What each flow returns, in the order of the flows.
     """
+    if len(flows) == 1:
+        return ((yield from flows[0]),)
     results: dict[int, T] = {}
     pending: dict[int, Sequence[Judgment] | None] = dict.fromkeys(range(len(flows)))
     while pending:

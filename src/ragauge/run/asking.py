@@ -36,6 +36,8 @@ class LazyExitStack(AsyncExitStack):
 
     async def open(self, manager: AbstractAsyncContextManager[Any]) -> None:
         """Enter a context manager, unless it has been entered. Raises what entering it raises."""
+        if id(manager) in self._entered:
+            return
         async with self._lock:
             if id(manager) not in self._entered:
                 await self.enter_async_context(manager)

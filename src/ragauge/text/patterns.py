@@ -89,20 +89,21 @@ def is_abbreviated(left: str, right: str) -> bool:
     Titles and "e.g." never end one; "Fig." not before a number; "U.S." not before a word that rarely opens a sentence.
     """
     first = right[:1]
-    if first.islower() and _SPEECH_OR_PAUSE.search(left):
+    last_words = max(0, left.rfind(" ", 0, max(0, left.rfind(" "))))  # the patterns bear on two at most
+    if first.islower() and _SPEECH_OR_PAUSE.search(left, last_words):
         return True
     if left[-1] not in ".)!":
         return False
-    if first.islower() and _BEFORE_SMALL_LETTER.search(left):
+    if first.islower() and _BEFORE_SMALL_LETTER.search(left, last_words):
         return True
-    if first.isdigit() and _BEFORE_NUMBER.search(left):
+    if first.isdigit() and _BEFORE_NUMBER.search(left, last_words):
         return True
-    if _DAY.search(left) and _MONTH.match(right):
+    if _DAY.search(left, last_words) and _MONTH.match(right):
         return True
-    if _BEFORE_ANYTHING.search(left):
+    if _BEFORE_ANYTHING.search(left, last_words):
         return True
-    initial = _INITIAL.search(left) and not _LETTERED.search(left)
-    return bool((initial or _ACRONYM.search(left)) and first.isalpha() and not OPENER.match(right))
+    initial = _INITIAL.search(left, last_words) and not _LETTERED.search(left, last_words)
+    return bool((initial or _ACRONYM.search(left, last_words)) and first.isalpha() and not OPENER.match(right))
 
 
 #: Seconds that a regular expression may take on a text.

@@ -88,7 +88,7 @@ def _numbered(prompt: Prompt) -> tuple[Prompt, int]:
 
 
 class HttpTransport(Transport):
-    """Carries prompts to a model over HTTP: a call is sent, scheduled, attempted and exchanged.
+    """Carries prompts to a model over HTTP: a call is sent, scheduled and exchanged.
 
     `send` has the scheduler make attempts at a call, each in its turn, until one has a reply or none can; an attempt is
     `_exchanged` for a reply, over the session and in the provider's protocol.
