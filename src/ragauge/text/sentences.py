@@ -22,7 +22,7 @@ from ragauge.errors import MissingExtra
 from ragauge.host import version_of
 from ragauge.text.citations import TextWithoutSpans, citation_marks
 from ragauge.text.markdown import blocks
-from ragauge.text.patterns import is_abbreviated
+from ragauge.text.patterns import GERMAN_MONTHS, any_of
 from ragauge.types import Span
 
 _WINDOW = 4096
@@ -50,6 +50,41 @@ _ATTACHED = re.compile(rf"(?:\s*{_EMOJI})+")
 _ENUMERATOR = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)]\Z")
 _PLAIN_WORD_AND_STOP = re.compile(r"(?:^|[\s\"“'‘(])[^\W\d_]*[a-z]{2}[.!?]+[\"”’)]*\Z")
 _PLAIN_WORD = re.compile(r"[\"“(]?(?!(?:Com|Org|Net|Edu|Gov|Js|Py|Io|Ai)\b)(?:[A-Z][a-z]+|[AI])(?![\w./@])")
+
+
+#: Abbreviated English months, without their full stop.
+SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
+
+_TITLES = (
+    "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle|[Ss]ig"
+    "|[Dd]hr"
+)
+_ADVERBIALS = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
+_NUMBERED = (
+    r"Eqs?|Figs?|Secs?|Sects?|Nos?|Nr|Vols?|Ch|Chap|pp?|Arts?|Tab|Refs?|App|Pts?|Par|Cl|§|Ex|Ed|Ver|v|c|"
+    rf"{any_of(SHORT_MONTHS)}"
+)
+_BEFORE_ANYTHING = re.compile(rf"(?:^|[\s(\[\"“'‘/])(?:{_TITLES}|{_ADVERBIALS})\.\Z")
+_BEFORE_NUMBER = re.compile(rf"(?:^|[\s(\[])(?:{_NUMBERED})\.\Z", re.IGNORECASE)
+_BEFORE_SMALL_LETTER = re.compile(
+    r"(?:^|[\s(])(?:etc|Inc|Co|Corp|Ltd|Jr|Sr|Bros|dept|est|max|min|avg|no|[A-Z][a-z]+!)[.)]*\Z"
+)
+_SPEECH_OR_PAUSE = re.compile(r"[!?][\"'”’»]+\Z|\.\.\Z|…\Z")
+_INITIAL = re.compile(r"(?:^|[\s(.\"“])[A-Z]\.\Z")
+_LETTERED = re.compile(
+    r"""\b(?:vitamins?|plan|hepatitis|type|group|class|appendix|part|grade|option|answer|team|exhibit|schedule|table|phase
+    |category|influenza|protein|point|step|series|and|or)\s[A-Z]\.\Z""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ACRONYM = re.compile(r"(?:^|[\s(\"“])(?:[A-Za-z]\.){2,}\Z|(?:^|[\s(])(?:Ph\.D|Inc|Ltd|Co|Corp|Jr|Sr)\.\Z")
+_DAY = re.compile(r"\b\d{1,2}\.\Z")
+_MONTH = re.compile(rf"{any_of(GERMAN_MONTHS)}\b")
+_OPENER = re.compile(
+    r"""["“'‘(\[*]*(?:The|A|An|He|She|It|They|We|I|You|His|Her|Its|Their|Our|My|This|That|These|Those|There|Then|In|On|At
+    |But|And|However|When|While|After|Before|If|As|By|For|Some|Many|Most|What|Who|How|Why|Where|Yes|No|So|Since|Next
+    |Although|Though|Because|During|Today|Later|Also|Both|Each|Is|Was|Are|Did|Do|Does|To|From|With|Under)\b""",
+    re.VERBOSE,
+)
 
 
 @cache
@@ -107,7 +142,30 @@ def _false_stop(passage: str, previous: int, cut: int) -> bool:
         return True
     if not passage[cut - 1].isspace() and left[-1] in ".!?":
         return not (_PLAIN_WORD_AND_STOP.search(left) and _PLAIN_WORD.match(right))
-    return is_abbreviated(left, right)
+    return _is_abbreviated(left, right)
+
+
+def _is_abbreviated(left: str, right: str) -> bool:
+    """Whether `left`, which does not end in whitespace, ends in a full stop that ends no sentence before `right`.
+
+    Titles and "e.g." never end one; "Fig." not before a number; "U.S." not before a word that rarely opens a sentence.
+    """
+    first = right[:1]
+    last_words = max(0, left.rfind(" ", 0, max(0, left.rfind(" "))))  # the patterns bear on two at most
+    if first.islower() and _SPEECH_OR_PAUSE.search(left, last_words):
+        return True
+    if left[-1] not in ".)!":
+        return False
+    if first.islower() and _BEFORE_SMALL_LETTER.search(left, last_words):
+        return True
+    if first.isdigit() and _BEFORE_NUMBER.search(left, last_words):
+        return True
+    if _DAY.search(left, last_words) and _MONTH.match(right):
+        return True
+    if _BEFORE_ANYTHING.search(left, last_words):
+        return True
+    initial = _INITIAL.search(left, last_words) and not _LETTERED.search(left, last_words)
+    return bool((initial or _ACRONYM.search(left, last_words)) and first.isalpha() and not _OPENER.match(right))
 
 
 def sentences(text: str, marks: Sequence[Span] | None = None) -> list[Span]:

@@ -77,7 +77,12 @@ def model_client(model: Any, /, **options: Any) -> ModelClient:
 def _transport_of(model: Any, options: dict[str, Any]) -> tuple[Transport, LLMOptions]:
     """The transport to a model, and the options."""
     if isinstance(model, str):
-        return _http_transport(model, **options)
+        from ragauge.judges.llm.transport.client import HttpTransport
+
+        spec = parse_llm_spec(model, **{name: value for name, value in options.items() if name != "api_key"})
+        api_key = options.get("api_key")
+        environment = {**os.environ, spec.provider.keys[0]: api_key} if api_key else os.environ
+        return HttpTransport(spec.provider, spec.model, spec.options, environment), spec.options
     if not is_model(model):
         raise BadParameter(f"{model!r} is not a 'provider/model', an instructor client or a function of messages")
     own = options_of({name: value for name, value in options.items() if name in {*_JUDGE_OPTIONS, "concurrency"}})
@@ -87,14 +92,6 @@ def _transport_of(model: Any, options: dict[str, Any]) -> tuple[Transport, LLMOp
     for name in rest.keys() - _FUNCTION_OPTIONS:
         raise UnknownName("option", name, _JUDGE_OPTIONS | _FUNCTION_OPTIONS)
     return FunctionTransport(model, **rest), own
-
-
-def _http_transport(model: str, *, api_key: str | None = None, **options: Any) -> tuple[Transport, LLMOptions]:
-    from ragauge.judges.llm.transport.client import HttpTransport
-
-    spec = parse_llm_spec(model, **options)
-    environment = {**os.environ, spec.provider.keys[0]: api_key} if api_key else os.environ
-    return HttpTransport(spec.provider, spec.model, spec.options, environment), spec.options
 
 
 def is_model(thing: object) -> bool:

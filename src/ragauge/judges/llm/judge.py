@@ -45,9 +45,12 @@ class PackingPolicy(msgspec.Struct, frozen=True):
         style, limits = self.style, self.limits
         chosen = ((name, getattr(style, name)) for name in ("sources", "conflicts", "shuffle"))
         room = f"{limits.prompt_chars}/{limits.decompose_chars}"
+        whole = prompts.digest(style)  # of the first prompts
+        by_kind = ((f"prompts.{kind}", prompts.kind_digest(kind, style)) for kind in KINDS)
         return (
             ("pack", "alone" if self.alone else "together"),
-            *prompts.digests(style),
+            ("prompts", whole),
+            *(setting for setting in by_kind if setting[1] != whole),
             ("quotes", str(style.quotes).lower()),
             ("rationales", str(style.rationales).lower()),
             *((name, str(value)) for name, value in chosen if value != getattr(PromptStyle(), name)),

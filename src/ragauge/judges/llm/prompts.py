@@ -148,13 +148,6 @@ def digest(style: PromptStyle) -> str:
     return _digest([*texts, _examples_of(_FIRST_KINDS, style)], [name for name, _ in style.sections])
 
 
-def digests(style: PromptStyle) -> tuple[tuple[str, str], ...]:
-    """Settings of a judge's identity: the version of the first prompts, and those by kind that differ from it."""
-    whole = digest(style)
-    by_kind = ((f"prompts.{kind}", kind_digest(kind, style)) for kind in KINDS)
-    return ("prompts", whole), *(setting for setting in by_kind if setting[1] != whole)
-
-
 @lru_cache(maxsize=256)
 def kind_digest(kind: str, style: PromptStyle) -> str:
     """The version of what a call says on questions of a kind, and which sections of it are not the packaged ones."""
