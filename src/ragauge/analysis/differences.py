@@ -141,14 +141,14 @@ EQUAL = 1e-9
 class _Sides:
     """A metric in two runs.
 
-    cells, groups: of all samples. first, second: the values, or counts, of the samples that have some in both runs;
-    clusters: the groups of these. measure: None for a custom metric.
+    first, second: the values, or counts, of the samples that have some in both runs; clusters: the groups of these.
+    measure: None for a custom metric.
     """
 
     def __init__(self, cells: Cells, groups: Clusters, measure: Measure | None) -> None:
         if isinstance(measure, DatasetMetric) and measure.by_group:
             cells, groups = _of_groups(cells, groups, measure.total), None
-        self.cells, self.groups, self.measure = cells, groups, measure
+        self.measure, self.missing = measure, _missing(cells, groups)
         self.total = measure.total if isinstance(measure, DatasetMetric) and not measure.by_group else None
         self.first, self.second, self.clusters = _both(cells, groups, tuple if self.total else float)
 
@@ -203,7 +203,7 @@ def _difference(sides: _Sides, better: Better) -> Difference:
         p=tested.p,
         better=better,
         n=n,
-        missing=_missing(sides.cells, sides.groups),
+        missing=sides.missing,
         **counts,
     )
 
