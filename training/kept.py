@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rows import Row, read
+from statements import statements
 
 from ragauge.questions import Entail
 
@@ -34,10 +35,11 @@ class Kept(NamedTuple):
 def kept(data: Path, each: int) -> list[Kept]:
     """At most `each` rows of a source and part, drawn by a fixed seed."""
     found: dict[tuple[str, str], list[Kept]] = defaultdict(list)
-    for one in (*natural(data / "natural"), *bots(data / "bots/bots.jsonl.gz"), *written(data / "written")):
+    rows = (*natural(data / "natural"), *bots(data / "bots/bots.jsonl.gz"), *written(data / "written"), *stated(data))
+    for one in rows:
         found[one.source, one.part].append(one)
     chance = random.Random(5)
-    return [one for rows in found.values() for one in chance.sample(rows, min(each, len(rows)))]
+    return [one for own in found.values() for one in chance.sample(own, min(each, len(own)))]
 
 
 def part_of(group: str) -> str:
@@ -72,6 +74,15 @@ def written(shared: Path) -> Iterator[Kept]:
                 if part := part_of(row["id"]):
                     kind = "answers" if name == "answers" else "written"
                     yield from (Kept(*asked, part, kind, name) for asked in questions(name, row))
+
+
+def stated(data: Path) -> Iterator[Kept]:
+    """Statements written about real and invented texts, by their styles."""
+    for row in statements(data):
+        if part := part_of(row["group"]):
+            for one in row["claims"]:
+                question = Entail(tuple(row["contexts"]), one["text"], row.get("query"))
+                yield Kept(question, one["label"], part, "written", f"statements, {row['style']}")
 
 
 def questions(name: str, row: Row) -> Iterator[tuple[Entail, str]]:
