@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.pairing import Pairing, check_group, paired, side
+from ragauge.analysis.pairing import Pairing, check_group, compared_run, paired
 from ragauge.errors import UnknownName, UsageError
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.types import Chunk, Sample
@@ -17,7 +17,7 @@ from ragauge.types import Chunk, Sample
 
 def together(a: Iterable[Sample], b: Iterable[Sample]) -> Pairing:
     """The pairing of two runs over these samples."""
-    return paired(*(side([SampleRecord(sample, {}) for sample in samples], []).rows for samples in (a, b)))
+    return paired(*(compared_run([SampleRecord(sample, {}) for sample in samples], []).rows for samples in (a, b)))
 
 
 def asking(*queries: str, ids: Iterable[str] | None = None) -> list[Sample]:
@@ -116,22 +116,22 @@ def test_cells_of_a_run() -> None:
         {"x": ScoreRecord(0.5, counts=(1, 2)), "y": ScoreRecord(undefined="no claims"), "z": ScoreRecord(failed="no")},
         counted={"all": ScoreRecord(counts=(1.0, 2.0))},
     )
-    found = side([record], ["x", "y", "z", "all", "other"])
+    found = compared_run([record], ["x", "y", "z", "all", "other"])
     assert found.cells == {"x": [0.5], "y": ["undefined"], "z": ["failed"], "all": [(1.0, 2.0)], "other": ["absent"]}
 
 
 @pytest.mark.parametrize(("house", "group"), [("a", "a"), (7, "7"), (None, None), (False, "False")])
 def test_a_column_groups_samples(house: Any, group: str | None) -> None:
     """The group is the text of the column; a sample without it is its own group."""
-    found = side([SampleRecord(Sample("1", group="own", metadata={"house": house}), {})], [], "house")
+    found = compared_run([SampleRecord(Sample("1", group="own", metadata={"house": house}), {})], [], "house")
     assert found.rows[0].group == group
-    assert side([SampleRecord(Sample("1", group="own"), {})], []).rows[0].group == "own"
+    assert compared_run([SampleRecord(Sample("1", group="own"), {})], []).rows[0].group == "own"
 
 
 def test_an_unknown_column() -> None:
     """A misspelled column is an error that suggests the right one; runs made with groups need no column."""
-    plain = side([SampleRecord(Sample("1", metadata={"house": "a"}), {})], [], "hous")
-    grouped = side([SampleRecord(Sample("1", group="a"), {})], [], "house")
+    plain = compared_run([SampleRecord(Sample("1", metadata={"house": "a"}), {})], [], "hous")
+    grouped = compared_run([SampleRecord(Sample("1", group="a"), {})], [], "house")
     check_group("house", [plain, grouped])
     with pytest.raises(UnknownName, match="unknown column 'hous'; did you mean 'house'"):
         check_group("hous", [plain, plain])

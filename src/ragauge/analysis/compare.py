@@ -27,10 +27,10 @@ from ragauge.analysis.pairing import (
     ComparedRunInfo,
     check_group,
     check_run,
+    compared_run,
     count_groups,
     groups_of,
     paired,
-    side,
 )
 from ragauge.analysis.preference import PREFERRED, Contest, Preference, preferences
 from ragauge.errors import UnknownName, UsageError
@@ -309,7 +309,7 @@ def _largest_changes(
                 better, words(of_better, raising=not raising), words(of_worse, raising=not raising)
             )
             row = sides[0].rows[places[0]]
-            yield Change(key, row.id, row.asks, first, second, tuple(pieces[:MAX_PIECES]))
+            yield Change(key, row.id, row.question, first, second, tuple(pieces[:MAX_PIECES]))
 
 
 def _decisive_words(scores: SampleScores, key: str, better: Better, raising: bool) -> list[str]:
@@ -367,7 +367,7 @@ def compare(
     _check_test_sets(a, b, force)
     named = split_specs(metrics) if isinstance(metrics, str) else metrics
     kept, left_out = _chosen(a.record, b.record, named) if named or not prefer else ([], {})
-    sides = side(a.records(), kept, group), side(b.records(), kept, group)
+    sides = compared_run(a.records(), kept, group), compared_run(b.records(), kept, group)
     if group is not None:
         check_group(group, sides)
     pairing = paired(sides[0].rows, sides[1].rows)

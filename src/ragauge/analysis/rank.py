@@ -18,7 +18,15 @@ from ragauge.analysis.differences import (
     halved,
     of_pairs,
 )
-from ragauge.analysis.pairing import ComparedRunInfo, check_group, check_run, count_groups, groups_of, paired, side
+from ragauge.analysis.pairing import (
+    ComparedRunInfo,
+    check_group,
+    check_run,
+    compared_run,
+    count_groups,
+    groups_of,
+    paired,
+)
 from ragauge.analysis.preference import Contest, Preference, preferences
 from ragauge.errors import BadParameter, UsageError
 from ragauge.host import LazyModule
@@ -155,7 +163,7 @@ def _contests(runs: Sequence[Run], group: str | None = None) -> tuple[list[Conte
     """Each two of the runs over the samples that all have, and the groups of these samples. Raises as `rank`."""
     if len(runs) < 2 or len({run.id for run in map(check_run, runs)}) < len(runs):
         raise BadParameter("give two or more different runs to compare")
-    sides = [side(run.records(), (), group) for run in runs]
+    sides = [compared_run(run.records(), (), group) for run in runs]
     if group is not None:
         check_group(group, sides)
     matched = [dict(paired(sides[0].rows, other.rows).pairs) for other in sides[1:]]

@@ -1,9 +1,9 @@
-"""Dataworkz' evaluation framework, which `ragauge dataworkz` runs from file to file; docs/migrating/dataworkz.md."""
+"""Dataworkz' evaluation framework, which `ragauge dataworkz` runs on files; see docs/migrating/dataworkz.md."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
@@ -23,11 +23,11 @@ _SIDES = ("Golden Response", "Candidate Response", "Common")
 _COUNTS = tuple(f"{side} Claim Count" for side in _SIDES)
 _CLAIMS = tuple(f"{side} Claims" for side in _SIDES)
 
-#: The columns that have a mean, and all of an evaluation file: Dataworkz' 22 in their order, then the verdicts.
+#: The columns that have a mean, and all columns of an evaluation file: Dataworkz' 22 in order, then the verdicts.
 SCORES = (*_WORDING, *_BERT, *_COSINE, *LLM)
 COLUMNS = (*_TEXTS, *SCORES, *_COUNTS, *_CLAIMS, "Explanation")
 
-#: The scores from the numbers of golden claims, of candidate claims, and of golden claims that the candidate implies.
+#: The scores, given the numbers of golden claims, candidate claims, and golden claims that the candidate implies.
 scores_of_counts = rg.metrics.claim_scores
 
 
@@ -35,8 +35,8 @@ scores_of_counts = rg.metrics.claim_scores
 class Evaluation:
     """The results of an evaluation.
 
-    rows: column of COLUMNS -> value, None where there is none; claims are {"1": claim, ...}. run: the same, with
-    intervals and all evidence. report: a remark -> the questions that it applies to. missing: why columns are empty.
+    rows: for each question the value by column, None if missing; claims are {"1": claim, ...}. run: the ragauge run,
+    with intervals and all evidence. report: remark -> the questions it applies to. missing: why columns are empty.
     """
 
     rows: list[dict[str, Any]]
@@ -46,13 +46,13 @@ class Evaluation:
 
     @property
     def means(self) -> dict[str, tuple[float | None, int]]:
-        """Column -> its mean over the rows that have a value, and their number."""
+        """Column -> its mean over the rows that have a value, and the number of these."""
         values = {column: [row[column] for row in self.rows if row[column] is not None] for column in SCORES}
         return {column: (fmean(scores) if scores else None, len(scores)) for column, scores in values.items()}
 
     @property
     def micro(self) -> rg.metrics.ClaimScores:
-        """The scores of the claims of all rows pooled, without rows that have no golden claims."""
+        """The scores of all rows' claims, pooled; rows whose claims have no scores are left out."""
         judged = [row for row in self.rows if row["LLM F1"] is not None]
         return scores_of_counts(*(sum(row[column] for row in judged) for column in _COUNTS))
 
@@ -98,7 +98,14 @@ def evaluate(benchmark: Any, responses: Any, *, extras: bool = True, **options: 
 
 
 def evaluate_question(question: str, golden_response: str, candidate_response: str, **options: Any) -> Evaluation:
-    """Compare one response with a golden response; options and errors as for `evaluate`."""
+    """Compare one response with a golden response.
+
+    Args:
+        question: what was asked.
+        golden_response: the correct response.
+        candidate_response: the response to judge.
+        options: as for `evaluate`, which also says what is raised.
+    """
     row = {"query": question, "reference": golden_response}
     return evaluate([row], [{"query": question, "response": candidate_response}], **options)
 
@@ -117,30 +124,34 @@ def _claim_cells(score: rg.scores.Score, response: str) -> dict[str, Any]:
     golden, implied = _claims(score.evidence, "references[0]", "response")
     candidate, _ = _claims(score.evidence, "response", "references[0]")
     common = [claim for claim in golden if claim.entailed]
-    *values, responded, undefined = scores_of_counts(len(golden), len(candidate), len(common))
-    notes = [f"undefined: {undefined}"] if undefined else []
-    for n, piece in enumerate(golden, start=1):  # with the judge's reason, or else the passages that are its evidence
-        why = piece.rationale or " ".join(f"“{response[slice(*chunk.span)]}”" for chunk in piece.chunks if chunk.span)
-        notes.append(f"golden claim {n}: {piece.label}{why and f', {why}'}")
+    scores = scores_of_counts(len(golden), len(candidate), len(common))
+    notes = [f"undefined: {scores.undefined}"] if scores.undefined else []
+    for number, claim in enumerate(golden, start=1):
+        passages = (f"“{response[slice(*chunk.span)]}”" for chunk in claim.chunks if chunk.span)
+        why = claim.rationale or " ".join(passages)
+        notes.append(f"golden claim {number}: {claim.label}" + (f", {why}" if why else ""))
     notes += [f"left out, since the question implies it: {claim.text}" for claim in implied]
-    claims = [{str(n): piece.text for n, piece in enumerate(side, start=1)} for side in (golden, candidate, common)]
-    cells = (*values, len(golden), responded, len(common), *claims, "\n".join(notes))
+    values = (scores.recall, scores.precision, scores.f1)
+    counts = (len(golden), scores.candidate, len(common))
+    claims = [{str(number): claim.text for number, claim in enumerate(side, 1)} for side in (golden, candidate, common)]
+    cells = (*values, *counts, *claims, "\n".join(notes))
     return dict(zip((*LLM, *_COUNTS, *_CLAIMS, "Explanation"), cells, strict=True))
 
 
 def _claims(
-    evidence: Iterable[rg.scores.Evidence], side: str, other: str
+    evidence: Sequence[rg.scores.Evidence], side: str, other: str
 ) -> tuple[list[rg.scores.Evidence], list[rg.scores.Evidence]]:
     """The claims of one side as judged against the other, and those that the question implies."""
-    judged, by_query = (
-        [piece for piece in evidence if (piece.field, piece.against) == (side, text)] for text in (other, "query")
-    )
-    pairs = list(zip(judged, (piece.entailed for piece in by_query), strict=True))
-    return [piece for piece, implied in pairs if not implied], [piece for piece, implied in pairs if implied]
+    judged = [piece for piece in evidence if (piece.field, piece.against) == (side, other)]
+    implied = [piece.entailed for piece in evidence if (piece.field, piece.against) == (side, "query")]
+    pairs = list(zip(judged, implied, strict=True))
+    return [piece for piece, is_implied in pairs if not is_implied], [
+        piece for piece, is_implied in pairs if is_implied
+    ]
 
 
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:
-    """Fill in the columns of optional models, in place; returns which stay empty, and why."""
+    """Fill in the columns of optional models in place; return which columns stay empty, and why."""
     missing: list[str] = []
     rows = [row for row in rows if row["Candidate Response"].strip()]
     if not rows:

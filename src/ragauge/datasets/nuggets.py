@@ -1,4 +1,4 @@
-"""Nuggets of questions: what answers should say, proposed by a judge, graded by people, in the forms of others."""
+"""Nuggets of questions: what answers should say, proposed by a judge and graded by people; in several file formats."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import msgspec
 from ragauge.datasets.samples import SampleOptions
 from ragauge.errors import BadData
 from ragauge.judges.base import JudgeLike
-from ragauge.metrics.nuggets import nuggets as proposed
+from ragauge.metrics.nuggets import nuggets as nuggets_metric
 from ragauge.needs.nuggets import NUGGET, nuggets_of_question
 from ragauge.report.files import replacing
 from ragauge.run.evaluate import evaluate
@@ -19,10 +19,10 @@ from ragauge.run.results import Run
 from ragauge.scores import SampleRecord
 from ragauge.types import Sample
 
-#: The forms in which nuggets are written.
+#: The formats in which nuggets are written: those of ragauge, nuggetizer and HealthBench.
 NuggetForm = Literal["ragauge", "nuggetizer", "healthbench"]
 
-#: Points in a form of criteria for a nugget of weight 1.
+#: The points of a HealthBench criterion for a nugget of weight 1.
 _POINTS = 2
 
 
@@ -38,13 +38,13 @@ class Nugget(msgspec.Struct, omit_defaults=True):
 
 @dataclass
 class NuggetSet:
-    """The nuggets of each question. run: in which they were judged; None where all questions had some."""
+    """The nuggets of each question. run: the run that judged them; None if every question already had nuggets."""
 
     questions: list[tuple[Sample, list[Nugget]]]
     run: Run | None
 
     def save(self, path: str | Path, form: NuggetForm = "ragauge") -> None:
-        """Write a row a question as JSON Lines, whole or not at all. Raises UsageError."""
+        """Write one row per question as JSON Lines, the whole file or none. Raises UsageError."""
         rows = [_FORMS[form](sample, nuggets) for sample, nuggets in self.questions]
         with replacing(Path(path)) as part:
             part.write_bytes(msgspec.json.Encoder().encode_lines(rows))
@@ -53,42 +53,44 @@ class NuggetSet:
 def nuggets(questions: Any, judge: JudgeLike = "embedded", **options: Any) -> NuggetSet:
     """What the answers to questions should say, from their references and contexts.
 
-    A judge says which texts help, takes them apart, joins what says the same, and grades each claim as vital, good to
-    have or not needed. The judgments are kept as a run, where people can grade anew (`ragauge view`): the next call
-    goes by their grades.
+    A judge says which texts help, splits them into claims, merges claims that say the same, and grades each as vital,
+    good to have or not needed. The judgments are kept as a run, where people can correct the grades (`ragauge view`);
+    the next call uses their grades.
 
     Args:
-        questions: samples in any form that `read` takes; those with `answers` or `criteria` keep them, unasked.
-        judge: one that grades, such as "openai/gpt-4o-mini".
+        questions: samples in any form that `read` takes; those with `answers` or `criteria` keep them, and no
+            judge is asked.
+        judge: a judge that can grade, such as "openai/gpt-4o-mini".
         options: those of `SampleOptions`.
 
     Returns:
         The questions with their nuggets, in their order.
 
     Raises:
-        UsageError: as `evaluate`; BadData for a nugget without text.
+        BadData: a gold claim in `answers` has no wording; and what `evaluate` raises.
     """
     chosen = SampleOptions(**options)
     samples = list(chosen.read(questions))
     if empty := [sample.id for sample in samples if not all(sample.answers or ())]:
         raise BadData(f"sample {empty[0]!r}: a gold claim in 'answers' has no wording; give it one, or leave it out")
-    bare = [sample for sample in samples if not sample.answers and not sample.criteria]
+    unanswered = [sample for sample in samples if not sample.answers and not sample.criteria]
     run = None
-    if bare:
+    if unanswered:
         limits: dict[str, Any] = {"max_cost": chosen.max_cost, "progress": chosen.progress}
-        run = evaluate(bare, [proposed], judge, chosen.store, name="nuggets", **limits)
-    records = {record.sample.id: _graded(record) for record in run.records()} if run else {}
-    return NuggetSet([(sample, records.get(sample.id) or _given(sample)) for sample in samples], run)
+        run = evaluate(unanswered, [nuggets_metric], judge, chosen.store, name="nuggets", **limits)
+    graded = {record.sample.id: _graded(record) for record in run.records()} if run else {}
+    return NuggetSet([(sample, graded.get(sample.id) or _from_answers(sample)) for sample in samples], run)
 
 
 def _graded(record: SampleRecord) -> list[Nugget]:
-    """The nuggets that are worth something, vital ones first."""
+    """The nuggets with a grade above 0, vital ones first."""
     pieces = record.evidence.get(nuggets_of_question.name, ())
     kept = sorted((piece for piece in pieces if piece.value), key=lambda piece: -(piece.value or 0))
     return [Nugget(piece.text, piece.value == NUGGET.high, chunk=piece.field) for piece in kept]
 
 
-def _given(sample: Sample) -> list[Nugget]:
+def _from_answers(sample: Sample) -> list[Nugget]:
+    """The gold claims of a sample as nuggets."""
     weights = sample.answer_weights or (1.0,) * len(sample.answers or ())
     return [
         Nugget(wordings[0], weight >= 1, wordings[1:], None if weight in (0.5, 1) else weight)
@@ -97,9 +99,8 @@ def _given(sample: Sample) -> list[Nugget]:
 
 
 def _own_row(sample: Sample, nuggets: list[Nugget]) -> dict[str, Any]:
-    fields = msgspec.to_builtins(sample)
-    written = {"answers": msgspec.to_builtins(nuggets)} if nuggets else {}
-    return {name: value for name, value in fields.items() if name not in ("answers", "answer_weights")} | written
+    row: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(sample, answers=None, answer_weights=None))
+    return row | ({"answers": msgspec.to_builtins(nuggets)} if nuggets else {})
 
 
 def _nuggetizer_row(sample: Sample, nuggets: list[Nugget]) -> dict[str, Any]:
@@ -108,14 +109,15 @@ def _nuggetizer_row(sample: Sample, nuggets: list[Nugget]) -> dict[str, Any]:
 
 
 def _healthbench_row(sample: Sample, nuggets: list[Nugget]) -> dict[str, Any]:
-    asked = [*((turn.role, turn.text) for turn in sample.turns or ()), ("user", sample.query or "")]
-    points = ((nugget.text, _POINTS * (nugget.weight or (1 if nugget.vital else 0.5))) for nugget in nuggets)
+    turns = [*((turn.role, turn.text) for turn in sample.turns or ()), ("user", sample.query or "")]
     criteria = [(criterion.text, criterion.points) for criterion in sample.criteria or ()]
-    criteria += [(f"Says that: {text}", number) for text, number in points]
+    for nugget in nuggets:
+        weight = nugget.weight or (1 if nugget.vital else 0.5)
+        criteria.append((f"Says that: {nugget.text}", _POINTS * weight))
     return {
         "prompt_id": sample.id,
-        "prompt": [{"role": role, "content": text} for role, text in asked],
-        "rubrics": [{"criterion": text, "points": number, "tags": []} for text, number in criteria],
+        "prompt": [{"role": role, "content": text} for role, text in turns],
+        "rubrics": [{"criterion": text, "points": points, "tags": []} for text, points in criteria],
     }
 
 

@@ -30,8 +30,7 @@ UNCLEAR = "it can mean several things, or nobody would ask it"
 NOT_CITED = "its answer names no passage"
 READ_OTHERWISE = "a reader of its passages among others answers something else, or nothing"
 
-
-#: Whether a question means one thing, and is one to ask; for judges that grade by any rubric.
+#: Whether a question is unambiguous and worth asking; for judges that grade by any rubric.
 CLEAR = Rubric(
     "clear question",
     ("conversation",),
@@ -48,9 +47,9 @@ CLEAR = Rubric(
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found of a draft, or of several texts.
+    """What was found out about a draft, or about several texts.
 
-    dropped: why the draft is dropped, or "" where it holds. claims: those of its answer. flags: of each text.
+    dropped: why the draft is dropped, "" if it is kept. claims: those of its answer. flags: yes or no for each text.
     """
 
     dropped: str = ""
@@ -60,17 +59,17 @@ class Proof:
 
 
 def full_query(draft: Sample) -> str:
-    """The question as somebody asks it who does not know the conversation before it."""
+    """The question, worded to be understood without the conversation before it."""
     return str(draft.metadata.get(STANDALONE) or draft.query)
 
 
 @cache
 def clearly_asked() -> Need[Proof]:
-    """A need: whether the question, with the conversation before it, means one thing and is one to ask."""
+    """A need: whether the question, after its conversation, is unambiguous and worth asking."""
 
     def flow(draft: Sample) -> QuestionFlow[Proof]:
-        said = [(turn.role, turn.text) for turn in draft.turns or ()]
-        lines = [f"{role}: {text}" for role, text in (*said, ("user", draft.query or ""))]
+        turns = [(turn.role, turn.text) for turn in draft.turns or ()]
+        lines = [f"{role}: {text}" for role, text in (*turns, ("user", draft.query or ""))]
         (judgment,) = yield [Rate(CLEAR, (("conversation", "\n".join(lines)),))]
         return Proof("" if cast(Grade, judgment.answer).value else UNCLEAR)
 
@@ -81,29 +80,30 @@ def answered_by_its_passages(kind: str) -> Need[Proof]:
     """A need: whether each claim of the answer follows from the passages, and what else its kind requires."""
 
     def flow(draft: Sample) -> QuestionFlow[Proof]:
-        query, answer, chunks = full_query(draft), (draft.references or ("",))[0], draft.reference_contexts or ()
+        query, answer = full_query(draft), (draft.references or ("",))[0]
+        passages = tuple(chunk.passage for chunk in draft.reference_contexts or ())
         if kind == "follow-up" and not set(words_of(query)) - set(words_of(draft.query or "")):
             return Proof(STANDS_ALONE)
-        (taken_apart,) = yield [Decompose(answer, query)]
-        claims = tuple(piece.text for piece in Statements.of("references[0]", taken_apart).claims.pieces)
+        (decomposed,) = yield [Decompose(answer, query)]
+        claims = tuple(piece.text for piece in Statements.of("references[0]", decomposed).claims.pieces)
         if not claims:
             return Proof(NO_CLAIM)
-        premise = tuple(chunk.passage for chunk in chunks)
-        support = [Entail(premise, claim, query) for claim in claims]
-        relevance = [Relevant(query, text) for text in (*premise, answer)]
-        said = [turn.text for turn in draft.turns or ()]
-        earlier = [Entail(premise, said[1], said[0])] if kind == "follow-up" else []
-        takes_all = len(premise) > 1 and kind != REAL
-        alone = [Entail((text,), answer, query) for text in premise] if takes_all else []
-        judged = yield [*support, *relevance, *earlier, *alone]
-        verdicts = iter(_verdicts(judged))
-        supported, relevant, rest = ([*islice(verdicts, len(asked))] for asked in (support, relevance, judged))
+        support = [Entail(passages, claim, query) for claim in claims]
+        relevance = [Relevant(query, text) for text in (*passages, answer)]
+        turns = [turn.text for turn in draft.turns or ()]
+        earlier = [Entail(passages, turns[1], turns[0])] if kind == "follow-up" else []
+        takes_all = len(passages) > 1 and kind != REAL
+        alone = [Entail((text,), answer, query) for text in passages] if takes_all else []
+        verdicts = iter(_verdicts((yield [*support, *relevance, *earlier, *alone])))
+        supported, relevant, in_passages, enough = (
+            [*islice(verdicts, len(questions))] for questions in (support, relevance, earlier, alone)
+        )
         faults = {
             UNSUPPORTED: not all(verdict.entailed for verdict in supported),
             NOT_RELEVANT: any(verdict.label is Label.NO for verdict in relevant[:-1]),
             NOT_ANSWERED: relevant[-1].label is Label.NO,
-            EARLIER_UNSUPPORTED: not all(verdict.entailed for verdict in rest[: len(earlier)]),
-            ONE_IS_ENOUGH: any(verdict.entailed for verdict in rest[len(earlier) :]),
+            EARLIER_UNSUPPORTED: not all(verdict.entailed for verdict in in_passages),
+            ONE_IS_ENOUGH: any(verdict.entailed for verdict in enough),
         }
         return Proof(next((fault for fault, holds in faults.items() if holds), ""), claims)
 
@@ -112,7 +112,7 @@ def answered_by_its_passages(kind: str) -> Need[Proof]:
 
 
 def not_helped_by(chunks: Sequence[Chunk]) -> Need[Proof]:
-    """A need: whether none of the chunks, the best that were found for it, helps to answer the question."""
+    """A need: whether none of the chunks, the best that a search found, helps to answer the question."""
 
     def flow(draft: Sample) -> QuestionFlow[Proof]:
         judged = yield [Relevant(draft.query or "", chunk.passage) for chunk in chunks]
@@ -122,7 +122,7 @@ def not_helped_by(chunks: Sequence[Chunk]) -> Need[Proof]:
 
 
 def right_by_the_reference(*responses: str) -> Need[Proof]:
-    """A need: which of these answers to the question are right."""
+    """A need: which of the responses are right by the draft's references."""
 
     def flow(draft: Sample) -> QuestionFlow[Proof]:
         judged = yield [Correct(full_query(draft), response, draft.references or ()) for response in responses]
@@ -132,7 +132,7 @@ def right_by_the_reference(*responses: str) -> Need[Proof]:
 
 
 def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
-    """A need: which of these pairs of texts say the same."""
+    """A need: for each pair of texts, whether they entail each other."""
 
     def flow(_: Sample) -> QuestionFlow[Proof]:
         judged = yield [Entail((premise,), claim) for pair in pairs for premise, claim in (pair, pair[::-1])]
@@ -143,15 +143,22 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
 
 
 def expected_rounds(kind: str, text: str, shown: Sequence[Chunk], searched: Sequence[Chunk]) -> list[list[Question]]:
-    """About the questions that proving a draft takes, in rounds. text: stands for its question and its answer."""
+    """The questions that proving a draft would take, in rounds, to estimate their cost.
+
+    Args:
+        kind: of the question.
+        text: stands for the question and for its answer.
+        shown: the passages that the draft is about.
+        searched: the chunks that a search for an unanswerable question finds.
+    """
     clear: list[Question] = [Rate(CLEAR, (("conversation", text),))]
     if kind == "unanswerable":
         return [clear, [Relevant(text, chunk.passage) for chunk in searched]]
-    premise = tuple(chunk.passage for chunk in shown)
-    alone = [Entail((passage,), text, text) for passage in premise]
-    relevance = [Relevant(text, passage) for passage in (*premise, text)]
+    passages = tuple(chunk.passage for chunk in shown)
+    alone = [Entail((passage,), text, text) for passage in passages]
+    relevance = [Relevant(text, passage) for passage in (*passages, text)]
     correct = [Correct(text, f"{text} {number}", (text,)) for number in range(2)]
-    return [clear, [Decompose(text, text)], [Entail(premise, text), *alone, *relevance], [*correct]]
+    return [clear, [Decompose(text, text)], [Entail(passages, text), *alone, *relevance], [*correct]]
 
 
 def _verdicts(judgments: Sequence[Judgment]) -> list[Verdict]:

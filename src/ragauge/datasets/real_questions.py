@@ -1,4 +1,4 @@
-"""Questions that users asked, from traces or rows: drawn so that they cover what is asked, the doubtful ones first."""
+"""Questions that users asked, from traces or rows, drawn to cover what is asked, the doubtful ones first."""
 
 from __future__ import annotations
 
@@ -17,35 +17,52 @@ from ragauge.readers import SampleReader
 from ragauge.scores import Score
 from ragauge.types import Sample, Turn
 
-#: The most distinct questions that are held; of more, as many are drawn.
+#: The most distinct questions that are held in memory; from more of them, so many are drawn at random.
 MOST_QUESTIONS = 50_000
 
 
 class RealQuestions:
-    """Distinct questions of users with the conversations before them. total: how many there are.
+    """Distinct questions of users with the conversations before them.
 
-    Any beginning of them covers what is asked: they are clustered by their words, and every cluster gives one before
-    any gives two. Where the rows have scores with evidence, or the judge's `confidence`, a cluster first gives what the
-    judge doubted most. Raises BadData where the data have no question.
+    The first ones always cover what is asked: questions are clustered by their words, and every cluster gives one
+    before any gives two. If the rows have scores with evidence, or the judge's `confidence`, a cluster first gives the
+    questions that the judge doubted most.
+
+    Args:
+        reader: the rows or traces.
+        count: the most questions to draw.
+        seed: of the draw.
+        mask: whether to mask personal data.
+
+    Attributes:
+        total: the number of distinct questions in the data.
+
+    Raises:
+        BadData: the data have no question.
+        MissingExtra: `mask` is set and presidio-analyzer is not installed.
     """
 
     def __init__(self, reader: SampleReader, count: int, seed: int, mask: bool) -> None:
-        draw = Draw[tuple[Sample, float]](lambda asked: _conversation(asked[0]), True, MOST_QUESTIONS, seed)
-        draw.add((_bare(sample), _doubt(sample)) for sample in reader if (sample.query or "").strip())
-        self.total, self._mask = draw.total, mask
+        draw = Draw[tuple[Sample, float]](
+            lambda item: _conversation(item[0]), distinct=True, most=MOST_QUESTIONS, seed=seed
+        )
+        draw.add((_question(sample), _doubt(sample)) for sample in reader if (sample.query or "").strip())
+        self.total = draw.total
+        self._mask = mask
         if not draw.total:
             raise BadData(f"{reader.name}: no row has a question; name the column, such as --map query=COLUMN")
         if mask:
             masked("")  # raises MissingExtra before anything is asked
         questions, doubts = zip(*draw.items(), strict=True)
         self._questions: tuple[Sample, ...] = questions
-        self._order = PassageMap([*map(_conversation, questions)]).covering_order(count, Random(seed), doubts)
+        conversations = PassageMap([*map(_conversation, questions)])
+        self._order = conversations.covering_order(count, Random(seed), doubts)
 
     def __len__(self) -> int:
         return len(self._order)
 
     def __iter__(self) -> Iterator[Sample]:
-        """The questions in the order of the draw, masked on request."""
+        """The questions in the order of the draw, masked if so requested."""
         for position in self._order:
             yield _masked(self._questions[position]) if self._mask else self._questions[position]
 
@@ -54,8 +71,8 @@ def _conversation(sample: Sample) -> str:
     return graded_text(sample, "conversation")
 
 
-def _bare(sample: Sample) -> Sample:
-    """What was asked, without what a system answered to it and what it went by."""
+def _question(sample: Sample) -> Sample:
+    """The question and its conversation, without the system's prompt, response and contexts."""
     turns = tuple(Turn(turn.role, turn.text) for turn in sample.turns or () if turn.role != "system")
     return Sample("", sample.query, turns=turns or None, metadata={"asked_in": sample.id})
 
@@ -66,7 +83,7 @@ def _masked(question: Sample) -> Sample:
 
 
 def _doubt(sample: Sample) -> float:
-    """The mean doubt of the judge of what it said on the response, from 0 to 1; 0.5 where nothing is known of it."""
+    """The judge's mean doubt about its verdicts on the response, from 0 to 1; 0.5 if unknown."""
     confidence: Any = sample.metadata.get("confidence")
     if isinstance(confidence, int | float) and 0 <= confidence <= 1:
         return 1.0 - confidence

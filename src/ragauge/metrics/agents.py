@@ -27,16 +27,16 @@ from ragauge.types import Sample
 
 @metric(matched_calls, parts=("precision", "recall", "f1", "success"), caption="calls as expected")
 def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
-    """Precision, recall and F1 of the calls of tools, and whether none is missing and none is extra.
+    """Precision, recall and F1 of the tool calls, and success: whether none is missing and none is extra.
 
-    Compared with `reference_tool_calls`; ids never count. match: "effects" compares the calls that change something,
-    "all" all of them, "names" the names of all. reads: which tools only read; else the data say it (`read_only_tools`,
-    MCP's readOnlyHint, or the effect of a call), and where they do not, the score is undefined. A call that failed
-    changes nothing. order: "any", "in_order" (as many as keep the order), or "exact" (each at its place). arguments:
-    "equal" as JSON values, "subset" (those of the expected call), or the names of those to compare, such as id+date.
-    Where an expected call lists acceptable values, any of them is right, and texts are compared by BFCL's definition,
-    without case, spaces and ,./-_*^.
-    Where nothing was to be called and nothing was, F1 and success are 1.
+    The calls are compared with `reference_tool_calls`, without their ids. match: "effects" compares the calls that
+    change something, "all" all calls, "names" the names of all calls. reads: the tools that only read; by default the
+    data say which (`read_only_tools`, MCP's readOnlyHint, or the effect of a call), and the score is undefined if they
+    do not. A failed call changes nothing. order: "any", "in_order" (the most calls that keep the order), or "exact"
+    (each call at its position). arguments: "equal" (as JSON values), "subset" (those that the expected call has), or
+    the names of those to compare, such as id+date. If an expected call lists acceptable values, each of them is right,
+    and texts are compared as in BFCL, without case, spaces and ,./-_*^.
+    If no call was expected and none was made, F1 and success are 1.
     """
     missing, extra = calls.expected - calls.matched, calls.made - calls.matched
     f1 = F1Counts(calls.matched, extra, missing) if calls.made or calls.expected else 1.0
@@ -47,16 +47,16 @@ def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
 
 @metric(calls_valid, caption="calls the tools allow")
 def valid_calls(calls: FlaggedCalls) -> Share | Undefined:
-    """Share of the calls that are of an offered tool, with arguments that its JSON Schema allows.
+    """Share of the calls that name an offered tool, with arguments that its JSON Schema allows.
 
-    By the library jsonschema: pip install 'ragauge[checks]'. A tool without `parameters` allows any.
+    The library jsonschema checks them: pip install 'ragauge[checks]'. A tool without `parameters` allows any arguments.
     """
     return share(calls.flags, NO_CALL)
 
 
 @metric(calls_failed, better="lower", caption="calls that failed")
 def failed_calls(calls: FlaggedCalls) -> Share | Undefined:
-    """Share of the calls that ended with an error, of those of which the outcome is recorded."""
+    """Share of the calls that ended with an error, among those whose outcome is recorded."""
     return share(calls.flags, NO_CALL)
 
 
@@ -68,11 +68,11 @@ def repeated_calls(calls: FlaggedCalls) -> Share | Undefined:
 
 @check(reads=(CALLED,), caption="trials that are short enough")
 def steps(sample: Sample, *, n: Annotated[Count, "the most calls"]) -> CheckResult:
-    """1 if there are n calls of tools at most, else 0."""
+    """1 if there are at most n tool calls, else 0."""
     return len(sample.calls) <= n, f"{len(sample.calls)} calls"
 
 
-#: Words for the outcome of a trial.
+#: The words for the outcome of a trial, with its score.
 _SUCCESS = dict.fromkeys(("true", "yes", "pass", "passed", "success"), 1.0)
 _OUTCOMES = _SUCCESS | dict.fromkeys(("false", "no", "fail", "failed", "failure"), 0.0)
 
@@ -101,8 +101,8 @@ def goal(in_trial: Supports) -> Share | Undefined:
 def policy(grades: Grades) -> Share:
     """Share of the rules that the agent keeps, by what it says and the calls that it makes, as in policy(rules.md).
 
-    rules: a file of text or Markdown with one rule a line; headings are left out. A rule that does not apply is kept.
-    Each is judged by itself, and the evidence has a line for each.
+    rules: a file of text or Markdown with one rule per line; headings are left out. A rule that does not apply is kept.
+    Each rule is judged on its own and has its own line of evidence.
     """
     return Share(sum(grades.values), len(grades.values))
 
@@ -111,6 +111,6 @@ def policy(grades: Grades) -> Share:
 def argument_support(calls: FlaggedCalls) -> Share | Undefined:
     """Share of the values of arguments that the user or a tool gave before the call, word for word or by entailment.
 
-    The others were made up by the agent. Texts of the agent do not count, those of the system do.
+    The agent made up the others. The system prompt counts as a source; the agent's own texts do not.
     """
     return share(calls.flags, NO_CALL)

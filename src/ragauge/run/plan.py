@@ -1,4 +1,4 @@
-"""Planning: what a run would ask and cost, before anything is asked."""
+"""Plans: what a run would ask and cost, before anything is asked."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ragauge.readers.conversations import Per
 from ragauge.report.wording import dollars, one_line
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import price_dates
-from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, prepared
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, existing_store, prepared
 from ragauge.run.specs import unloaded
-from ragauge.store import Store
 from ragauge.types import Identity, Sample
 
+#: The judge of guessed answers.
 GUESS = Identity("guess")
 
 
 @dataclass
 class Cost:
-    """The expected cost of calls to models. dollars: None if one has no known price. seconds: a rough estimate."""
+    """The expected cost of calls to models. dollars: None if a price is unknown. seconds: a rough estimate."""
 
     calls: float = 0.0
     prompt_tokens: float = 0.0
@@ -35,7 +35,7 @@ class Cost:
     seconds: float = 0.0
 
     def add(self, expected: ExpectedCall) -> None:
-        """Add a call."""
+        """Add the cost of a call."""
         self.calls += 1
         self.prompt_tokens += expected.prompt_tokens
         self.completion_tokens += expected.completion_tokens
@@ -47,12 +47,12 @@ class Cost:
 class Plan:
     """What a run would ask.
 
-    questions: numbers of questions for judges, by kind, each question once. known: numbers that the store or people's
-    labels already answer, by kind. by_metric: numbers that each metric would ask on its own, known or not; they add up
-    to more than the total, since metrics share questions. cost: of the calls to models. estimated: some counts depend
-    on statements that have not been extracted yet, and use those that the embedded judge finds. left_out: metrics that
-    cannot be measured, with the reason. notes: what is not known of the judges. priced: the days of the tables that the
-    prices are from.
+    questions: the number of questions for judges by kind, each question once. known: the number that the store or
+    people's labels already answer, by kind. by_metric: the number that each metric would ask on its own, known or not;
+    they add up to more than the total, since metrics share questions. cost: of the calls to models. estimated: whether
+    counts depend on statements that have not been extracted yet; the embedded judge's stand for them. left_out: metrics
+    that cannot be measured, with the reason. notes: what is unknown about the judges. priced: the dates of the price
+    tables.
     """
 
     samples: int = 0
@@ -72,8 +72,8 @@ class Plan:
         """The calls to models, with their price."""
         from ragauge.judges.llm.pricing import RELATIVE_ERROR
 
-        cost, seconds = self.cost, self.cost.seconds
-        duration = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+        cost = self.cost
+        duration = f"{cost.seconds:.0f} s" if cost.seconds < 100 else f"{cost.seconds / 60:.0f} min"
         dated = f" (prices of {', '.join(map(str, self.priced))})" if cost.dollars and self.priced else ""
         return (
             f"{cost.calls:.0f} calls, about {cost.prompt_tokens:.0f} prompt and {cost.completion_tokens:.0f} "
@@ -83,10 +83,9 @@ class Plan:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    about = "about " if plan.estimated else ""
-    asked = f"{about}{plan.questions.total()} questions to ask"
+    asked = f"{'about ' if plan.estimated else ''}{plan.questions.total()} questions to ask"
     yield f"{plan.samples} samples, {asked}, {plan.known.total()} already answered"
-    yield from (f"  {name:<12}{plan.questions[name]:>8} to ask {plan.known[name]:>8} answered" for name in KINDS)
+    yield from (f"  {kind:<12}{plan.questions[kind]:>8} to ask {plan.known[kind]:>8} answered" for kind in KINDS)
     if plan.cost.calls:
         yield plan.cost_words()
     yield "each metric on its own (metrics share questions):"
@@ -112,8 +111,8 @@ def plan(
 ) -> Plan:
     """Count the questions that `evaluate` would ask with the same arguments, and price its calls to models.
 
-    No judge is asked, no key is needed, nothing is stored or sent, and no judge's code is imported: of `python:` and
-    `hf/` judges neither stored answers nor calls are known.
+    No judge is asked, no key is needed, nothing is stored or sent, and no judge's code is imported; the stored answers
+    and calls of `python:` and `hf/` judges are therefore unknown.
 
     Args:
         data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, per, corpus, progress: as for `evaluate`.
@@ -124,15 +123,15 @@ def plan(
     Raises:
         UsageError: as `evaluate` raises before it asks.
     """
-    existing = store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
-    asked = (data, metrics, unloaded(judge), existing, labels, map, group, limit, skip_bad_rows)
-    task = prepared(RunRequest(*asked, per=per, corpus=corpus))
-    counting = PlanCounter(task.settings, task.dispatcher)
-    for sample in task.samples:
-        counting.add_sample(sample)
+    options = (labels, map, group, limit, skip_bad_rows)
+    request = RunRequest(data, metrics, unloaded(judge), existing_store(store), *options, per=per, corpus=corpus)
+    run = prepared(request)
+    counter = PlanCounter(run.settings, run.dispatcher)
+    for sample in run.samples:
+        counter.add_sample(sample)
         if progress:
-            progress(counting.plan.samples)
-    return counting.plan
+            progress(counter.plan.samples)
+    return counter.plan
 
 
 class PlanCounter:
@@ -148,7 +147,7 @@ class PlanCounter:
         self._seen: set[str] = set()
 
     def add_sample(self, sample: Sample) -> float:
-        """Add a sample to the plan, with guesses for unknown answers; returns its expected cost (0 where unpriced)."""
+        """Add a sample to the plan, guessing unknown answers; return its expected cost, 0 for calls without a price."""
         rounds = Rounds(sample, self._needs.values())
         asked: dict[str, set[Question]] = {name: set() for name in self._needs}
         calls: list[ExpectedCall] = []
@@ -158,23 +157,27 @@ class PlanCounter:
             stored = self._dispatcher.known(self._dispatcher.keys(questions))
             for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, stored)):
                 calls += judge.expect(group) if judge else ()
-            rounds.advance({q: stored.get(q) or Judgment(q, q.guess(decompose), GUESS, "") for q in questions})
+            guesses = {q: Judgment(q, q.guess(decompose), GUESS, "") for q in questions if q not in stored}
+            rounds.advance({**stored, **guesses})
         self.plan.samples += 1
         for metric in self._metrics:
-            self.plan.by_metric[metric.key] += len(set[Question]().union(*(asked[need.name] for need in metric.needs)))
+            of_metric = set[Question]().union(*(asked[need.name] for need in metric.needs))
+            self.plan.by_metric[metric.key] += len(of_metric)
         for call in calls:
             self.plan.cost.add(call)
         return sum(call.cost or 0.0 for call in calls)
 
     def _fresh(self, questions: Sequence[Question], stored: Mapping[Question, Judgment]) -> list[Question]:
-        """Count questions; returns those that no earlier sample asks and no judgment answers."""
+        """Count questions, each once; return those that no earlier sample asks and no judgment answers."""
         fresh = []
         for question in questions:
             if (key := judgment_key(question, GUESS)) in self._seen:
                 continue
             self._seen.add(key)
-            (self.plan.known if question in stored else self.plan.questions)[question.kind] += 1
-            if question not in stored:
-                self.plan.estimated |= question.comes_first
-                fresh.append(question)
+            if question in stored:
+                self.plan.known[question.kind] += 1
+                continue
+            self.plan.questions[question.kind] += 1
+            self.plan.estimated |= question.comes_first
+            fresh.append(question)
         return fresh

@@ -210,6 +210,11 @@ def opened_store(store: StoreLike) -> Store:
     return MemoryStore() if store is None else Store.open(store)
 
 
+def existing_store(store: StoreLike) -> StoreLike:
+    """The store, or None if there is none yet: planning reads a store and creates none."""
+    return store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
+
+
 def labels_by_question(labels: LabelsLike) -> dict[Question, Judgment]:
     """People's labels by question; the last one for a question counts."""
     judgments = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()

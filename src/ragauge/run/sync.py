@@ -19,22 +19,25 @@ from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
+R = TypeVar("R")
 
+#: Held while the shared loop is started.
+_START_LOCK = Lock()
 
-_STARTING = Lock()
+#: Seconds that a cancelled run has to write its results before another Ctrl-C takes effect.
+CLEANUP_SECONDS = 1.0
 
-#: Seconds for which a cancelled run may write what is done before another Ctrl-C takes effect.
-CLEANING_UP = 1.0
+#: How many results of `ordered_map` may wait for an earlier one.
+AHEAD = 1000
 
 
 def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared: bool = False) -> Callable[P, T]:
-    """A synchronous version of a coroutine function, which can be called under a running loop (Jupyter, FastAPI) too.
+    """A synchronous version of a coroutine function, which also works under a running loop (Jupyter, FastAPI).
 
     Args:
         function: the coroutine function; under a running loop it runs in a thread with its own event loop.
-        name: of the synchronous version, for error messages.
-        shared: it always runs on one background loop for all threads, so that they can share a judge with its
-            connections and limits.
+        name: the name of the synchronous version.
+        shared: whether all threads run it on one background loop, so that they share a judge's connections and limits.
     """
 
     @wraps(function)
@@ -56,31 +59,31 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared
 
 
 class _ListedSignature(inspect.Signature):
-    """A signature that `help` shows with one parameter a line, and annotations as they are written."""
+    """A signature that `help` shows with one parameter per line and annotations without quotation marks."""
 
     def __str__(self) -> str:
         unquoted = re.sub(r"(: |-> )'([^']*)'", r"\1\2", super().__str__())
-        listed = re.sub(r"(\(|, )(?=\*,|\w+: )", lambda before: before[0].strip() + "\n    ", unquoted)
+        listed = re.sub(r"(\(|, )(?=\*,|\w+: )", lambda opening: opening[0].strip() + "\n    ", unquoted)
         return listed.replace(") ->", "\n) ->")
 
 
 async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:
-    """Await `work`, which Ctrl-C cancels; others are ignored for CLEANING_UP seconds, where asyncio would raise."""
-    own = signal.getsignal(signal.SIGINT)
-    if current_thread() is not main_thread() or not callable(own) or own is signal.default_int_handler:
+    """Await `work`, which Ctrl-C cancels; more within CLEANUP_SECONDS are ignored, where asyncio would raise."""
+    cancel = signal.getsignal(signal.SIGINT)  # the handler of asyncio.run, unless the program has its own
+    if current_thread() is not main_thread() or not callable(cancel) or cancel is signal.default_int_handler:
         return await work
-    signals: list[float] = []
+    cancelled_at: list[float] = []
 
     def handler(number: int, frame: FrameType | None) -> None:
-        if not signals or time.monotonic() - signals[0] > CLEANING_UP:
-            signals.append(time.monotonic())
-            own(number, frame)
+        if not cancelled_at or time.monotonic() - cancelled_at[0] > CLEANUP_SECONDS:
+            cancelled_at.append(time.monotonic())
+            cancel(number, frame)
 
     signal.signal(signal.SIGINT, handler)
     try:
         return await work
     finally:
-        signal.signal(signal.SIGINT, own)
+        signal.signal(signal.SIGINT, cancel)
 
 
 def _in_thread(work: Coroutine[Any, Any, T]) -> T:
@@ -93,9 +96,9 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
         return await task
 
     with ThreadPoolExecutor(max_workers=1) as thread:
-        outcome = thread.submit(asyncio.run, begin())
+        future = thread.submit(asyncio.run, begin())
         try:
-            return outcome.result()
+            return future.result()
         except KeyboardInterrupt:
             loop, task = begun.result()
             with suppress(RuntimeError):  # the loop has already ended
@@ -104,17 +107,17 @@ def _in_thread(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _on_shared_loop(work: Coroutine[Any, Any, T]) -> T:
-    outcome = asyncio.run_coroutine_threadsafe(work, _shared_loop())
+    future = asyncio.run_coroutine_threadsafe(work, _shared_loop())
     try:
-        return outcome.result()
+        return future.result()
     except KeyboardInterrupt:
-        outcome.cancel()
+        future.cancel()
         raise
 
 
 def _shared_loop() -> asyncio.AbstractEventLoop:
     """The background loop of this process; a forked process gets its own, since threads are not forked."""
-    with _STARTING:
+    with _START_LOCK:
         return _started_loop(os.getpid())
 
 
@@ -125,31 +128,31 @@ def _started_loop(process: int) -> asyncio.AbstractEventLoop:
     return loop
 
 
-R = TypeVar("R")
-
-#: How many results of `ordered_map` may wait for an earlier one.
-AHEAD = 1000
-
-
 async def ordered_map(
     items: Iterable[T], work: Callable[[T], Awaitable[R]], width: int, ahead: int = AHEAD
 ) -> AsyncGenerator[R, None]:
-    """The results of `work` in the order of the items, which are taken as slots become free.
+    """Map `work` over items with several tasks at once; yield the results in the order of the items.
 
-    width: how many tasks run at once; a slow one does not block the `ahead` after it. An exception of `work` is raised
-    at once and cancels the rest, as closing the generator does. If taking an item fails, running tasks finish first.
+    An exception of `work` is raised at once and cancels the other tasks, as closing the generator does. If taking an
+    item fails, running tasks finish first.
+
+    Args:
+        items: taken one by one, as tasks end.
+        work: makes the result of an item.
+        width: the most tasks that run at once.
+        ahead: the most results that wait for a slower one before them.
     """
     source: Iterator[T] | None = iter(items)
     tasks: deque[asyncio.Task[R]] = deque()  # in order; one that has raised moves to the front
-    running, ended = 0, asyncio.Event()
-    fault: Exception = StopIteration()
+    running, task_ended = 0, asyncio.Event()
+    ended_by: Exception = StopIteration()
 
     def end(task: asyncio.Task[R]) -> None:
         nonlocal running
         running -= 1
         if not task.cancelled() and task.exception():
             tasks.appendleft(task)
-        ended.set()
+        task_ended.set()
 
     try:
         while source or tasks:
@@ -158,16 +161,16 @@ async def ordered_map(
                     tasks.append(asyncio.ensure_future(work(next(source))))
                     tasks[-1].add_done_callback(end)
                     running += 1
-                except Exception as error:
-                    source, fault = None, error
-            ended.clear()
+                except Exception as error:  # StopIteration after the last item
+                    source, ended_by = None, error
+            task_ended.clear()
             if tasks and not tasks[0].done():
-                await ended.wait()
+                await task_ended.wait()
             while tasks and tasks[0].done():
                 yield tasks.popleft().result()
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    if not isinstance(fault, StopIteration):
-        raise fault
+    if not isinstance(ended_by, StopIteration):
+        raise ended_by

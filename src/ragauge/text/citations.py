@@ -1,10 +1,11 @@
-"""Citations by number: how a text refers to its contexts."""
+"""Numbered citations: how a text refers to its contexts."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from ragauge.text.patterns import CODE, any_of
@@ -29,9 +30,11 @@ CitationStyle = Literal["brackets", "parentheses"]
 
 _YEAR = r"(?:1[0-9]|20)\d\d"
 _YEARS = rf"(?P<year>{_YEAR})(?:\s?[,;–—-]\s?{_YEAR})*"
+
+#: The citations of each style, or what is none: code, and in parentheses the number that opens an item of a list.
 _BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[{_YEARS}\])", re.DOTALL)
 _PARENTHESISED = re.compile(
-    rf"{CODE}|(?P<line>^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\({_YEARS}\))", re.DOTALL | re.MULTILINE
+    rf"{CODE}|(?:^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\({_YEARS}\))", re.DOTALL | re.MULTILINE
 )
 _UNNUMBERED = re.compile(rf"{_ADDRESS}|†[^】]*")
 _RANGE = re.compile(rf"(\d+)(?:{_TO}[#^]?(\d+))?")
@@ -54,9 +57,13 @@ def citation_marks(text: str) -> list[Span]:
 
 
 def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> Iterator[Citation]:
-    """The citations of a text, in order. Numbers beyond the last chunk refer to nothing; of a range only its end does.
+    """The citations of a text, in order.
 
-    A year alone in brackets is no citation, unless there are that many chunks.
+    Args:
+        text: the text that cites.
+        chunks: the number of chunks. A larger number cites nothing and has no chunk; of a range beyond the last chunk,
+            only the end is kept. A year in brackets is no citation, unless there are that many chunks.
+        style: how citations are written.
     """
     for match in (_BRACKETED if style == "brackets" else _PARENTHESISED).finditer(text):
         if not match["mark"] or (match["year"] and chunks < int(match["year"])):
@@ -70,36 +77,44 @@ def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> I
 
 
 def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
-    """A span of text without its marks and the spaces before each; `marks` are all marks of the text, in order."""
+    """The text of a span without citation marks and the spaces before each.
+
+    Args:
+        text: the whole text.
+        span: the part of it.
+        marks: all marks of the text, in order.
+    """
     position, end = span
     kept: list[str] = []
-    for i in range(max(0, bisect_left(marks, span) - 1), len(marks)):
-        start, stop = marks[i]
-        if start >= end:
+    first = max(0, bisect_left(marks, span) - 1)  # the mark before the span may reach into it
+    for mark_start, mark_end in islice(marks, first, None):
+        if mark_start >= end:
             break
-        if stop > position:
-            kept.append(text[position : max(position, start)].rstrip(" "))
-            position = min(stop, end)
+        if mark_end > position:
+            kept.append(text[position : max(position, mark_start)].rstrip(" "))
+            position = min(mark_end, end)
     kept.append(text[position:end])
     return "".join(kept)
 
 
 class TextWithoutSpans:
-    """A text without some disjoint spans, in order, and the spaces before each. seams: where they were in `text`."""
+    """A text without spans, disjoint and in order, nor the spaces before each. seams: where they were in `text`."""
 
     def __init__(self, text: str, spans: Sequence[Span]) -> None:
         self.seams: list[int] = []
         self._origins = [0]
         kept: list[str] = []
         position = size = 0
-        for start, stop in spans:
+        for start, end in spans:
             kept.append(text[position:start].rstrip(" "))
-            size, position = size + len(kept[-1]), stop
+            size += len(kept[-1])
             self.seams.append(size)
-            self._origins.append(position)
+            self._origins.append(end)
+            position = end
         self.text = "".join([*kept, text[position:]])
 
     def origin(self, index: int) -> int:
-        """The offset in the whole text of the character at `at` in the remaining text."""
-        kept = bisect_right(self.seams, index)
-        return self._origins[kept] + index - (self.seams[kept - 1] if kept else 0)
+        """The offset in the original text of the character at `index` of the remaining text."""
+        removed = bisect_right(self.seams, index)  # the spans before it
+        seam = self.seams[removed - 1] if removed else 0
+        return self._origins[removed] + index - seam

@@ -30,27 +30,26 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 MODEL = "data/encoder.onnx"
-LONGEST = 320  # tokens of a text that are read; what is longer is cut
-_CLAIM = 96  # ... of a claim
-_CACHED = 12_000  # tokens whose keys and values are cached, some 9 kB each
+TEXT_TOKENS, CLAIM_TOKENS = 320, 96  # the tokens that are read of a text and of a claim; longer ones are cut
+_CACHED_TOKENS = 12_000  # whose keys and values are cached, some 9 kB each
 _TEXT, _HYPOTHESIS = 0, 1  # token types
 _MAX_LOGIT = 6.0
 
+_WORD_CHARACTERS = 100  # a longer word is one unknown piece
 
-_LONGEST_WORD = 100
-#: A text that folds to its small letters; the words of such a text; the words of any text once folded.
+#: An ASCII text, which folds to lower case; the words of such a text; the words of any folded text.
 _PLAIN = re.compile(r"[\t\n\r -~]*")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 _FOLDED_WORD = re.compile(r"[^ ]+")
 
-#: Chinese characters, each a word. U+2B820-2B91F are none to `tokenizers`.
+#: Chinese characters, each of which is a word; to `tokenizers`, U+2B820-2B91F are not.
 _IDEOGRAPH = re.compile(
     r"[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\U00020000-\U0002A6DF\U0002A700-\U0002B81F\U0002B920-\U0002CEAF"
     r"\U0002F800-\U0002FA1F]"
 )
 
-#: `tokenizers` knows the categories of Unicode 8: ranges that hold every mark, format character, punctuation mark and
-#: composite that Unicode 9 to 17 added, and none that is older; then those that have changed category since.
+#: `tokenizers` uses the categories of Unicode 8. These ranges hold every mark, format character, punctuation mark and
+#: composite that Unicode 9 to 17 added, and no older one; _CHANGED has the characters whose category has changed.
 _LATER = re.compile(
     r"[\u061D\u07FD\u0890-\u08E2\u09FD-\u09FE\u0A76\u0AFA-\u0AFF\u0B55\u0C04-\u0C3C\u0C77\u0C84\u0D00\u0D3B-\u0D3C"
     r"\u0D81\u0EBA\u0ECE\u180F-\u1886\u1ABF-\u1AFF\u1B4D-\u1B4F\u1B7D-\u1B7F\u1DF6-\u1DFB\u2E43-\u2E5D\uA82C\uA8C5"
@@ -63,43 +62,43 @@ _CHANGED = {"\u166d": "Po", "\u1734": "Mn", "\U000111c9": "Po"}
 
 
 class Pieces(NamedTuple):
-    """The pieces of a text: their places in the vocabulary, and their characters in the text as it was given."""
+    """The pieces of a text: their ids in the vocabulary, and their spans of characters in the original text."""
 
     ids: list[int]
     spans: list[tuple[int, int]]
 
 
 class WordPiece:
-    """Cuts texts into the pieces of a vocabulary, in which ## opens the pieces that continue a word."""
+    """Cuts texts into the pieces of a vocabulary, where those that continue a word start with ##."""
 
     def __init__(self, vocabulary: Sequence[str]) -> None:
         self._heads = {piece: id for id, piece in enumerate(vocabulary)}
         self._tails = {piece[2:]: id for piece, id in self._heads.items() if piece.startswith("##")}
         self.cls, self.sep, self.unknown = (self._heads[name] for name in ("[CLS]", "[SEP]", "[UNK]"))
         self._longest = max(map(len, vocabulary))
-        self._pieces = lru_cache(maxsize=1 << 16)(self._cut)
+        self._cached_cut = lru_cache(maxsize=1 << 16)(self._cut)
 
     def encode(self, text: str) -> Pieces:
         """The pieces of a text, without [CLS] and [SEP]. A word that the pieces cannot spell is one unknown piece."""
         if _PLAIN.fullmatch(text):
-            return self._encode(_PLAIN_WORD.finditer(text.lower()))
+            return self._encode_words(_PLAIN_WORD.finditer(text.lower()))
         folded = [_fold(character) for character in text]
-        origin = [place for place, characters in enumerate(folded) for _ in characters]
-        ids, spans = self._encode(_FOLDED_WORD.finditer("".join(folded)))
+        origin = [index for index, characters in enumerate(folded) for _ in characters]
+        ids, spans = self._encode_words(_FOLDED_WORD.finditer("".join(folded)))
         return Pieces(ids, [(origin[start], origin[end - 1] + 1) for start, end in spans])
 
-    def _encode(self, matches: Iterable[re.Match[str]]) -> Pieces:
+    def _encode_words(self, matches: Iterable[re.Match[str]]) -> Pieces:
         encoded = Pieces([], [])
         for match in matches:
-            word, place = match[0], match.start()
-            pieces = self._pieces(word) if len(word) <= _LONGEST_WORD else ((self.unknown, 0, len(word)),)
+            word, offset = match[0], match.start()
+            pieces = self._cached_cut(word) if len(word) <= _WORD_CHARACTERS else ((self.unknown, 0, len(word)),)
             for id, start, end in pieces:
                 encoded.ids.append(id)
-                encoded.spans.append((place + start, place + end))
+                encoded.spans.append((offset + start, offset + end))
         return encoded
 
     def framed(self, ids: Sequence[int]) -> list[int]:
-        """The ids of a text as a model takes them, between [CLS] and [SEP]."""
+        """The ids of a text between [CLS] and [SEP], as a model takes them."""
         return [self.cls, *ids, self.sep]
 
     def _cut(self, word: str) -> tuple[tuple[int, int, int], ...]:
@@ -117,13 +116,13 @@ class WordPiece:
 
 @cache
 def vocabulary() -> tuple[str, ...]:
-    """The 30,522 pieces of Google's uncased English BERT (Apache-2.0), which MiniLM shares; places are ids."""
+    """The 30,522 pieces of Google's uncased English BERT (Apache-2.0), which MiniLM shares, by id."""
     return tuple(packaged("vocabulary.txt").rstrip("\n").split("\n"))
 
 
 @lru_cache(maxsize=1 << 13)
 def _fold(character: str) -> str:
-    """What is left of a character: nothing, a space, or small letters; between spaces where it is a word by itself."""
+    """A character in lower case without accents, in spaces if it is a word of its own; or a space, or nothing."""
     category = _category(character)
     if character in "\t\n\r" or category[0] == "Z":
         return " "
@@ -136,7 +135,7 @@ def _fold(character: str) -> str:
 
 
 def _category(character: str) -> str:
-    """The general category in Unicode 8, or "Cn" for a character that it had not."""
+    """The general category in Unicode 8, or "Cn" for a character that it lacks."""
     return "Cn" if _LATER.match(character) else _CHANGED.get(character) or unicodedata.category(character)
 
 
@@ -155,7 +154,7 @@ def log_odds(first: float, second: float, third: float) -> float:
 
 
 class Reading(NamedTuple):
-    """A sentence that the encoder reads against windows of texts, to all of which it attends at once."""
+    """A sentence to classify given windows of texts; it attends to all of them at once."""
 
     windows: tuple[str, ...]
     sentence: str
@@ -169,11 +168,12 @@ class Encoded(NamedTuple):
 
 
 class Encoder:
-    """An open model, which threads may use concurrently, `workers` in `map`. The latest encoded texts are cached."""
+    """An open model, safe in several threads. workers: the threads of `map`. The latest encoded texts are cached."""
 
     def __init__(self, session: Any, workers: int | None = None) -> None:
-        self._session, self._workers, self._lock = session, workers or processors(), Lock()
-        self._pieces = WordPiece(vocabulary())
+        self._session, self._lock = session, Lock()
+        self._workers = workers or processors()
+        self._tokenizer = WordPiece(vocabulary())
         self._pasts = [tensor for tensor in session.get_inputs() if tensor.name.startswith("past")]
         self._texts: OrderedDict[str, Encoded] = OrderedDict()
 
@@ -182,7 +182,7 @@ class Encoder:
         return np.stack([encoded.embedding for encoded in self.map(self.encoded, texts)])
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """The results of `work`, which uses this encoder, for items in their order, computed in threads."""
+        """The results of `work`, which uses this encoder, in the order of the items, computed in threads."""
         waiting = list(items)
         threads = min(self._workers, len(waiting))
         if threads < 2:
@@ -192,20 +192,20 @@ class Encoder:
             yield from pool.map(work, waiting)
 
     def classify(self, texts: Sequence[str], claims: Sequence[str]) -> list[Logits]:
-        """The logits of each claim given texts, each encoded alone, to all of which the claim attends at once.
+        """The logits of each claim, which attends to all texts at once; each text is encoded alone.
 
-        The first LONGEST tokens of each text and 96 of a claim are read.
+        The first TEXT_TOKENS tokens of a text and CLAIM_TOKENS of a claim are read.
         """
         past = np.concatenate([self.encoded(text).keys for text in texts], axis=1)[:, None].astype(np.float32)
         logits = []
         for claim in claims:
-            ids = self._pieces.framed(self._pieces.encode(claim).ids[:_CLAIM])
-            [[labels]] = self._run(["labels"], ids, _HYPOTHESIS, past)
-            logits.append(Logits(*labels.tolist()))
+            ids = self._tokenizer.framed(self._tokenizer.encode(claim).ids[:CLAIM_TOKENS])
+            [[values]] = self._run(["labels"], ids, _HYPOTHESIS, past)
+            logits.append(Logits(*values.tolist()))
         return logits
 
     def _run(self, outputs: Sequence[str], ids: Sequence[int], token_type: int, past: Any) -> list[Any]:
-        """Outputs of the model for one text or claim. past: (2 x layers, 1, tokens, width), what it attends to."""
+        """The model's outputs for a text or claim, which attends to `past`: (2 x layers, 1, tokens, width)."""
         length = len(ids)
         inputs = {
             "ids": np.array([ids]),
@@ -216,7 +216,7 @@ class Encoder:
         return list(self._session.run(outputs, inputs | attended))
 
     def encoded(self, text: str) -> Encoded:
-        """The first LONGEST tokens of a text, encoded."""
+        """The first TEXT_TOKENS tokens of a text, encoded."""
         with self._lock:
             if text in self._texts:
                 self._texts.move_to_end(text)
@@ -224,16 +224,15 @@ class Encoder:
         encoded = self._encode(text)
         with self._lock:
             self._texts[text] = encoded
-            while len(self._texts) > 1 and sum(kept.keys.shape[1] for kept in self._texts.values()) > _CACHED:
+            while len(self._texts) > 1 and sum(kept.keys.shape[1] for kept in self._texts.values()) > _CACHED_TOKENS:
                 self._texts.popitem(last=False)
         return encoded
 
     def _encode(self, text: str) -> Encoded:
-        pieces = self._pieces.encode(text)
-        ids = self._pieces.framed(pieces.ids[:LONGEST])
+        ids = self._tokenizer.framed(self._tokenizer.encode(text).ids[:TEXT_TOKENS])
         names = [f"now_{number}" for number in range(len(self._pasts))]
-        nothing = np.zeros((len(names), 1, 0, self._pasts[0].shape[-1]), np.float32)
-        [states], *keys = self._run(["states", *names], ids, _TEXT, nothing)
+        empty_past = np.zeros((len(names), 1, 0, self._pasts[0].shape[-1]), np.float32)
+        [states], *keys = self._run(["states", *names], ids, _TEXT, empty_past)
         mean = states.mean(axis=0)
         return Encoded(mean / np.linalg.norm(mean), np.concatenate(keys).astype(np.float16))
 
