@@ -1,4 +1,4 @@
-"""Tuning a judge on people's labels: what one half chooses the other measures, and it is taken if that shows a gain."""
+"""Tuning a judge on people's labels: one half chooses a variant, the other half measures whether it is a gain."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from ragauge.types import Answer, Failure, Label, Verdict
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-#: The fewest labels, and the fewest of either answer in each half.
+#: The fewest labels, and the fewest with each answer in each half.
 MIN_LABELS, MIN_OF_EACH = 20, 3
 
-#: Worked examples in a set, half of them of either answer; how many sets are tried; the most characters of an example.
-_EXAMPLES, _SETS, _EXAMPLE_CHARS = 4, 3, 1500
+#: The worked examples in a set, half of them with each answer; the sets that are tried; the most bytes of an example.
+_EXAMPLES, _SETS, _EXAMPLE_BYTES = 4, 3, 1500
 
 #: The id of a source, as in "S1 says so".
 _SOURCE = re.compile(r"\bS\d")
@@ -46,10 +46,11 @@ Answers = Mapping[Question, Answer | Failure]
 
 
 class Tuned(msgspec.Struct, frozen=True):
-    """A tuned judge. tried: the balanced accuracy on the labels to choose by; before, after, gain: that on the rest.
+    """A tuned judge. file: the judge to use, which is the chosen one if `adopted`, else the judge as it was.
 
-    adopted: whether the file is the judge that was chosen: a cascade, or one whose gain is shown, as its interval
-    excludes 0; else it is the judge as it was. chosen: that judge in words.
+    adopted: whether the chosen judge is a cascade, or the interval of its gain is above 0. chosen: that judge in words.
+    chosen_by, measured_by: numbers of labels. tried: variant -> its balanced accuracy on the labels that choose.
+    before, after, gain, p: of balanced accuracy on the labels that measure.
     """
 
     file: JudgeFile
@@ -66,9 +67,17 @@ class Tuned(msgspec.Struct, frozen=True):
 
 
 class Tuner:
-    """Tunes the judge of a spec on people's labels; all input is checked before anything is asked.
+    """Tunes a judge on people's labels; all input is checked before anything is asked.
 
-    accuracy: how often the first judge of a cascade has to be right. Raises BadParameter, UnknownName or BadData.
+    Args:
+        spec: the judge.
+        labelled: people's labels; those that are not verdicts, or that the judge cannot give, are left out.
+        prompts: folders with prompts to try.
+        accuracy: for a cascade, how often the first judge has to be right where it decides, in 0..1.
+        seed: of the halves and of the worked examples.
+
+    Raises:
+        BadParameter, UnknownName, BadData: what is given cannot be used, or there are too few labels.
     """
 
     def __init__(
@@ -81,24 +90,29 @@ class Tuner:
     ) -> None:
         if not 0 < accuracy < 1:
             raise BadParameter(f"accuracy={accuracy!r} must be above 0 and below 1, as in accuracy=0.95")
-        self._first = judge_file(spec)
-        self._is_model = self._first.judge.partition("/")[0] in PROVIDERS
-        self._is_cascade = self._first.judge.startswith("cascade(")
+        self._original = judge_file(spec)
+        self._is_model = self._original.judge.partition("/")[0] in PROVIDERS
+        self._is_cascade = self._original.judge.startswith("cascade(")
         if self._is_cascade:
-            self._first = msgspec.structs.replace(self._first, judge=_startable(self._first.judge))
-        self.judge = judge_of_file(self._first)
+            self._original = msgspec.structs.replace(self._original, judge=_with_threshold(self._original.judge))
+        self.judge = judge_of_file(self._original)
         self._accuracy, self._seed = accuracy, seed
-        labels = {label.question: label.answer for label in labelled if label.question.kind in VERDICTS}
-        self._people = {question: label for question, label in labels.items() if can_answer(self.judge, question)}
-        self._yes = {question: says_yes(label) for question, label in self._people.items()}
-        self._check_labels(self._yes, "")
+        verdicts = {label.question: label.answer for label in labelled if label.question.kind in VERDICTS}
+        self._labels = {question: label for question, label in verdicts.items() if can_answer(self.judge, question)}
+        self._yes = {question: says_yes(label) for question, label in self._labels.items()}
+        if len(self._labels) < MIN_LABELS:
+            raise BadData(
+                f"{len(self._labels)} labels for verdicts that {self.judge.identity} can give; tuning needs "
+                f"{MIN_LABELS} or more, half of them to choose by and half to measure by"
+            )
+        self._check_answers(self._yes)
         self._choosing = self._half()
-        self._rest = [question for question in self._people if question not in self._choosing]
-        for half in (self._choosing, self._rest):
-            self._check_labels(half, " of one half of the texts")
+        self._measuring = [question for question in self._labels if question not in self._choosing]
+        for half in (self._choosing, self._measuring):
+            self._check_answers(half, " of one half of the texts")
         self._wordings = [(f"prompts={folder}", self._wording(folder)) for folder in prompts]
         self._tried: dict[str, float | None] = {}
-        self._best = self._first
+        self._best = self._original
         self._answers: Answers = {}
 
     async def tune(self, answer: AnswerFunction | None = None) -> Tuned:
@@ -106,7 +120,7 @@ class Tuner:
         self._answer = answer
         if self._is_cascade:
             return await self._measured(await self._with_thresholds())
-        for name, file in (("as it is", self._first), *self._wordings):
+        for name, file in (("as it is", self._original), *self._wordings):
             await self._try(name, file, self._choosing)
         if self._is_model:
             sets = list(self._example_sets())
@@ -115,18 +129,23 @@ class Tuner:
             if unseen:
                 for name, file, _ in sets:
                     await self._try(f"{name} (on {len(unseen)})", file, unseen)
-        return await (self._measured({}) if self._best is not self._first else self._with_levels())
+        if self._best is self._original:
+            return await self._with_levels()
+        return await self._measured({})
 
     async def _try(self, name: str, file: JudgeFile, questions: Sequence[Question]) -> None:
         """Ask a judge; it is the best if it agrees more often than the best so far on the same questions."""
-        answers = await self._asked(judge_of_file(file), questions)
+        answers = await self._answers_of(judge_of_file(file), questions)
         score = self._agreement(answers)
-        so_far = {question: self._answers[question] for question in questions} if self._tried else None
-        if so_far is None or (score or 0.0) > (self._agreement(so_far) or 0.0):
+        best = -1.0
+        if self._tried:
+            best = self._agreement({question: self._answers[question] for question in questions}) or 0.0
+        if (score or 0.0) > best:
             self._best, self._answers = file, answers
         self._tried[name] = score
 
-    async def _asked(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Answer | Failure]:
+    async def _answers_of(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Answer | Failure]:
+        """Ask a judge. Raises RunFailed if it answers nothing."""
         answers = await ask(judge, _by_subject(questions).values(), self._answer)
         failures = [answer for answer in answers.values() if isinstance(answer, Failure)]
         if len(failures) == len(answers):
@@ -134,19 +153,15 @@ class Tuner:
         return answers
 
     def _agreement(self, answers: Answers, levels: Mapping[str, float] = {}) -> float | None:
-        """Balanced accuracy, saying yes from levels on; a missing answer counts as a wrong one."""
+        """Balanced accuracy; missing answers count as wrong. levels: kind -> the probability from which yes is said."""
         verdicts = [
-            says_yes(answer, levels.get(asked.kind)) if isinstance(answer, Verdict) else not self._yes[asked]
-            for asked, answer in answers.items()
+            says_yes(answer, levels.get(question.kind)) if isinstance(answer, Verdict) else not self._yes[question]
+            for question, answer in answers.items()
         ]
         return balanced_accuracy([self._yes[question] for question in answers], verdicts)
 
-    def _check_labels(self, questions: Collection[Question], where: str) -> None:
-        if not where and len(questions) < MIN_LABELS:
-            raise BadData(
-                f"{len(questions)} labels for verdicts that {self.judge.identity} can give; tuning needs {MIN_LABELS} "
-                "or more, half of them to choose by and half to measure by"
-            )
+    def _check_answers(self, questions: Collection[Question], where: str = "") -> None:
+        """Raise BadData if too few of the labels say yes, or no."""
         yes = sum(self._yes[question] for question in questions)
         if min(yes, len(questions) - yes) < MIN_OF_EACH:
             raise BadData(
@@ -155,21 +170,23 @@ class Tuner:
             )
 
     def _half(self) -> list[Question]:
-        """Half of the labelled questions; those about one text are in the same half."""
-        groups = _by_subject(self._people)
-        order = sorted(groups, key=lambda text: hashlib.sha256(f"{self._seed}\0{text}".encode()).digest())
-        by_answer = sorted(order, key=lambda text: 2 * sum(self._yes[q] for q in groups[text]) > len(groups[text]))
-        return [question for text in by_answer[::2] for question in groups[text]]
+        """A random half of the labelled questions; those about one text are in the same half."""
+        groups = _by_subject(self._labels)
+        texts = sorted(groups, key=lambda text: hashlib.sha256(f"{self._seed}\0{text}".encode()).digest())
+        yes = {text: sum(self._yes[question] for question in questions) for text, questions in groups.items()}
+        texts.sort(key=lambda text: 2 * yes[text] > len(groups[text]))  # so that each half has its share of these
+        return [question for text in texts[::2] for question in groups[text]]
 
     def _wording(self, folder: Path) -> JudgeFile:
-        """The judge with a folder of prompts. Raises BadData if it changes nothing of what is asked."""
-        spec = self._first.judge
+        """The judge with a folder of prompts. Raises BadData if the folder does not change what is asked."""
+        spec = self._original.judge
         if not self._is_model:
             raise BadParameter(f"--prompts: {spec} has no prompts; leave it out, or name an LLM judge")
-        named = f"{spec}{'&' if '?' in spec else '?'}prompts={quote(str(folder), safe='/')}"
-        file = msgspec.structs.replace(self._first, judge=named)
+        separator = "&" if "?" in spec else "?"
+        with_prompts = f"{spec}{separator}prompts={quote(str(folder), safe='/')}"
+        file = msgspec.structs.replace(self._original, judge=with_prompts)
         judge_of_file(file)
-        kinds = frozenset(question.kind for question in self._people)
+        kinds = frozenset(question.kind for question in self._labels)
         before, after = (system(kinds, prompt_style(parse_llm_spec(judge).options)) for judge in (spec, file.judge))
         if before == after:
             wanted = " or ".join(f"{name}.md" for name in ("preamble", *sorted(kinds)))
@@ -177,87 +194,104 @@ class Tuner:
         return file
 
     def _example_sets(self) -> Iterator[tuple[str, JudgeFile, list[Question]]]:
-        """Sets of worked examples, the first with the judge's mistakes; none where there are too few labels."""
+        """Sets of worked examples, the first with the judge's mistakes; none if there are too few labels."""
         if len(self._choosing) < 2 * _EXAMPLES * _SETS:
             return
-        rows = ((question, self._people[question], self._answers[question]) for question in self._choosing)
-        made = {row[0]: example for row in rows if (example := _example(*row))}
-        for place in range(1, _SETS + 1):
-            drawn = Random(f"{self._seed}/{place}").sample(list(made), len(made))
-            if place == 1:
+        examples: dict[Question, dict[str, Any]] = {}
+        for question in self._choosing:
+            if example := _example(question, self._labels[question], self._answers[question]):
+                examples[question] = example
+        for draw in range(1, _SETS + 1):
+            drawn = Random(f"{self._seed}/{draw}").sample(list(examples), len(examples))
+            if draw == 1:
                 drawn.sort(key=lambda question: says_yes(self._answers[question]) == self._yes[question])
-            halves = ([question for question in drawn if self._yes[question] is yes] for yes in (True, False))
-            chosen = [question for half in halves for question in half[: _EXAMPLES // 2]]
+            yes = [question for question in drawn if self._yes[question]]
+            no = [question for question in drawn if not self._yes[question]]
+            chosen = [*yes[: _EXAMPLES // 2], *no[: _EXAMPLES // 2]]
             if len(chosen) < _EXAMPLES:
                 return
-            file = msgspec.structs.replace(self._best, examples=tuple(made[question] for question in chosen))
-            yield f"{len(chosen)} examples, {'its mistakes first' if place == 1 else f'draw {place}'}", file, chosen
+            file = msgspec.structs.replace(self._best, examples=tuple(examples[question] for question in chosen))
+            yield f"{len(chosen)} examples, {'its mistakes first' if draw == 1 else f'draw {draw}'}", file, chosen
 
     async def _with_levels(self) -> Tuned:
-        """Choose the probability from which the judge says yes: on all labels, each half measured by what the other
-        chooses.
+        """Choose the probabilities from which the judge says yes.
+
+        All labels choose them; the gain is measured on each half with those that the other half chooses.
         """
-        answers = {**self._answers, **await self._asked(self.judge, self._rest)}
+        answers = {**self._answers, **await self._answers_of(self.judge, self._measuring)}
         level_of: dict[Question, float | None] = {}
-        for half, other in ((self._choosing, self._rest), (self._rest, self._choosing)):
+        for half, other in ((self._choosing, self._measuring), (self._measuring, self._choosing)):
             levels = self._levels({question: answers[question] for question in other})
             level_of.update((question, levels.get(question.kind)) for question in half)
+        after = _verdicts(answers)
         if levels := self._levels(answers):
-            self._best = msgspec.structs.replace(self._first, thresholds=levels)
-            self._tried[f"yes from {_named(levels)}"] = self._agreement(answers, levels)
-        after = {question: says_yes(answer, level_of[question]) for question, answer in answers.items()}
-        return self._tuned(answers, after if levels else _verdicts(answers), len(answers), {})
+            self._best = msgspec.structs.replace(self._original, thresholds=levels)
+            self._tried[f"yes from {_thresholds_text(levels)}"] = self._agreement(answers, levels)
+            after = {question: says_yes(answer, level_of[question]) for question, answer in answers.items()}
+        return self._tuned(answers, after, len(answers), {})
 
     def _levels(self, answers: Answers) -> dict[str, float]:
-        """By kind the probability from which yes agrees best with people, where that is more often than the judge."""
-        chosen = {}
+        """For each kind the probability from which yes agrees best with people, if better than the judge's verdicts."""
+        levels = {}
+        for kind in dict.fromkeys(question.kind for question in answers):
+            of_kind = {question: answer for question, answer in answers.items() if question.kind == kind}
+            best, agreement = self._best_level(of_kind)
+            if agreement > (self._agreement(_only_verdicts(of_kind)) or 0.0):
+                levels[kind] = best
+        return levels
+
+    def _best_level(self, answers: Answers) -> tuple[float, float]:
+        """The level that agrees best with people, and its agreement; 0 if a verdict has no probability."""
+        verdicts = _only_verdicts(answers)
+        probabilities = [verdict.probability for verdict in verdicts.values() if verdict.probability is not None]
+        if len(probabilities) < len(verdicts):
+            return 0.5, 0.0
+        people = [self._yes[question] for question in verdicts]
         levels = sorted((step / 100 for step in range(1, 100)), key=lambda level: abs(level - 0.5))
-        for name in dict.fromkeys(question.kind for question in answers):
-            of_kind = ((question, answer) for question, answer in answers.items() if question.kind == name)
-            own = {question: answer for question, answer in of_kind if isinstance(answer, Verdict)}
-            sure = [answer.probability for answer in own.values() if answer.probability is not None]
-            if own and len(sure) == len(own):
-                people = [self._yes[question] for question in own]
-                agreement = {level: balanced_accuracy(people, [p >= level for p in sure]) or 0.0 for level in levels}
-                level = max(agreement, key=agreement.__getitem__)
-                if agreement[level] > (self._agreement(own) or 0.0):
-                    chosen[name] = level
-        return chosen
+        agreement = {level: balanced_accuracy(people, [p >= level for p in probabilities]) or 0.0 for level in levels}
+        best = max(agreement, key=agreement.__getitem__)
+        return best, agreement[best]
 
     async def _with_thresholds(self) -> dict[str, FittedThreshold]:
-        """Fit thresholds to the first judge of the cascade; the best is the cascade with those that qualify."""
-        (first, second), _ = arguments_of(self._first.judge)
+        """Fit thresholds to the cascade's first judge; the best judge is the cascade with those that qualify."""
+        (first, second), _ = arguments_of(self._original.judge)
         judge = load_judge(first)
-        asked = [question for question in self._choosing if can_answer(judge, question)]
-        if not asked:
+        questions = [question for question in self._choosing if can_answer(judge, question)]
+        if not questions:
             raise BadData(
                 f"no label is for a verdict that {judge.identity} can give; `ragauge docs judges` shows labels"
             )
-        fitted = fit_thresholds(self._yes, await self._asked(judge, asked), self._accuracy)
-        qualified = {name: fit.threshold for name, fit in fitted.items() if fit.threshold is not None}
+        fitted = fit_thresholds(self._yes, await self._answers_of(judge, questions), self._accuracy)
+        qualified = {kind: fit.threshold for kind, fit in fitted.items() if fit.threshold is not None}
         if qualified:
-            self._best = JudgeFile(judge=f"cascade({first},{second},{_named(qualified)})")
+            self._best = JudgeFile(judge=f"cascade({first},{second},{_thresholds_text(qualified)})")
         return fitted
 
     async def _measured(self, thresholds: dict[str, FittedThreshold]) -> Tuned:
-        """The gain of the best judge on the rest of the labels."""
-        before = await self._asked(self.judge, self._rest)
-        best = self._best
-        after = before if best is self._first else await self._asked(judge_of_file(best), self._rest)
+        """Measure the gain of the best judge on the half that measures."""
+        before = after = await self._answers_of(self.judge, self._measuring)
+        if self._best is not self._original:
+            after = await self._answers_of(judge_of_file(self._best), self._measuring)
         return self._tuned(before, _verdicts(after), len(self._choosing), thresholds)
 
     def _tuned(
         self, answers: Answers, after: Mapping[Question, bool], chosen_by: int, thresholds: dict[str, FittedThreshold]
     ) -> Tuned:
-        """The best judge, if it is a cascade or agrees more often than the first. after: whether it says yes."""
+        """The result: the best judge, if it is a cascade or its gain is shown, else the original one.
+
+        answers: of the original judge. after: whether the best judge says yes.
+        """
         before = _verdicts(answers)
         both = [question for question in before if question in after]
-        labels, texts = [float(self._yes[question]) for question in both], [question.subject for question in both]
-        own, others = ([float(said[question]) for question in both] for said in (before, after))
-        same = Paired(Interval(0.0, 0.0, 0.0, "the same judge"), 1.0)
-        gain = same if self._best is self._first else _gain(labels, own, others, texts)
+        labels = [float(self._yes[question]) for question in both]
+        texts = [question.subject for question in both]
+        before_yes, after_yes = ([float(verdicts[question]) for question in both] for verdicts in (before, after))
+        if self._best is self._original:
+            gain = Paired(Interval(0.0, 0.0, 0.0, "the same judge"), 1.0)
+        else:
+            gain = _gain(labels, before_yes, after_yes, texts)
         adopted = self._is_cascade or (gain.interval.low or 0.0) > 0
-        file = self._best if adopted else self._first
+        file = self._best if adopted else self._original
         tuned = Tuned(
             file,
             adopted,
@@ -265,8 +299,8 @@ class Tuner:
             chosen_by=chosen_by,
             measured_by=len(both),
             tried=self._tried,
-            before=figure(labels, own, texts, balanced_accuracy),
-            after=figure(labels, others, texts, balanced_accuracy),
+            before=figure(labels, before_yes, texts, balanced_accuracy),
+            after=figure(labels, after_yes, texts, balanced_accuracy),
             gain=gain.interval,
             p=gain.p,
             thresholds=thresholds,
@@ -277,23 +311,28 @@ class Tuner:
 
 def _verdicts(answers: Answers) -> dict[Question, bool]:
     """Whether each answer that is a verdict says yes."""
-    return {question: says_yes(answer) for question, answer in answers.items() if isinstance(answer, Verdict)}
+    return {question: says_yes(verdict) for question, verdict in _only_verdicts(answers).items()}
+
+
+def _only_verdicts(answers: Answers) -> dict[Question, Verdict]:
+    return {question: answer for question, answer in answers.items() if isinstance(answer, Verdict)}
 
 
 def _gain(labels: Sequence[float], before: Sequence[float], after: Sequence[float], texts: Sequence[str]) -> Paired:
-    """The difference of two balanced accuracies on the same questions, by clusters of those on one text.
+    """The difference of two balanced accuracies on the same questions, clustered by text.
 
-    It is the mean over questions of whether the second is right less whether the first is, the questions of either
-    answer weighing one half together.
+    It is a weighted mean of the change from wrong (0) to right (1): labels of yes and labels of no weigh one half each.
     """
     yes = sum(labels)
     if not 0 < yes < len(labels):
         return Paired(Interval(None, None, None, "halves"), None)
     weights = {1.0: len(labels) / yes / 2, 0.0: len(labels) / (len(labels) - yes) / 2}
     largest = max(weights.values())
-    right = ((other == label) - (own == label) for label, own, other in zip(labels, before, after, strict=True))
-    weighted = [weights[label] * change for label, change in zip(labels, right, strict=True)]
-    return paired_mean(weighted, scale=(-largest, largest), clusters=texts)
+    changes = [
+        weights[label] * ((new == label) - (old == label))
+        for label, old, new in zip(labels, before, after, strict=True)
+    ]
+    return paired_mean(changes, scale=(-largest, largest), clusters=texts)
 
 
 def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:
@@ -303,12 +342,12 @@ def _by_subject(questions: Iterable[Question]) -> dict[str, list[Question]]:
     return groups
 
 
-def _named(values: Mapping[str, float]) -> str:
-    return ",".join(f"{name}={value:g}" for name, value in values.items())
+def _thresholds_text(thresholds: Mapping[str, float]) -> str:
+    return ",".join(f"{kind}={threshold:g}" for kind, threshold in thresholds.items())
 
 
-def _startable(spec: str) -> str:
-    """The spec of a cascade of two; one without thresholds leaves everything to its second judge."""
+def _with_threshold(spec: str) -> str:
+    """The spec of a cascade of two judges; without thresholds of its own, it leaves everything to the second."""
     judges, options = arguments_of(spec)
     if len(judges) != 2:
         raise BadParameter(f"{spec}: tune a cascade of two judges; its second may be a cascade")
@@ -317,10 +356,10 @@ def _startable(spec: str) -> str:
 
 
 def _example(question: Question, people: Answer | Failure, judge: Answer | Failure) -> dict[str, Any] | None:
-    """A worked example of people's answer, with the judge's reason and sources where the judge agrees.
+    """A worked example: people's answer, with the judge's reason and sources if the judge agrees.
 
-    A reason that names sources by their ids in a call is left out. None if the example is long, or if it is not known
-    whether a claim that people call not entailed is neutral or contradicted.
+    A reason that names sources by their ids in a call is left out. None for a long example, and for a claim that people
+    call not entailed if the judge does not tell whether it is neutral or contradicted.
     """
     if not isinstance(question, VerdictQuestion) or not isinstance(people, Verdict) or not isinstance(judge, Verdict):
         return None
@@ -335,7 +374,7 @@ def _example(question: Question, people: Answer | Failure, judge: Answer | Failu
     if item is None:
         return None
     example = {**msgspec.to_builtins(question), "answer": item}
-    return example if len(msgspec.json.encode(example)) <= _EXAMPLE_CHARS else None
+    return example if len(msgspec.json.encode(example)) <= _EXAMPLE_BYTES else None
 
 
 def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
@@ -343,24 +382,27 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     if tuned.tried:
         yield f"Tried on {counted(tuned.chosen_by, 'label')}, by balanced accuracy:"
         yield rich_table(("", "agreement"), [[name, number(share)] for name, share in tuned.tried.items()], left=[""])
-    for name, fitted in tuned.thresholds.items():
+    for kind, fitted in tuned.thresholds.items():
         stands = "no threshold qualifies" if fitted.threshold is None else f"stands from {fitted.threshold:g}"
-        yield f"{name}: the first judge {stands}; {fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
+        yield f"{kind}: the first judge {stands}; {fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
     low, high = tuned.gain.low or 0.0, tuned.gain.high or 0.0
-    loss = f"; the loss that this accepts is at most {-low:.3f}" if low < 0 else ""
-    missed = f"; it could lose {max(-low, 0):.3f} as well as gain {max(high, 0):.3f}, so the judge stays as it was"
-    yield f"chosen: {tuned.chosen}{loss if tuned.adopted else missed if tuned.chosen != _in_words(tuned.file) else ''}"
+    remark = ""
+    if tuned.adopted and low < 0:
+        remark = f"; the loss that this accepts is at most {-low:.3f}"
+    if not tuned.adopted and tuned.chosen != _in_words(tuned.file):
+        remark = f"; it could lose {max(-low, 0):.3f} as well as gain {max(high, 0):.3f}, so the judge stays as it was"
+    yield f"chosen: {tuned.chosen}{remark}"
     before, after = (
-        "–" if share is None else with_interval(share.value, share.low, share.high)
-        for share in (tuned.before, tuned.after)
+        "–" if accuracy is None else with_interval(accuracy.value, accuracy.low, accuracy.high)
+        for accuracy in (tuned.before, tuned.after)
     )
     gain = with_interval(tuned.gain.value, tuned.gain.low, tuned.gain.high, signed)
-    rest = f"{counted(tuned.measured_by, 'label')} that did not choose"
-    yield f"balanced accuracy on {rest}: before {before}, after {after}, gain {gain}, p {p_value(tuned.p)}"
+    measuring = f"{counted(tuned.measured_by, 'label')} that did not choose"
+    yield f"balanced accuracy on {measuring}: before {before}, after {after}, gain {gain}, p {p_value(tuned.p)}"
 
 
 def _in_words(file: JudgeFile) -> str:
     """A judge with its examples and thresholds."""
     added = f", {len(file.examples)} examples" if file.examples else ""
-    levels = f", yes from {_named(file.thresholds)}" if file.thresholds else ""
+    levels = f", yes from {_thresholds_text(file.thresholds)}" if file.thresholds else ""
     return f"{file.judge}{added}{levels}"

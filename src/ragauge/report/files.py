@@ -1,4 +1,4 @@
-"""Writing a run to a file, in the format of its ending."""
+"""Writing runs and tables to files, in the format that the ending of the name says."""
 
 from __future__ import annotations
 
@@ -30,10 +30,39 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+Samples = Iterable[SampleRecord]
+
+#: The beginning of a cell that a spreadsheet takes for a formula.
+_FORMULA = re.compile("[=+@\t\r\n-]")
+
+#: The columns of judged pieces, with their types in Parquet. `start` and `end` are the span; empty if unknown.
+COLUMNS = {
+    "id": "string",
+    "metrics": "list<string>",
+    "field": "string",
+    "start": "int64",
+    "end": "int64",
+    "text": "string",
+    "against": "string",
+    "label": "string",
+    "value": "double",
+    "probability": "double",
+    "supported_by": "list<string>",
+    "contradicted_by": "list<string>",
+    "rationale": "string",
+    "judgment": "string",
+}
+
+#: The rows that are converted to Parquet at a time.
+_BLOCK_ROWS = 10_000
+
+#: The columns of the flat table that hold a sample's own fields.
+_TEXTS = ("id", "query", "response")
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a temporary path whose file replaces `path`; a new one is the owner's alone. Raises UsageError."""
+    """Yield a temporary path; its file then replaces `path`. Only the owner can read a new file. Raises UsageError."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         make_folder(path.parent)
@@ -49,20 +78,22 @@ def replacing(path: Path) -> Iterator[Path]:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
 
 
-Samples = Iterable[SampleRecord]
-
-#: The beginning of a cell that a spreadsheet takes for a formula.
-_FORMULA = re.compile("[=+@\t\r\n-]")
-
-
 def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
-    """Rows with a header; lists are JSON. Unless `raw`, what a spreadsheet takes for a formula gets an apostrophe."""
+    """Write rows with a header as CSV; lists and dicts are JSON.
+
+    Args:
+        path: of the file.
+        columns: their names, in order.
+        rows: the value of each row by column.
+        raw: whether texts that a spreadsheet takes for formulas go without an apostrophe before them.
+    """
     names = list(columns)
 
     def shown(cell: Any) -> Any:
         if isinstance(cell, list | dict):
             return json.dumps(cell, ensure_ascii=False)
-        return f"'{cell}" if not raw and isinstance(cell, str) and _FORMULA.match(cell) else cell
+        is_formula = isinstance(cell, str) and _FORMULA.match(cell)
+        return f"'{cell}" if is_formula and not raw else cell
 
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
@@ -94,19 +125,6 @@ def check_ending(path: Path, endings: Iterable[str]) -> None:
         raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(endings)}")
 
 
-#: The columns of judged pieces, with their types in Parquet. `start` and `end` are the span; empty if unknown.
-COLUMNS = {
-    **dict.fromkeys(("id", "metrics", "field"), "string"),
-    **dict.fromkeys(("start", "end"), "int64"),
-    **dict.fromkeys(("text", "against", "label"), "string"),
-    **dict.fromkeys(("value", "probability"), "double"),
-    **dict.fromkeys(("supported_by", "contradicted_by", "rationale", "judgment"), "string"),
-    **dict.fromkeys(("metrics", "supported_by", "contradicted_by"), "list<string>"),
-}
-
-AT_ONCE = 10_000
-
-
 def _claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
     write_csv(path, COLUMNS, claims(samples), raw_csv)
 
@@ -117,7 +135,7 @@ def _claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
 
     schema, claim_rows = claims_schema(), claims(samples)
     with pyarrow.parquet.ParquetWriter(path, schema) as file:
-        while block := list(islice(claim_rows, AT_ONCE)):
+        while block := list(islice(claim_rows, _BLOCK_ROWS)):
             file.write_table(pyarrow.Table.from_pylist(block, schema))
 
 
@@ -126,7 +144,7 @@ def claims_schema() -> pyarrow.Schema:
     import pyarrow
 
     types = {"list<string>": pyarrow.list_(pyarrow.string())}
-    return pyarrow.schema([(column, types.get(kind, kind)) for column, kind in COLUMNS.items()])
+    return pyarrow.schema([(column, types.get(name, name)) for column, name in COLUMNS.items()])
 
 
 def claims(samples: Samples) -> Iterator[dict[str, Any]]:
@@ -153,11 +171,11 @@ def claims(samples: Samples) -> Iterator[dict[str, Any]]:
 
 def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
     """Each piece once, with the keys of the metrics whose evidence it is."""
-    judgments: dict[Evidence, list[str]] = {}
+    metrics_of: dict[Evidence, list[str]] = {}
     for key, score in {**record.scores, **record.counted}.items():
         for piece in dict.fromkeys(piece for need in score.evidence for piece in record.evidence.get(need, ())):
-            judgments.setdefault(piece, []).append(key)
-    return judgments
+            metrics_of.setdefault(piece, []).append(key)
+    return metrics_of
 
 
 def save(
@@ -167,9 +185,18 @@ def save(
     raw_csv: bool = False,
     sections: Callable[[], Sequence[Section]] = tuple,
 ) -> Path:
-    """Write a run to a file in the format of its ending, one of WRITERS; an existing file is replaced at the end.
+    """Write a run to a file in the format of its ending; an existing file is replaced at the end.
 
-    raw_csv: leave texts in CSV unchanged. sections: gives those of .json, .md and .html. Raises UsageError.
+    Args:
+        run: the run's record.
+        samples: its samples with their scores.
+        path: of the file, with an ending in WRITERS.
+        raw_csv: leave texts in CSV unchanged.
+        sections: returns the sections of a .json, .md or .html file.
+
+    Raises:
+        UsageError: the file cannot be written, or has an unknown ending.
+        MissingExtra: the file is .parquet and pyarrow is not installed.
     """
     write = writer_of(path)
     if raw_csv and path.suffix.lower() == ".csv":
@@ -188,7 +215,7 @@ def check_output(path: Path, inputs: Iterable[str | Path | None] = ()) -> None:
 
 
 def writer_of(path: Path) -> Callable[..., None]:
-    """The writer for the longest known ending of `path`; a file named claims.csv is one of claims. Else UsageError."""
+    """The writer for the longest known ending of `path`; "claims.csv" ends in ".claims.csv". Raises as `save`."""
     check_ending(path, WRITERS)
     ending = max((ending for ending in WRITERS if f".{path.name.lower()}".endswith(ending)), key=len)
     if ending.endswith(".parquet") and find_spec("pyarrow") is None:
@@ -197,11 +224,12 @@ def writer_of(path: Path) -> Callable[..., None]:
 
 
 def _json(run: RunRecord, samples: Samples, path: Path, sections: Sequence[Section] = ()) -> None:
-    head = json.dumps(head_document(run, sections), ensure_ascii=False)[:-1]
+    head = json.dumps(head_document(run, sections), ensure_ascii=False).removesuffix("}")
     with path.open("w", encoding="utf-8") as file:
         file.write(head + ', "samples": [')
         for i, record in enumerate(samples):
-            file.write(("," if i else "") + "\n" + json.dumps(sample_document(record), ensure_ascii=False))
+            separator = ",\n" if i else "\n"
+            file.write(separator + json.dumps(sample_document(record), ensure_ascii=False))
         file.write("\n]}\n")
 
 
@@ -221,8 +249,8 @@ def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
 
     records = list(rows(run, samples))
     for column in _metadata(run):
-        kinds = {type(row[column]) for row in records} - {type(None)}
-        if not any(kinds <= kind for kind in ({bool}, {str}, {int, float})):  # a column of Parquet has one type
+        types = {type(row[column]) for row in records} - {type(None)}
+        if not any(types <= allowed for allowed in ({bool}, {str}, {int, float})):  # a column of Parquet has one type
             for row in records:
                 row[column] = None if row[column] is None else json.dumps(row[column], ensure_ascii=False)
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path)
@@ -248,7 +276,7 @@ WRITERS: dict[str, Callable[..., None]] = {
 
 
 def columns(run: RunRecord) -> list[str]:
-    """The columns of the flat table; `remarks` gives the reason of a missing value."""
+    """The columns of the flat table; `remarks` says why values are missing."""
     return [*_TEXTS, *_metadata(run), *_metrics(run), "remarks"]
 
 
@@ -268,16 +296,14 @@ def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
         }
 
 
-_TEXTS = ("id", "query", "response")
-
-
 def _metadata(run: RunRecord) -> dict[str, str]:
-    """The other columns of the data by their names here, which are none of the table's own."""
+    """The data's other columns, by their names in the table; "metadata." is put before names that it already has."""
     own = {*_TEXTS, *run.estimates, "remarks"}
     return {f"metadata.{column}" if column in own else column: column for column in run.columns}
 
 
 def _metrics(run: RunRecord) -> list[str]:
+    """The keys of the metrics that have a value for each sample."""
     return [key for key, estimate in run.estimates.items() if estimate.over == "samples"]
 
 

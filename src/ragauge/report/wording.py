@@ -1,4 +1,4 @@
-"""Numbers, labels, notes and cautions as text, the same in every form of a report."""
+"""Numbers, labels, notes and cautions as text, the same in every report format."""
 
 from __future__ import annotations
 
@@ -35,13 +35,21 @@ def signed(value: float | None) -> str:
 
 def p_value(p: float | None) -> str:
     """A p-value for people: three decimals, a dash for None."""
-    return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
+    if p is None:
+        return "–"
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def with_interval(
     value: float | None, low: float | None, high: float | None, shown: Callable[[float | None], str] = number
 ) -> str:
-    """A value with its interval in brackets, a dash for None. shown: how each of the numbers is written."""
+    """A value with its interval in brackets, a dash for None.
+
+    Args:
+        value: the estimate.
+        low, high: the ends of its interval; without both, none is shown.
+        shown: formats each number.
+    """
     return shown(value) if low is None or high is None else f"{shown(value)} [{shown(low)}, {shown(high)}]"
 
 
@@ -58,7 +66,7 @@ def score_words(score: Score) -> str:
 
 
 def verdict_words(piece: Evidence) -> str:
-    """The label or grade of a piece with its probability, that of support (or yes) if the label is another."""
+    """The label or grade of a piece with its probability; of other labels that of support, yes or right is given."""
     grade = "" if piece.value is None else f"{piece.value:g}"
     words = piece.label.value.replace("_", " ") if piece.label else grade
     if piece.probability is None:
@@ -70,7 +78,7 @@ def verdict_words(piece: Evidence) -> str:
 
 
 def chunk_words(piece: Evidence, sample: Sample) -> list[str]:
-    """Each entailing or contradicting chunk with the passage that decides."""
+    """Each entailing or contradicting chunk with its deciding passage."""
     return [
         f"{chunk.label.value} by {flat(chunk.chunk)} {deciding_quote(piece, chunk, sample)}".rstrip()
         for chunk in piece.chunks
@@ -79,7 +87,13 @@ def chunk_words(piece: Evidence, sample: Sample) -> list[str]:
 
 
 def deciding_quote(piece: Evidence, chunk: ChunkEvidence, sample: Sample) -> str:
-    """The passage of a chunk that decides, in quotation marks; empty where it is not known."""
+    """The deciding passage of a chunk in quotation marks, or "" if it is not known.
+
+    Args:
+        piece: the judged piece.
+        chunk: one of its chunks.
+        sample: the sample, which has the texts.
+    """
     contexts = sample.contexts or ()
     texts = {"query": sample.query, "response": sample.response, "source": sample.source}
     texts |= {f"references[{i}]": text for i, text in enumerate(sample.references or ())}
@@ -93,7 +107,7 @@ def deciding_quote(piece: Evidence, chunk: ChunkEvidence, sample: Sample) -> str
 #: Control characters, characters that change the reading direction, and tags, which no reader sees.
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 
-#: Characters that end a line or are wide white space.
+#: Characters that end a line, and other white space that is wider than a space.
 _GAPS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]")
 
 #: What a CI runner takes for a command: "::error::" at the start of a line, "##[error]" anywhere in one.
@@ -150,7 +164,7 @@ def price(spent: TotalUsage) -> str:
     return dollars(None if spent.unpriced else spent.cost)
 
 
-#: What was read and not measured, and what traces lack -> the sentence on it, with numbers of `RunRecord.unmeasured`.
+#: Key of `RunRecord.unmeasured` -> the sentence about what was read and not measured, or what traces lack.
 UNMEASURED = {
     "earlier_answers": "Earlier answers of conversations not measured: {earlier_answers} in {conversations}; "
     "--per turn measures each.",
@@ -166,12 +180,12 @@ UNMEASURED = {
     "without_texts": "Traces left out, as they have neither input nor output: {without_texts}.",
 }
 
-#: The share of undefined scores from which on a short report gives the reason.
-OFTEN = 0.1
+#: A short report gives the reason for undefined scores from this share of the samples on.
+OFTEN_SHARE = 0.1
 
 
 def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
-    """How the run ended, its usage, and what was skipped, failed or not measured, of the metrics `shown`."""
+    """How the run ended, its usage, and what was skipped, failed or not measured, for the metrics that are shown."""
     notes = []
     if run.status != "finished":
         why = f" because {run.stopped}" if run.stopped else ""
@@ -194,7 +208,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     if run.empty:
         notes.append(f"Empty responses: {run.empty} of {run.samples}.")
     notes += [f"Failed at least once: {reason}." for reason in by_reason(run.failures)]
-    often = {key for key, estimate in run.estimates.items() if estimate.undefined >= OFTEN * run.samples}
+    often = {key for key, estimate in run.estimates.items() if estimate.undefined >= OFTEN_SHARE * run.samples}
     undefined = {key: why for key, why in run.undefined.items() if shown is None or (key in shown and key in often)}
     notes += [f"Undefined at least once: {reason}." for reason in by_reason(undefined)]
     left_out = {key: why for key, why in run.left_out.items() if shown is None or key in shown}
@@ -202,7 +216,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
-    """Each reason once, after the metrics that it holds for: "bleu, chrf: the sample has no references"."""
+    """Each reason once, after the metrics that it applies to: "bleu, chrf: the sample has no references"."""
     grouped: dict[str, list[str]] = {}
     for metric, reason in reasons.items():
         grouped.setdefault(reason, []).append(metric)
@@ -215,21 +229,22 @@ def headline(run: RunRecord) -> str:
     measured = f"{run.name or run.data}: {counted(run.samples, 'sample')}, judge {judges}"
     if run.status == "running":
         return measured
-    people = f", {run.labelled} of them from people" if run.labelled else ""
-    stored = "all" if run.reused and not run.asked else str(run.reused)
-    reused = f" ({stored} from the store{people})" if run.reused else ""
-    return f"{measured}, {counted(run.asked + run.reused, 'judgment')}{reused}, {run.seconds:.1f} s"
+    labelled = f", {run.labelled} of them from people" if run.labelled else ""
+    reused = "all" if run.reused and not run.asked else str(run.reused)
+    origin = f" ({reused} from the store{labelled})" if run.reused else ""
+    return f"{measured}, {counted(run.asked + run.reused, 'judgment')}{origin}, {run.seconds:.1f} s"
 
 
 def claims_line(run: RunRecord) -> str:
-    """How many claims the contexts support and contradict, in one sentence; empty where both were not measured."""
+    """How many claims the contexts support and contradict, in one sentence; empty unless both were measured."""
     supported, contradicted = (run.estimates.get(key) for key in ("faithfulness", "contradicted_claims"))
     if not (supported and contradicted and supported.counts and contradicted.counts):
         return ""
     entailed, claims = map(int, supported.counts)
-    against = int(contradicted.counts[0])
-    of = f"{counted(claims, 'claim')} in {counted(supported.n, 'answer')}"
-    return f"{of}: {entailed} supported by the contexts, {against} contradicted, {claims - entailed - against} neither."
+    refuted = int(contradicted.counts[0])
+    total = f"{counted(claims, 'claim')} in {counted(supported.n, 'answer')}"
+    neither = claims - entailed - refuted
+    return f"{total}: {entailed} supported by the contexts, {refuted} contradicted, {neither} neither."
 
 
 #: The measurement of the packaged judge, written by `ragauge judges measure embedded -o FILE.json`.
@@ -239,39 +254,40 @@ _LEXICAL = (
     "The lexical judge compares words, numbers and names, not meaning: it misses paraphrase, and claims in the text's "
     "own words pass too easily; `ragauge docs embedded-judge` has the figures."
 )
-_UNMEASURED = (
+_NEVER_MEASURED = (
     "This version of the embedded judge has not been measured; `ragauge judges measure embedded` measures the one that "
     "is installed, and `ragauge docs embedded-judge` describes where it fails."
 )
 
-#: The prefixes of the labelled sets of claims, each supported by its text or not.
+#: The name prefixes of the labelled sets whose claims are supported by their text, or not.
 _CLAIM_SETS = ("ent", "cit", "rag")
 
 
 def caution(run: RunRecord) -> str:
-    """How far the judges of the package can be trusted, in a sentence for each; empty if none was asked."""
+    """How far the packaged judges can be trusted, in a sentence each; empty if none was asked."""
     judges = list(run.judges.values()) if run.asked or run.reused else []
     sentences = []
     embedded = [judge for judge in judges if re.search(r"\bembedded\b", judge.name)]
     if embedded:
         card = msgspec.json.decode(CARD.read_bytes())
-        # a member of another judge has its settings under its position; the sentence splitter may differ, and what is
-        # of one kind, such as layers.correct, says nothing of claims
+        # the sentence splitter may differ, and so may settings of a single kind of question, such as layers.correct
         settings = card["judge"]["settings"]
         measured = {(name, value) for name, value in settings if name != "splitter" and "." not in name}
-        settings_of = ({(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded)
-        sentences.append(_measured(card["sets"]) if all(measured <= own for own in settings_of) else _UNMEASURED)
+        # in a composite judge, the name of a setting has the position of the member before it
+        used = [{(name.rpartition(".")[2], value) for name, value in judge.settings} for judge in embedded]
+        is_measured = all(measured <= judge_settings for judge_settings in used)
+        sentences.append(_agreement_words(card["sets"]) if is_measured else _NEVER_MEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
         sentences.append(_LEXICAL)
     return " ".join(sentences)
 
 
-def _measured(sets: Sequence[Mapping[str, Any]]) -> str:
-    """How often the judge agrees with people on claims, by balanced accuracy: the mean over the sets and its range."""
+def _agreement_words(sets: Sequence[Mapping[str, Any]]) -> str:
+    """How often the judge agrees with people on claims, by balanced accuracy: the mean over the sets and the range."""
     measured = [claim_set for claim_set in sets if claim_set.get("balanced_accuracy")]
     claims = [claim_set for claim_set in measured if claim_set["name"].partition("_")[0] in _CLAIM_SETS]
     if not claims:
-        return _UNMEASURED
+        return _NEVER_MEASURED
     agreed = [100 * claim_set["balanced_accuracy"]["value"] for claim_set in claims]
     return (
         f"The embedded judge agreed with people on {fmean(agreed):.0f} of 100 claims, where guessing gives 50 "

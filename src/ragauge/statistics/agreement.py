@@ -15,6 +15,7 @@ from ragauge.errors import BadParameter
 from ragauge.statistics.intervals import ROUNDING, Clusters, Interval, aggregate_interval, mean_interval
 from ragauge.statistics.paired import MIN_DIFFERING, Paired
 
+#: A statistic of labels and scores, such as `auc`; None where undefined.
 Statistic = Callable[[Sequence[float] | Array, Sequence[float] | Array], float | None]
 
 #: The method of intervals by resampling groups.
@@ -34,7 +35,7 @@ def average_ranks(values: Array) -> Array:
 
 
 def spearman(first: Sequence[float] | Array, second: Sequence[float] | Array) -> float | None:
-    """Spearman's rank correlation with averaged ranks for ties; None where either side has fewer than two values."""
+    """Spearman's rank correlation, ties with averaged ranks; None where a side has fewer than two distinct values."""
     ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (first, second)]
     if any(not len(values) or values.min() == values.max() for values in ranks):
         return None
@@ -62,18 +63,20 @@ def balanced_accuracy(labels: Sequence[float] | Array, predictions: Sequence[flo
 
 
 def calibration_error(labels: Sequence[float], probabilities: Sequence[float]) -> float | None:
-    """Expected calibration error: the mean over tenths of probability, by rows, of what is said less what is true.
+    """Expected calibration error: the absolute gap between mean probability and share of 1s, averaged over bins.
+
+    The bins are tenths of probability, weighted by their rows.
 
     Args:
         labels: 0 or 1.
         probabilities: of a 1, in 0..1, one for each label.
 
     Returns:
-        In 0..1, 0 where each tenth is right as often as it says; None without rows.
+        In 0..1, 0 where the share of 1s in each bin is its mean probability; None without rows.
     """
-    truth, said = np.asarray(labels, dtype=float), np.asarray(probabilities, dtype=float)
-    tenths = np.minimum((said * 10).astype(int), 9)
-    gaps = (abs((said - truth)[tenths == tenth].sum()) for tenth in range(10))
+    truth, predicted = np.asarray(labels, dtype=float), np.asarray(probabilities, dtype=float)
+    bins = np.minimum((predicted * 10).astype(int), 9)
+    gaps = (abs((predicted - truth)[bins == tenth].sum()) for tenth in range(10))
     return float(sum(gaps) / truth.size) if truth.size else None
 
 
@@ -85,17 +88,17 @@ def best_threshold(labels: Sequence[float], probabilities: Sequence[float]) -> t
         probabilities: of a 1, in 0..1, one for each label.
 
     Returns:
-        The lowest such probability among those given, and the balanced accuracy; None unless both labels occur.
+        The lowest such value in `probabilities`, and the balanced accuracy; None unless both labels occur.
     """
-    truth, said = np.asarray(labels, dtype=float), np.asarray(probabilities, dtype=float)
+    truth, predicted = np.asarray(labels, dtype=float), np.asarray(probabilities, dtype=float)
     ones = truth.sum()
     if not ones or ones == truth.size:
         return None
-    levels, level = np.unique(said, return_inverse=True)
-    hits = np.bincount(level, weights=truth)[::-1].cumsum()[::-1] / ones
-    wrong = np.bincount(level, weights=1 - truth)[::-1].cumsum()[::-1] / (truth.size - ones)
-    balanced = (hits + 1 - wrong) / 2
-    return float(levels[balanced.argmax()]), float(balanced.max())
+    thresholds, index = np.unique(predicted, return_inverse=True)
+    sensitivity = np.bincount(index, weights=truth)[::-1].cumsum()[::-1] / ones
+    false_alarms = np.bincount(index, weights=1 - truth)[::-1].cumsum()[::-1] / (truth.size - ones)
+    balanced = (sensitivity + 1 - false_alarms) / 2
+    return float(thresholds[balanced.argmax()]), float(balanced.max())
 
 
 def group_interval(
@@ -107,7 +110,15 @@ def group_interval(
 ) -> tuple[float, float] | None:
     """The 95 % percentile interval of `statistic(labels, scores)` by the bootstrap over groups of dependent rows.
 
-    Resamples in which the statistic is undefined are skipped; None where it is undefined in all.
+    Args:
+        labels: 0 or 1.
+        scores: one for each label.
+        groups: the group of each row.
+        statistic: of labels and scores.
+        resamples: how many are drawn; those in which the statistic is undefined are skipped.
+
+    Returns:
+        The lower and the upper end; None where the statistic is undefined in all resamples.
     """
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
     drawn = resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples)
@@ -119,26 +130,38 @@ def group_interval(
 
 def group_difference(
     labels: Sequence[float],
-    one: Sequence[float],
-    other: Sequence[float],
+    first: Sequence[float],
+    second: Sequence[float],
     groups: Sequence[Hashable],
     statistic: Statistic = auc,
     resamples: int = 2000,
 ) -> Paired:
-    """The paired difference `statistic(labels, one) - statistic(labels, other)`, with interval and p-value.
+    """The paired difference `statistic(labels, first) - statistic(labels, second)`, with interval and p-value.
 
     By the paired bootstrap over groups (Efron and Tibshirani, 1993). p is twice the smaller share of differences on
     either side of 0, ties counted on both, with 1 added to the count and to the resamples (Davison and Hinkley, 1997).
-    The 95 % percentile interval excludes 0 exactly where p < 0.05. With fewer than six groups p is 1 and the interval
-    -1..1; all is None where the statistic is undefined. Raises BadParameter for fewer than 40 resamples.
+    The 95 % percentile interval excludes 0 exactly where p < 0.05.
+
+    Args:
+        labels: 0 or 1.
+        first, second: the scores to compare, one for each label.
+        groups: the group of each row.
+        statistic: of labels and scores, in 0..1.
+        resamples: how many are drawn, at least 40.
+
+    Returns:
+        The difference; p is 1 and the interval -1..1 for fewer than six groups; all None where `statistic` is None.
+
+    Raises:
+        BadParameter: fewer than 40 resamples.
     """
     if resamples < _MIN_RESAMPLES:
         raise BadParameter(f"resamples={resamples!r} must be at least {_MIN_RESAMPLES}, and is 2000 by default")
-    truth, a, b = (np.asarray(values, dtype=float) for values in (labels, one, other))
+    truth, a, b = (np.asarray(values, dtype=float) for values in (labels, first, second))
 
     def difference(rows: Any) -> float | None:
-        of_one, of_other = statistic(truth[rows], a[rows]), statistic(truth[rows], b[rows])
-        return None if of_one is None or of_other is None else of_one - of_other
+        of_a, of_b = statistic(truth[rows], a[rows]), statistic(truth[rows], b[rows])
+        return None if of_a is None or of_b is None else of_a - of_b
 
     value = difference(np.arange(truth.size))
     if value is None:
@@ -153,7 +176,16 @@ def group_difference(
 
 
 def resampled(groups: Sequence[Hashable], value: Callable[[Any], T | None], resamples: int) -> list[T]:
-    """The defined values of `value` on the rows of groups drawn with replacement."""
+    """Bootstrap a statistic over groups of rows.
+
+    Args:
+        groups: the group of each row.
+        value: the statistic of the rows with some indices; None where it is undefined.
+        resamples: how often as many groups as there are are drawn with replacement.
+
+    Returns:
+        The values of the resamples in which the statistic is defined.
+    """
     rows_of: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows_of.setdefault(group, []).append(row)
@@ -161,10 +193,10 @@ def resampled(groups: Sequence[Hashable], value: Callable[[Any], T | None], resa
     random = np.random.default_rng(0)
     values: list[T] = []
     for _ in range(resamples if members else 0):
-        rows = np.concatenate([members[i] for i in random.integers(len(members), size=len(members))])
-        drawn = value(rows)
-        if drawn is not None:
-            values.append(drawn)
+        drawn = random.integers(len(members), size=len(members))
+        resample = value(np.concatenate([members[group] for group in drawn]))
+        if resample is not None:
+            values.append(resample)
     return values
 
 
@@ -172,7 +204,7 @@ def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
     """Cohen's kappa of two raters; of more, Conger's (Psychological Bulletin 88, 1980), its mean over pairs.
 
     0 is the agreement expected from the raters' label frequencies. None where nothing was rated or all raters always
-    gave the same label. patterns: by tuple of labels, one per rater, the number or weight of the items labelled so.
+    gave the same label. patterns: tuple of labels, one per rater -> the number or weight of the items so labelled.
     """
     total = sum(patterns.values())
     if not total:
@@ -182,8 +214,8 @@ def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
     agreeing = sum(count for labels, count in patterns.items() for a, b in pairs if labels[a] == labels[b])
     frequencies: list[dict[RaterLabel, float]] = [{} for _ in range(raters)]
     for labels, count in patterns.items():
-        for of_rater, label in zip(frequencies, labels, strict=True):
-            of_rater[label] = of_rater.get(label, 0) + count
+        for frequency, label in zip(frequencies, labels, strict=True):
+            frequency[label] = frequency.get(label, 0) + count
     chance = sum(count * frequencies[b].get(label, 0) for a, b in pairs for label, count in frequencies[a].items())
     possible = total * total * len(pairs)
     return (total * agreeing - chance) / (possible - chance) if possible != chance else None
@@ -192,9 +224,15 @@ def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
 def kappa_interval(
     pairs: Sequence[tuple[RaterLabel, RaterLabel]], labels: Sequence[RaterLabel], *, clusters: Clusters = None
 ) -> Interval:
-    """Cohen's kappa of two raters with the interval of `aggregate_interval`, all None where kappa is.
+    """Cohen's kappa of two raters, with its interval.
 
-    labels: all possible ones, at most four. clusters: such as the sample of each pair.
+    Args:
+        pairs: the labels of each item by the first and the second rater.
+        labels: all possible labels, at most four.
+        clusters: of the items, such as their samples.
+
+    Returns:
+        Kappa with the interval of `aggregate_interval`; all None where kappa is undefined.
     """
     cells = list(product(labels, repeat=2))
     counts = [[float(pair == cell) for cell in cells] for pair in pairs]
@@ -214,7 +252,7 @@ def corrected_mean(
     clusters: Clusters = None,
     rest_clusters: Clusters = None,
 ) -> Interval:
-    """The mean human score of all samples: the judge's mean, corrected by human scores of a random subset.
+    """The mean human score of all samples: the judge's mean, corrected by the human scores of a random subset.
 
     The difference estimator of survey sampling (Särndal, Swensson, Wretman, 1992), or prediction-powered inference
     (Angelopoulos et al., Science 382, 2023; arXiv:2311.01453 with its weight λ), valid for any judge. With λ the share
@@ -244,11 +282,11 @@ def corrected_mean(
     share = len(rest) / (len(people) + len(rest))
     differences = [by_people - share * by_judge for by_people, by_judge in zip(people, judge, strict=True)]
     spread = (low - share * high, high - share * low)
-    corrected = _term(mean_interval(differences, scale=spread, clusters=clusters))
-    remaining = _term(mean_interval(rest, scale=scale, clusters=rest_clusters), share)
-    value = corrected[0] + remaining[0]
-    below, above = hypot(corrected[1], remaining[1]), hypot(corrected[2], remaining[2])
-    clipped, lowest, highest = (min(max(bound, low), high) for bound in (value, value - below, value + above))
+    labelled, labelled_below, labelled_above = _term(mean_interval(differences, scale=spread, clusters=clusters))
+    others, others_below, others_above = _term(mean_interval(rest, scale=scale, clusters=rest_clusters), share)
+    value = labelled + others
+    below, above = hypot(labelled_below, others_below), hypot(labelled_above, others_above)
+    clipped, lowest, highest = (min(max(end, low), high) for end in (value, value - below, value + above))
     return Interval(clipped, lowest, highest, method)
 
 
@@ -257,7 +295,7 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
 
     The estimator of Rogan and Gladen (American Journal of Epidemiology 107, 1978), which holds for a mean of shares
     too. Each end is as far off as the errors of the three shares together carry it (square-and-add; Newcombe,
-    Statistics in Medicine 17, 1998), within 0..1. It takes for granted that the judge errs as often on other texts.
+    Statistics in Medicine 17, 1998), within 0..1. It assumes that the judge errs as often on other texts.
 
     Args:
         share: of verdicts that are positive, or a mean of such shares, with its interval.
@@ -270,27 +308,31 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
         judge cannot err on these texts as on the labelled ones (no end is within 0..1).
     """
     method = "Rogan-Gladen"
-    ends_of_all = [ends for interval in (share, sensitivity, specificity) if (ends := _ends(interval))]
-    if len(ends_of_all) < 3 or ends_of_all[1][1] + ends_of_all[2][1] <= 1:
-        return Interval(None, None, None, method)
-    p, right, rejected = ends_of_all
+    undefined = Interval(None, None, None, method)
+    said_yes, right_yes, right_no = _ends(share), _ends(sensitivity), _ends(specificity)
+    if not (said_yes and right_yes and right_no) or right_yes[_LOW] + right_no[_LOW] <= 1:
+        return undefined
 
     def corrected(positive: float, sensitive: float, specific: float) -> float:
         return (positive + specific - 1) / (sensitive + specific - 1)
 
-    value = corrected(p[0], right[0], rejected[0])
-    moved = [
+    value = corrected(said_yes[_VALUE], right_yes[_VALUE], right_no[_VALUE])
+    below, above = (
         hypot(
-            value - corrected(p[end], right[0], rejected[0]),
-            value - corrected(p[0], right[opposite], rejected[0]),
-            value - corrected(p[0], right[0], rejected[end]),
+            value - corrected(said_yes[end], right_yes[_VALUE], right_no[_VALUE]),
+            value - corrected(said_yes[_VALUE], right_yes[opposite], right_no[_VALUE]),
+            value - corrected(said_yes[_VALUE], right_yes[_VALUE], right_no[end]),
         )
-        for end, opposite in ((1, 2), (2, 1))
-    ]
-    if value - moved[0] > 1 + ROUNDING or value + moved[1] < -ROUNDING:
-        return Interval(None, None, None, method)
-    clipped, lowest, highest = (min(max(end, 0.0), 1.0) for end in (value, value - moved[0], value + moved[1]))
+        for end, opposite in ((_LOW, _HIGH), (_HIGH, _LOW))
+    )
+    if value - below > 1 + ROUNDING or value + above < -ROUNDING:
+        return undefined
+    clipped, lowest, highest = (min(max(end, 0.0), 1.0) for end in (value, value - below, value + above))
     return Interval(clipped, lowest, highest, method)
+
+
+#: The positions in what `_ends` returns.
+_VALUE, _LOW, _HIGH = range(3)
 
 
 def _ends(interval: Interval) -> tuple[float, float, float] | None:
@@ -301,6 +343,6 @@ def _ends(interval: Interval) -> tuple[float, float, float] | None:
 
 
 def _term(interval: Interval, weight: float = 1.0) -> tuple[float, float, float]:
-    """A weighted mean and the distances to the ends of its interval; zeros without samples."""
+    """A weighted mean and the distances of the lower and upper ends of its interval; zeros without samples."""
     value, low, high = _ends(interval) or (0.0, 0.0, 0.0)
     return weight * value, weight * (value - low), weight * (high - value)
