@@ -22,7 +22,7 @@ MOST_QUESTIONS = 50_000
 
 
 class RealQuestions:
-    """Distinct questions of users with the conversations before them.
+    """Distinct questions of users with the conversations before them. total: the number of them in the data.
 
     The first ones always cover what is asked: questions are clustered by their words, and every cluster gives one
     before any gives two. If the rows have scores with evidence, or the judge's `confidence`, a cluster first gives the
@@ -30,12 +30,9 @@ class RealQuestions:
 
     Args:
         reader: the rows or traces.
-        count: the most questions to draw.
+        count: the number of questions that will be drawn, which decides the number of clusters.
         seed: of the draw.
         mask: whether to mask personal data.
-
-    Attributes:
-        total: the number of distinct questions in the data.
 
     Raises:
         BadData: the data have no question.

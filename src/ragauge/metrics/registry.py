@@ -1,4 +1,4 @@
-"""The registry of metrics, and the grammar in which they are named.
+"""The registry of metrics, and the syntax of the specs that name them.
 
 faithfulness                                   a metric
 rouge(types=rouge1+rougeL,stemmer=true)        with parameters; lists are joined by +
@@ -46,25 +46,25 @@ _BY_NAME = {
     metric.name: metric for module in _MODULES for metric in vars(module).values() if isinstance(metric, Metric)
 }
 
-#: Measured by default, where the data has the fields they read.
+#: Metrics that are measured by default, if the data have the fields that they read.
 METRICS = tuple(sorted((metric for metric in _BY_NAME.values() if metric.default), key=lambda metric: metric.default))
 
-#: Measured when asked for by name, each as one value of the whole data set.
+#: Metrics that are measured when named, each with one value for the whole data set.
 OVER_DATA = tuple(metric for metric in _BY_NAME.values() if metric.over == "data")
 
-#: Measured when asked for by name, and some of them where the data calls for it; see `default_metrics`.
+#: Metrics that are measured when named, and some of them if the data call for it; see `default_metrics`.
 ON_REQUEST = tuple(metric for metric in _BY_NAME.values() if not metric.default and metric.over == "samples")
 
 #: The group of entry points by which installed packages offer metrics of their own: name -> a `Metric`.
 ENTRY_POINTS = "ragauge.metrics"
 
-#: Everything that has a name of its own.
+#: All metrics of the package.
 CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
 
-#: Other names of the same metrics.
+#: Alias -> the name of the metric.
 ALIASES = {alias: metric.name for metric in _BY_NAME.values() for alias in metric.aliases}
 
-#: Metrics requested together, which share parameters; "" stands for the one that `correctness` selects.
+#: Metrics that are requested together and share parameters; "" stands for the one that `correctness` selects.
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "trust": (
         "answered_ratio",
@@ -77,11 +77,29 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     )
 }
 
-#: All names that ragauge itself gives.
+#: All names that the package itself defines.
 _OWN = (*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", "pass_all")
 
-#: The composite of the RAG Evals documentation.
+#: The weights of `composite` without parameters, from the documentation of RAG Evals.
 PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall": 0.3}
+
+#: Names that a metric has elsewhere -> its name here.
+_ELSEWHERE = {
+    other_name: name
+    for name, other_names in {
+        "faithfulness": "groundedness grounding hallucinations summarization",
+        "answer_relevance": "answer_relevancy response_relevancy relevance",
+        "correctness": "accuracy factuality factual_correctness answer_accuracy",
+        "criterion": "g_eval geval aspect_critic rubric rubrics llm_judge coherence politeness tone style",
+        "similarity": "embedding cosine semantic_similarity",
+        "matches": "regex",
+        "max_words": "length",
+    }.items()
+    for other_name in other_names.split()
+}
+
+#: What is suggested for a name that resembles no other.
+_FALLBACKS = ("faithfulness", "correctness", "context_recall")
 
 
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
@@ -90,7 +108,7 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     if any(sample.source and sample.response is not None for sample in samples):
         summarised = (claims.faithfulness(against="source"), claims.claim_recall(of="source"))
         more += [metric.renamed(metric.spec) for metric in summarised]
-    if any(place is not None for sample in samples for place in aligned(sample)[2]):
+    if any(map(_retrieves_relevant, samples)):
         more += [retrieval.retrieval_precision, retrieval.retrieval_recall, retrieval.mrr, retrieval.ndcg]
     if any(sample.contexts is not None and citation_marks(sample.response or "") for sample in samples):
         more += [claims.citation_recall, claims.citation_precision]
@@ -107,8 +125,13 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     return (*METRICS, *more)
 
 
+def _retrieves_relevant(sample: Sample) -> bool:
+    _, _, positions = aligned(sample)
+    return any(position is not None for position in positions)
+
+
 def metric_named(name: str) -> Metric:
-    """The metric called `name`: one of ragauge's, or of an installed package. Raises UnknownName, or BadParameter."""
+    """The metric called `name`, of ragauge or of an installed package. Raises UnknownName or BadParameter."""
     if name in _BY_NAME:
         return _BY_NAME[name]
     if name in ALIASES:
@@ -125,42 +148,22 @@ def metric_named(name: str) -> Metric:
 
 
 def installed_names() -> list[str]:
-    """The names of the metrics that installed packages offer, without those that are taken by ragauge's own."""
+    """The names of the metrics that installed packages offer, without names that ragauge itself defines."""
     return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS) if point.name not in _OWN))
 
 
-#: What others call it -> what ragauge calls it.
-_ELSEWHERE = {
-    theirs: own
-    for own, names in {
-        "faithfulness": "groundedness grounding hallucinations summarization",
-        "answer_relevance": "answer_relevancy response_relevancy relevance",
-        "correctness": "accuracy factuality factual_correctness answer_accuracy",
-        "criterion": "g_eval geval aspect_critic rubric rubrics llm_judge coherence politeness tone style",
-        "similarity": "embedding cosine semantic_similarity",
-        "matches": "regex",
-        "max_words": "length",
-    }.items()
-    for theirs in names.split()
-}
-
-
-#: What to suggest for a name that is like no other.
-_DEFAULTS = ("faithfulness", "correctness", "context_recall")
-
-
 def _suggestions(name: str, names: Sequence[str]) -> list[str]:
-    """Metrics that go by an unknown name elsewhere, or have its words in their names or summaries, best first."""
+    """The metrics that have an unknown name elsewhere, or its words in their names or summaries, best first."""
     words = {word for word in re.split(r"[\W_]+", name.casefold()) if len(word) > 2}
-    elsewhere = [_ELSEWHERE[spelling] for spelling in get_close_matches(name.casefold(), _ELSEWHERE, cutoff=0.8)]
-    named = [key for key in _BY_NAME if words & set(re.split(r"[\W_]+", key))]
+    elsewhere = [_ELSEWHERE[other_name] for other_name in get_close_matches(name.casefold(), _ELSEWHERE, cutoff=0.8)]
+    named = [known_name for known_name in _BY_NAME if words & set(re.split(r"[\W_]+", known_name))]
     summarised = [metric.name for metric in CATALOGUE if words & set(re.findall(r"\w+", metric.summary.casefold()))]
     related = [*elsewhere, *named, *summarised]
-    return related if related or get_close_matches(name, names) else [*_DEFAULTS]
+    return related if related or get_close_matches(name, names) else [*_FALLBACKS]
 
 
 def parse_metric(spec: str) -> Measure:
-    """The metric of a spec. Raises UnknownName or BadParameter, also for a family."""
+    """The metric that a spec names. Raises UnknownName, or BadParameter, as for a family."""
     measures = parse_metrics(spec)
     if len(measures) > 1:
         names = ", ".join(measure.key for measure in measures)
@@ -172,36 +175,38 @@ def composite(weights: Mapping[str, float]) -> Composite:
     """A weighted mean of metric values such as "rouge.rougeL" or "rouge(stemmer=true).rougeL".
 
     Raises BadParameter for weights that are not positive and finite, a value given twice, a metric over the data set,
-    or parts of which some are better high and some better low.
+    or a mixture of metrics that are better high and better low.
     """
     if not all(weight > 0 for weight in weights.values()) or not 0 < sum(weights.values()) < math.inf:
         raise BadParameter("composite needs at least one metric, every weight greater than 0, and a finite sum")
-    parts = tuple((*value_of(value), float(weight)) for value, weight in weights.items())
-    metrics, values, floats = zip(*parts, strict=True)
-    if len(set(values)) < len(parts):
-        raise BadParameter(f"composite gives a value twice: {', '.join(values)}")
+    parts = tuple((*value_of(name), float(weight)) for name, weight in weights.items())
+    metrics, keys, part_weights = zip(*parts, strict=True)
+    if len(set(keys)) < len(parts):
+        raise BadParameter(f"composite gives a value twice: {', '.join(keys)}")
     if len({metric.better for metric in metrics}) > 1:
         raise BadParameter("the parts of a composite must all be better high, or all better low")
-    spec = f"composite({','.join(f'{value}={spec_of(weight)}' for _, value, weight in parts)})"
+    arguments = ",".join(f"{key}={spec_of(weight)}" for _, key, weight in parts)
     needs = tuple({need.name: need for metric in metrics for need in metric.needs}.values())
-    low, high = (weighted_mean([metric.scale[end] for metric in metrics], floats) for end in (0, 1))
-    return Composite("composite", spec, parts, needs, metrics[0].better, (low, high))
+    lows, highs = zip(*(metric.scale for metric in metrics), strict=True)
+    scale = (weighted_mean(lows, part_weights), weighted_mean(highs, part_weights))
+    return Composite("composite", f"composite({arguments})", parts, needs, metrics[0].better, scale)
 
 
 def parse_metrics(spec: str) -> list[Measure]:
-    """The metrics of a spec: one, or those of a family. Raises UnknownName or BadParameter."""
+    """The metrics that a spec names: one, or those of a family. Raises UnknownName or BadParameter."""
     match = re.fullmatch(r"\s*([\w@]+)\s*(?:\((.*)\))?\s*", spec, re.DOTALL)
     if match is None:
-        own = "; a function of your own is itself given to `evaluate`, and by its file to `ragauge run`"
-        form = "write it as name or name(parameter=value,...)"
-        raise BadParameter(f"cannot read {spec!r} as a metric; {form}{own if ':' in spec else ''}")
-    name, inside = match[1], match[2]
+        fix = "write it as name or name(parameter=value,...)"
+        if ":" in spec:
+            fix += "; a function of your own is itself given to `evaluate`, and by its file to `ragauge run`"
+        raise BadParameter(f"cannot read {spec!r} as a metric; {fix}")
+    name, inside = match[1], match[2] or ""
     if name == "pooled":
-        metric = parse_metric(inside or "")
+        metric = parse_metric(inside)
         if not isinstance(metric, Metric):
-            raise BadParameter(f"pooled({inside or ''}): only a metric over samples can be pooled")
+            raise BadParameter(f"pooled({inside}): only a metric over samples can be pooled")
         return [pooled(metric)]
-    values, arguments = _arguments(inside or "", spec)
+    values, arguments = _arguments(inside, spec)
     if name == "pass_all":
         return [_pass_all(values, arguments, spec)]
     if name not in {"composite", *FAMILIES}:
@@ -209,35 +214,46 @@ def parse_metrics(spec: str) -> list[Measure]:
     if values:
         raise BadParameter(f"{spec!r}: {values[0]!r} is not of the form parameter=value")
     if name == "composite":
-        return [composite({key: _number(value, spec) for key, value in arguments.items()} or PRESET)]
+        weights = {key: _number(value, spec) for key, value in arguments.items()}
+        return [composite(weights or PRESET)]
     return _family(name, arguments)
 
 
 def _pass_all(values: Sequence[str], arguments: Mapping[str, str], spec: str) -> DatasetMetric:
-    by_name = {**dict(zip(("k", "metric"), values, strict=False)), **arguments}
-    k, of = by_name.pop("k", "4"), by_name.pop("metric", "outcome")
-    if by_name or len(values) > 2 or not k.isdecimal() or int(k) < 1:
+    """The chance that all trials of a task pass, from the parameters `k` and `metric`, which may go without names."""
+    parameters = {**dict(zip(("k", "metric"), values, strict=False)), **arguments}
+    k, value = parameters.pop("k", "4"), parameters.pop("metric", "outcome")
+    if parameters or len(values) > 2 or not k.isdecimal() or int(k) < 1:
         raise BadParameter(
             f"{spec!r}: write it as pass_all(4) or pass_all(4,tool_calls.success), for 4 trials of a task"
         )
-    return pass_all(*value_of(of), int(k))
+    return pass_all(*value_of(value), int(k))
 
 
 def with_arguments(metric: Metric, inside: str, spec: str) -> Measure:
-    """A metric with the parameters that a spec has in its brackets. Raises BadParameter."""
+    """A metric with parameters, as in its spec.
+
+    Args:
+        metric: the metric without them.
+        inside: what the spec has in parentheses, such as "100" or "types=rouge1+rougeL".
+        spec: the whole spec, for errors.
+
+    Raises:
+        BadParameter: the parameters cannot be read, or one is unknown, invalid or missing.
+    """
     values, arguments = _arguments(inside, spec)
     return _measure(metric(*values, **arguments))
 
 
 def _measure(metric: Measure) -> Measure:
-    """The metric as it is measured. Raises BadParameter where a required parameter is missing."""
+    """The metric, ready to be measured. Raises BadParameter if a required parameter is missing."""
     if isinstance(metric, Metric):
         return over_data(metric.complete()) if metric.over == "data" else metric.complete()
     return metric
 
 
 def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
-    """The metrics of a family, each with the parameters it has; list responses are cited item by item."""
+    """The metrics of a family, each with those of the arguments that it takes."""
     mode = arguments.get("correctness", "cm")
     names = [name or ALIASES.get(mode, "answered_correctness") for name in FAMILIES[family]]
     parameters = {parameter for name in names for parameter in metric_named(name).defaults}
@@ -245,26 +261,27 @@ def _family(family: str, arguments: dict[str, str]) -> list[Measure]:
         raise UnknownName(f"parameter of {family}", parameter, parameters)
     if arguments.get("variant", "default") != "default":
         arguments = {"refusals": "trust_eval", **arguments}
-    if mode == "em5":
+    if mode == "em5":  # responses are lists, which are cited item by item
         arguments = {"units": "items", **arguments}
-    return [
-        _measure(metric(**{key: value for key, value in arguments.items() if key in metric.defaults}))
-        for metric in map(metric_named, dict.fromkeys(names))
-    ]
+    measures = []
+    for metric in map(metric_named, dict.fromkeys(names)):
+        own = {key: value for key, value in arguments.items() if key in metric.defaults}
+        measures.append(_measure(metric(**own)))
+    return measures
 
 
 def _arguments(inside: str, spec: str) -> tuple[list[str], dict[str, str]]:
-    """The parameters given by their order, and those given by name."""
+    """The values that a spec gives without a name, in order, and those that it gives by name."""
     values: list[str] = []
     arguments: dict[str, str] = {}
-    for pair in split_specs(inside):
-        *names, value = split_at(pair, "=")
-        key, value = "=".join(names).strip(), unquoted(value.strip())
-        if not names and arguments:
-            raise BadParameter(f"{spec!r}: {pair!r} is not of the form parameter=value")
+    for argument in split_specs(inside):
+        *key_parts, value = split_at(argument, "=")  # the last "=" separates them
+        key, value = "=".join(key_parts).strip(), unquoted(value.strip())
+        if not key_parts and arguments:
+            raise BadParameter(f"{spec!r}: {argument!r} is not of the form parameter=value")
         if key in arguments:
             raise BadParameter(f"{spec!r} gives {key!r} twice")
-        if names:
+        if key_parts:
             arguments[key] = value
         else:
             values.append(value)
@@ -284,7 +301,7 @@ def split_specs(specs: str) -> list[str]:
 
 
 def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
-    """The metrics requested, by specs or themselves, without repetition; variants of one are keyed by their specs.
+    """The requested metrics, each once; variants of one metric are keyed by their specs.
 
     Raises UnknownName or BadParameter for a spec that cannot be read, two different metrics of one name, or no metric.
     """
@@ -297,31 +314,36 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
         else:
             fix = "decorate a function of a sample with @ragauge.check" if callable(wanted) else "give a metric itself"
             raise BadParameter(f"{wanted!r} is not a metric; give a spec such as 'faithfulness', or {fix}")
-    by_name: dict[tuple[str, str], Measure] = {}
+    distinct: dict[tuple[str, str], Measure] = {}
     for measure in measures:
-        if by_name.setdefault((measure.key, measure.spec), measure) != measure:
+        if distinct.setdefault((measure.key, measure.spec), measure) != measure:
             raise BadParameter(f"two different metrics are called {measure.key!r}; rename one with .renamed(...)")
-    if not by_name:
+    if not distinct:
         raise BadParameter("no metric was requested")
-    needs: dict[str, Need[Any]] = {}
-    for need in (need for measure in by_name.values() for need in measure.needs):
-        if _flow_of(needs.setdefault(need.name, need)) != _flow_of(need):
-            raise BadParameter(f"two different needs are called {need.name!r}; give each a name of its own")
-    shared = Counter(key for key, _ in by_name)
+    _check_needs(distinct.values())
+    variants = Counter(key for key, _ in distinct)
     return tuple(
-        measure.renamed(spec) if shared[key] > 1 and spec != key else measure
-        for (key, spec), measure in by_name.items()
+        measure.renamed(spec) if variants[key] > 1 and spec != key else measure
+        for (key, spec), measure in distinct.items()
     )
 
 
+def _check_needs(measures: Iterable[Measure]) -> None:
+    needs: dict[str, Need[Any]] = {}
+    for measure in measures:
+        for need in measure.needs:
+            if _flow_of(needs.setdefault(need.name, need)) != _flow_of(need):
+                raise BadParameter(f"two different needs are called {need.name!r}; give each a name of its own")
+
+
 def _flow_of(need: Need[Any]) -> tuple[object, ...]:
-    """What a need does, equal for those that equal calls of a function made."""
+    """Identifies what a need does: its code, and the values that the code closes over."""
     cells = getattr(need.flow, "__closure__", None) or ()
     return getattr(need.flow, "__code__", need.flow), *(cell.cell_contents for cell in cells)
 
 
 def value_of(name: str) -> tuple[Measure, str]:
-    """The metric with a given value, and the key of that value in a run of the metric.
+    """The metric that a value belongs to, and the key of the value.
 
     Args:
         name: the metric's spec, followed by a dot and the name of a value if it has several: "faithfulness",
@@ -331,8 +353,7 @@ def value_of(name: str) -> tuple[Measure, str]:
         The metric, keyed by its full spec so that variants can share a run, and the key.
 
     Raises:
-        UnknownName, BadParameter: a name that cannot be read, a metric of several values without the name of one, or
-            a metric over the data set.
+        UnknownName, BadParameter: the name cannot be read, names none of several values, or a metric over the data set.
     """
     spec = name[: name.rfind(")") + 1] or name.partition(".")[0]
     measure = parse_metric(spec)

@@ -148,7 +148,11 @@ class Logits(NamedTuple):
 
 
 def log_odds(first: float, second: float, third: float) -> float:
-    """The logit of the first class against the other two, clipped."""
+    """The logit of the first class against the other two, clipped to -6..6.
+
+    Args:
+        first, second, third: the logits of the classes.
+    """
     others = max(second, third) + math.log1p(math.exp(-abs(second - third)))
     return max(-_MAX_LOGIT, min(_MAX_LOGIT, first - others))
 
