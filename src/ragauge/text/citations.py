@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import Literal, NamedTuple
 
 from ragauge.text.patterns import CODE, any_of
@@ -31,7 +30,7 @@ CitationStyle = Literal["brackets", "parentheses"]
 _YEAR = r"(?:1[0-9]|20)\d\d"
 _YEARS = rf"(?P<year>{_YEAR})(?:\s?[,;–—-]\s?{_YEAR})*"
 
-#: The citations of each style, or what is none: code, and in parentheses the number that opens an item of a list.
+#: The citations of each style; a match without a mark is code, or the number of a list item.
 _BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[{_YEARS}\])", re.DOTALL)
 _PARENTHESISED = re.compile(
     rf"{CODE}|(?:^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\({_YEARS}\))", re.DOTALL | re.MULTILINE
@@ -60,8 +59,8 @@ def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> I
     """The citations of a text, in order.
 
     Args:
-        text: the text that cites.
-        chunks: the number of chunks. A larger number cites nothing and has no chunk; of a range beyond the last chunk,
+        text: the text with the citations.
+        chunks: the number of chunks. A larger number is a citation without a chunk; of a range beyond the last chunk,
             only the end is kept. A year in brackets is no citation, unless there are that many chunks.
         style: how citations are written.
     """
@@ -87,7 +86,8 @@ def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
     position, end = span
     kept: list[str] = []
     first = max(0, bisect_left(marks, span) - 1)  # the mark before the span may reach into it
-    for mark_start, mark_end in islice(marks, first, None):
+    for index in range(first, len(marks)):
+        mark_start, mark_end = marks[index]
         if mark_start >= end:
             break
         if mark_end > position:
