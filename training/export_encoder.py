@@ -33,7 +33,7 @@ from encoder import HEADS, LAYERS, WIDTH, Encoder
 from onnx import TensorProto, helper, numpy_helper
 from rows import read
 
-from ragauge.judges.embedded.encoder import LONGEST, WordPiece, vocabulary
+from ragauge.judges.embedded.encoder import TEXT_TOKENS, WordPiece, vocabulary
 
 Array = Any
 MICROSOFT = "com.microsoft"
@@ -214,7 +214,7 @@ def spreads_of(encoder: Encoder, premises: Sequence[str]) -> dict[str, Array]:
             part.register_forward_pre_hook(lambda _, given, name=name: seen(name, given[0]))
     with torch.no_grad():
         for premise in premises:
-            ids = torch.tensor([pieces.framed(pieces.encode(premise).ids[:LONGEST])])
+            ids = torch.tensor([pieces.framed(pieces.encode(premise).ids[:TEXT_TOKENS])])
             states = encoder.embedded(ids, torch.arange(ids.shape[1])[None], torch.zeros_like(ids))
             encoder.encode(states, torch.zeros(1, 1, ids.shape[1], ids.shape[1]))
     return {name: found.clamp(min=1e-3).pow(POWER).numpy() for name, found in most.items()}
