@@ -1,6 +1,6 @@
 """Groups out of statements that were written about real and invented texts, for training/train_encoder.py.
 
-    python training/statements.py DATA OUT [--styles long,answers,tricky,cases] [--seed 1]
+    python training/statements.py DATA OUT [--styles long,answers,...] [--seed 1]
 
 DATA: the folder with natural/ and nli_pairs.jsonl.gz. The statements are in written/statements.jsonl.gz; of a real text
 there is only the hash of the whole text in DATA and the stretch that the writer saw. "held" of a group is "dev" where
@@ -21,7 +21,7 @@ from rows import Row, read, write_groups
 from written import LABELS, WINDOW, held, window
 
 FILE = Path(__file__).parent / "written/statements.jsonl.gz"
-STYLES = ("long", "answers", "tricky", "cases")
+STYLES = ("long", "answers", "tricky", "cases", "attributed")
 MOST_CLAIMS = 12  # of a group
 
 
@@ -46,8 +46,8 @@ def statements(data: Path) -> Iterator[Row]:
         data: The folder with natural/ and nli_pairs.jsonl.gz.
 
     Yields:
-        id, style, group (which decides what is kept aside), query (of answers and cases), contexts (texts), and claims:
-        text, label ("entailed", "neutral" or "contradicted") and wrong (spans of characters that are not supported).
+        id, style, group (which decides what is kept aside), query (of some styles), contexts (texts), and claims: text,
+        label ("entailed", "neutral" or "contradicted") and wrong (spans of characters that are not supported).
     """
     rows = list(read(FILE))
     wanted = {place["sha1"] for row in rows for place in row.get("texts", ())}
