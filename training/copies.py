@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from claims import claimed
+
 from ragauge.text.sentences import sentences
 
 Group = dict[str, Any]
@@ -36,14 +38,12 @@ def with_copies(group: Group, chance: random.Random) -> Group:
     own = [text for text in _sentences(group["premise"]) if len(text.split()) in _WORDS]
     if not own or group["held"]:
         return group
-    claims = [_claim(_copy(own, chance), "entailment", "copy") for _ in range(wanted)]
+    claims = [claimed(_copy(own, chance), "entailment", None, "copy") for _ in range(wanted)]
     if chance.random() < WRONG * wanted:
-        claims += [_claim(text, "contradiction", "copy_number") for text in other_number(group["premise"], chance)]
+        claims += [
+            claimed(text, "contradiction", None, "copy_number") for text in other_number(group["premise"], chance)
+        ]
     return group | {"claims": chance.sample(found := [*group["claims"], *claims], len(found))}
-
-
-def _claim(text: str, label: str, source: str) -> dict[str, Any]:
-    return {"text": text, "label": label, "source": source, "wrong": None}
 
 
 def _sentences(text: str) -> list[str]:

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from claims import claimed
 from copies import with_copies
 from rows import Row, read, write_groups
 from written import held, window
@@ -75,7 +76,7 @@ def _by_window(rows: Sequence[Row], source: str) -> dict[str, list[Row]]:
 
 def _claim(row: Row, source: str) -> Row:
     label = LABELS.get(row["label"], "not_entailment")
-    return {"text": row["claim"], "label": label, "source": source, "wrong": None}
+    return claimed(row["claim"], label, None, source)
 
 
 def _joined(premise: str | list[str]) -> str:

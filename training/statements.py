@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+from claims import claimed
 from copies import with_copies
 from rows import Row, read, write_groups
 from written import LABELS, WINDOW, held, window
@@ -67,8 +68,8 @@ def groups(row: Row, chance: random.Random) -> Iterator[Row]:
     whole = "\n\n".join(chance.sample(row["contexts"], len(row["contexts"])))
     by_premise: dict[str, list[Row]] = defaultdict(list)
     for one in chance.sample(row["claims"], len(row["claims"])):
-        claim = {"text": one["text"], "label": LABELS[one["label"]], "source": row["style"], "wrong": one["wrong"]}
-        by_premise[whole if len(whole.split()) <= WINDOW else window(whole, one["text"])].append(claim)
+        premise = whole if len(whole.split()) <= WINDOW else window(whole, one["text"])
+        by_premise[premise].append(claimed(one["text"], LABELS[one["label"]], one["wrong"], row["style"]))
     for premise, claims in by_premise.items():
         for start in range(0, len(claims), MOST_CLAIMS):
             yield {"premise": premise, "claims": claims[start : start + MOST_CLAIMS], "held": held(row["group"])}

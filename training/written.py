@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 import rows
+from claims import Claim, claimed
 from copies import long_sentences, other_number, with_copies
 
 from ragauge.judges.embedded.passages import windows
 
 Group = dict[str, Any]
-Claim = dict[str, Any]
 
 LABELS = {"entailed": "entailment", "neutral": "neutral", "contradicted": "contradiction"}
 ANSWERS = {"right": "entailment", "wrong": "contradiction", "partly": "not_entailment"}
@@ -43,7 +43,7 @@ def held(row_id: str) -> str:
 
 def claim(text: str, label: str, source: str) -> Claim:
     """A claim as the trainer reads it."""
-    return {"text": text, "label": label, "source": source, "wrong": None}
+    return claimed(text, label, None, source)
 
 
 def after_query(query: str | None, text: str) -> str:

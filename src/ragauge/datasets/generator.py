@@ -60,10 +60,9 @@ class AnswerBrief(msgspec.Struct, frozen=True):
 
 def answer_prompt(sample: Sample, brief: AnswerBrief) -> Prompt:
     """The prompt for a response; the user's message is one JSON document, with all texts as its strings."""
-    names = ["preamble", brief.form, "refuse" if brief.refusal else "always", *(["examples"] if brief.shots else [])]
-    system = [prompt_section(name) for name in [*names, "reply"]]
-    if brief.refusal:
-        system[2] += f"\n\n{brief.refusal}"
+    refusing = [prompt_section("refuse"), brief.refusal] if brief.refusal else [prompt_section("always")]
+    examples = [prompt_section("examples")] if brief.shots else []
+    system = [prompt_section("preamble"), prompt_section(brief.form), *refusing, *examples, prompt_section("reply")]
     shots = [{**_question(shot), "answer": shot.response} for shot in brief.shots]
     document = {**({"examples": shots} if shots else {}), **_question(sample)}
     return prompt_about(document, "\n\n".join(system), ["answer"])

@@ -68,8 +68,10 @@ PROTOCOLS: dict[Protocol, WireProtocol] = {
 }
 
 
-#: The field of a call's number in its document and in its reply; the lowest number, and how many there are.
-_NUMBER_FIELD, _LOWEST, _COUNT = "call", 100_000, 900_000
+#: The field of a call's number, in its document and in its reply.
+_NUMBER_FIELD = "call"
+_LOWEST_NUMBER = 100_000
+_NUMBERS = 900_000
 _NUMBER = re.compile(rf'"{_NUMBER_FIELD}"\s*:\s*"?(\d{{6}})(?!\d)')
 
 
@@ -79,7 +81,7 @@ def _numbered(prompt: Prompt) -> tuple[Prompt, int]:
     if not (document.startswith("{") and document.endswith("}")) or "properties" not in schema:
         return prompt, 0
     content = msgspec.json.encode((prompt.system, document, prompt.turns))
-    number = _LOWEST + int.from_bytes(blake2b(content, digest_size=8).digest()) % _COUNT
+    number = _LOWEST_NUMBER + int.from_bytes(blake2b(content, digest_size=8).digest()) % _NUMBERS
     comma = "," if document != "{}" else ""
     user = f'{document[:-1]}{comma}"{_NUMBER_FIELD}":{number}}}'
     properties = {_NUMBER_FIELD: {"type": "integer"}, **schema["properties"]}
@@ -94,8 +96,8 @@ class HttpTransport(Transport):
     `_exchanged` for a reply, over the session and in the provider's protocol.
 
     name: "provider/model". settings: what else can change a reply, such as sampling options and a server other than the
-    provider's own. retries: how often calls were tried again since it
-    was opened, by reason. protocol: by default that of the provider.
+    provider's own. retries: how often calls were tried again since it was opened, by reason. protocol: by default that
+    of the provider.
     """
 
     def __init__(
