@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +22,14 @@ from ragauge.analysis.differences import (
 )
 from ragauge.analysis.pairing import (
     Cells,
-    ComparedRun,
     ComparedRunInfo,
-    check_group,
     check_run,
-    compared_run,
+    compared_runs,
     count_groups,
     groups_of,
     paired,
 )
-from ragauge.analysis.preference import PREFERRED, Contest, Preference, preferences
+from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferences, preferences
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Measure
@@ -55,12 +52,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "ragauge.compare/1"
 
-
 COMPARISON_WRITERS = (".json", ".md", ".html")
 
 
 class ChangedPiece(msgspec.Struct, frozen=True):
-    """A judged piece that made the difference: its run ("a" or "b"), and its verdict in words."""
+    """A judged piece that made the difference. run: "a" or "b". said: the verdict in words."""
 
     run: str
     said: str
@@ -239,7 +235,7 @@ def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> 
     """Warnings about the comparison. measures: the compared metrics, None for a custom metric."""
     if a.id == b.id:
         yield "A and B are the same run."
-    yield from _judges(a, b, measures)
+    yield from _different_judges(a, b, measures)
     if a.labelled or b.labelled:
         yield f"People answered {counted(a.labelled, 'question')} of A and {b.labelled} of B, judges the others."
     if a.version != b.version:
@@ -249,7 +245,7 @@ def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> 
             yield f"{name} is {run.status}: only its first {counted(run.samples, 'sample')} are compared."
 
 
-def _judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
+def _different_judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
     """A sentence for each pair of judges that answered the same topics; a custom metric may ask about all kinds."""
     topics = sorted({topic for measure in measures if measure for need in measure.needs for topic in need.asks})
     kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
@@ -274,50 +270,98 @@ def _distinct_names(first: Identity | None, second: Identity | None) -> tuple[st
     """The names of two judges, with the settings that differ if the names are the same."""
     if first is None or second is None or first.name != second.name:
         return str(first or "no judge"), str(second or "no judge")
-    own, of_other = (
-        [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in against.settings]
-        for judge, against in ((first, second), (second, first))
+    return _name_with_settings(first, second), _name_with_settings(second, first)
+
+
+def _name_with_settings(judge: Identity, other: Identity) -> str:
+    """The name of a judge, with the settings that another of the same name does not have."""
+    settings = [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in other.settings]
+    return f"{judge} with {', '.join(settings) or 'no more'}"
+
+
+class _MatchedRuns:
+    """Two runs over the samples that both have. keys: the metrics to compare. groups: of these samples."""
+
+    def __init__(self, runs: tuple[Run, Run], keys: list[str], group: str | None) -> None:
+        self.runs, self.keys = runs, keys
+        self.sides = compared_runs(runs, keys, group)
+        first, second = (side.rows for side in self.sides)
+        self.pairing = paired(first, second)
+        self.groups = groups_of((first[of_a], second[of_b]) for of_a, of_b in self.pairing.pairs)
+
+    def cells(self, key: str) -> Cells:
+        """The results of a metric on these samples."""
+        first, second = (side.cells[key] for side in self.sides)
+        return [(first[of_a], second[of_b]) for of_a, of_b in self.pairing.pairs]
+
+
+def _differences(
+    matched: _MatchedRuns, measures: Mapping[str, Measure], preferred: Preferences | None
+) -> dict[str, Difference]:
+    """The differences of all metrics, adjusted for their number; the preference, if there is one, before the others."""
+    better = {key: estimate.better for key, estimate in matched.runs[1].estimates.items()}
+    if preferred is None:
+        return compared(matched.keys, matched.cells, matched.groups, measures, better)
+    better[PREFERRED] = "higher"
+    preferences_as_cells = halved(preferred.values[0])
+    differences = compared(
+        [PREFERRED, *matched.keys],
+        lambda key: preferences_as_cells if key == PREFERRED else matched.cells(key),
+        matched.groups,
+        measures,
+        better,
     )
-    return f"{first} with {', '.join(own) or 'no more'}", f"{second} with {', '.join(of_other) or 'no more'}"
+    return differences | {PREFERRED: of_pairs(differences[PREFERRED])}
 
 
-def _largest_changes(
-    runs: tuple[Run, Run],
-    sides: tuple[ComparedRun, ComparedRun],
-    pairs: Sequence[tuple[int, int]],
-    differences: Mapping[str, Difference],
-    count: int,
-) -> Iterator[Change]:
+def _largest_changes(matched: _MatchedRuns, differences: Mapping[str, Difference], count: int) -> Iterator[Change]:
     """For each metric over samples, the `count` samples on which it differs most, the largest difference first."""
-    for key, difference in differences.items():
-        values = ((sides[0].cells[key][places[0]], sides[1].cells[key][places[1]], places) for places in pairs)
+    for key in matched.keys:
         apart = [
-            (first, second, places)
-            for first, second, places in values
+            (positions, first, second)
+            for positions, (first, second) in zip(matched.pairing.pairs, matched.cells(key), strict=True)
             if isinstance(first, float) and isinstance(second, float) and first != second
         ]
-        for first, second, places in heapq.nsmallest(count, apart, key=lambda c: (-abs(c[1] - c[0]), c[2])):
-            scores = [("a", runs[0].scores[places[0]]), ("b", runs[1].scores[places[1]])]
-            if (second < first) == (difference.better == "higher"):
-                scores.reverse()
-            # what counts only against the worse score; if there is nothing, what counts only for the better one
-            (worse, of_worse), (better, of_better) = scores
-            raising = difference.better == "lower"
-            words = partial(_decisive_words, key=key, better=difference.better)
-            pieces = _only_in(worse, words(of_worse, raising=raising), words(of_better, raising=raising))
-            pieces = pieces or _only_in(
-                better, words(of_better, raising=not raising), words(of_worse, raising=not raising)
-            )
-            row = sides[0].rows[places[0]]
+        largest = heapq.nsmallest(count, apart, key=lambda change: (-abs(change[2] - change[1]), change[0]))
+        better = differences[key].better
+        for positions, first, second in largest:
+            in_runs = zip("ab", matched.runs, positions, strict=True)
+            in_a, in_b = ((name, run.scores[position]) for name, run, position in in_runs)
+            b_is_worse = (second < first) == (better == "higher")
+            worse_run, better_run = (in_b, in_a) if b_is_worse else (in_a, in_b)
+            pieces = _deciding_pieces(worse_run, better_run, key, better)
+            row = matched.sides[0].rows[positions[0]]
             yield Change(key, row.id, row.question, first, second, tuple(pieces[:MAX_PIECES]))
 
 
-def _decisive_words(scores: SampleScores, key: str, better: Better, raising: bool) -> list[str]:
-    return [piece_words(piece, scores.sample) for piece in decisive(scores[key], raising, better)]
+#: A run, "a" or "b", and the scores of a sample in it.
+_NamedScores = tuple[str, SampleScores]
 
 
-def _only_in(run: str, pieces: Sequence[str], other: Sequence[str]) -> list[ChangedPiece]:
-    return [ChangedPiece(run, words) for words in pieces if words not in other]
+def _deciding_pieces(worse_run: _NamedScores, better_run: _NamedScores, key: str, better: Better) -> list[ChangedPiece]:
+    """What counts only against the worse score; if there is nothing, what counts only for the better one."""
+    against = better == "lower"
+    pieces = _pieces_of(worse_run, better_run, key, better, raising=against)
+    return pieces or _pieces_of(better_run, worse_run, key, better, raising=not against)
+
+
+def _pieces_of(run: _NamedScores, other: _NamedScores, key: str, better: Better, raising: bool) -> list[ChangedPiece]:
+    """The pieces that raise, or else lower, the score of one run alone."""
+    words, other_words = (
+        [piece_words(piece, scores.sample) for piece in decisive(scores[key], raising, better)]
+        for _, scores in (run, other)
+    )
+    return [ChangedPiece(run[0], said) for said in words if said not in other_words]
+
+
+def _certainty(a: Run, b: Run) -> Iterator[str]:
+    """How far the judges of two runs can be trusted, and how sure they were."""
+    yield from filter(None, dict.fromkeys(caution(run.record) for run in (a, b)))
+    for name, run in (("A", a), ("B", b)):
+        key = chooser(run.record)
+        words = certainty_words(run.records(), key) if key else ""
+        if words:
+            yield f"{name}: {words}"
 
 
 def compare(
@@ -367,49 +411,34 @@ def compare(
     _check_test_sets(a, b, force)
     named = split_specs(metrics) if isinstance(metrics, str) else metrics
     kept, left_out = _chosen(a.record, b.record, named) if named or not prefer else ([], {})
-    sides = compared_run(a.records(), kept, group), compared_run(b.records(), kept, group)
-    if group is not None:
-        check_group(group, sides)
-    pairing = paired(sides[0].rows, sides[1].rows)
-    groups = groups_of([(sides[0].rows[of_a], sides[1].rows[of_b]) for of_a, of_b in pairing.pairs])
-    measures: dict[str, Measure] = _measures(b.record)
-    better = {key: estimate.better for key, estimate in b.estimates.items()}
-    contests = [Contest(a, b, pairing.pairs)]
-    preferred = preferences(contests, prefer, judge, max_cost, progress, planned) if prefer else None
-
-    def cells_of(key: str) -> Cells:
-        if preferred and key == PREFERRED:
-            return halved(preferred.values[0])
-        return [(sides[0].cells[key][of_a], sides[1].cells[key][of_b]) for of_a, of_b in pairing.pairs]
-
-    keys, from_runs, judging = kept, kept, []
-    if preferred:
-        keys, measures[PREFERRED], better[PREFERRED] = [PREFERRED, *kept], preferred.measure, "higher"
-        from_runs = kept if preferred.about.judge else keys
+    matched = _MatchedRuns((a, b), kept, group)
+    pairing = matched.pairing
+    measures = _measures(b.record)
+    preferred = None
+    judging: list[str] = []
+    judged_in_runs = kept
+    if prefer:
+        preferred = preferences([Contest(a, b, pairing.pairs)], prefer, judge, max_cost, progress, planned)
+        measures[PREFERRED] = preferred.measure
         judging.append(str(preferred.about))
-    differences = compared(keys, cells_of, groups, measures, better)
-    if preferred:
-        differences[PREFERRED] = of_pairs(differences[PREFERRED])
-    notes = list(cautions(a.record, b.record, [measures.get(key) for key in from_runs]))
-    if from_runs:
-        judging += filter(None, dict.fromkeys(caution(run.record) for run in (a, b)))
-        for name, run in (("A", a), ("B", b)):
-            if (first := chooser(run.record)) and (sure := certainty_words(run.records(), first)):
-                judging.append(f"{name}: {sure}")
+        judged_in_runs = kept if preferred.about.judge else [PREFERRED, *kept]
+    if judged_in_runs:
+        judging += _certainty(a, b)
+    differences = _differences(matched, measures, preferred)
     return Comparison(
         ComparedRunInfo.of(a),
         ComparedRunInfo.of(b),
-        len(pairing.pairs),
-        pairing.by,
-        pairing.only_a,
-        pairing.only_b,
-        count_groups(groups),
-        differences,
-        tuple(_largest_changes((a, b), sides, pairing.pairs, {key: differences[key] for key in kept}, show)),
-        left_out,
-        tuple(notes),
-        tuple(judging),
-        preferred.about if preferred else None,
+        samples=len(pairing.pairs),
+        by=pairing.by,
+        only_a=pairing.only_a,
+        only_b=pairing.only_b,
+        groups=count_groups(matched.groups),
+        differences=differences,
+        changes=tuple(_largest_changes(matched, differences, show)),
+        left_out=left_out,
+        notes=tuple(cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs])),
+        judging=tuple(judging),
+        preference=preferred.about if preferred else None,
     )
 
 
@@ -432,39 +461,39 @@ def _measures(run: RunRecord) -> dict[str, Measure]:
 
 def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[str], dict[str, str]]:
     """The keys that both runs measured in the same way, and the others with the reason why not."""
-    left = {key: _only_one(key, "first", b) for key in a.estimates if key not in b.estimates}
-    left |= {key: _only_one(key, "second", a) for key in b.estimates if key not in a.estimates}
+    left_out = {key: _only_one(key, "first", b) for key in a.estimates if key not in b.estimates}
+    left_out |= {key: _only_one(key, "second", a) for key in b.estimates if key not in a.estimates}
     first, second = _measures(a), _measures(b)
-    for key in [key for key in a.estimates if key not in left]:
+    for key in [key for key in a.estimates if key not in left_out]:
         specs = [measures[key].spec if key in measures else "a custom metric" for measures in (first, second)]
         if specs[0] != specs[1]:
-            left[key] = f"it was measured as {specs[0]} in the first run and as {specs[1]} in the second"
+            left_out[key] = f"it was measured as {specs[0]} in the first run and as {specs[1]} in the second"
         elif key not in first and a.estimates[key].over == "data":
-            left[key] = "the formula of a custom metric over the data set is not known"
-    asked = [key for name in wanted for key in _named(name, a, left)]
-    kept = [key for key in a.estimates if key not in left and (not wanted or key in asked)]
+            left_out[key] = "the formula of a custom metric over the data set is not known"
+    asked = [key for name in wanted for key in _named(name, a, left_out)]
+    kept = [key for key in a.estimates if key not in left_out and (not wanted or key in asked)]
     if not kept:
         raise UsageError("the two runs have no metric in common; measure both with the same -m")
-    return kept, {} if wanted else left
+    return kept, {} if wanted else left_out
 
 
-#: Metrics of one question, of which a run may have the one or the other.
-_DEFINITIONS = ("correctness", "answer_correctness")
+#: Metrics that measure the same in two ways; a run may have only one of them.
+_SAME_PURPOSE = ("correctness", "answer_correctness")
 
 
 def _only_one(key: str, which: str, other: RunRecord) -> str:
     """Why a metric that one run has is not compared, with what the other has in its place."""
-    instead = [name for name in _DEFINITIONS if key in _DEFINITIONS and name in other.estimates]
+    instead = [name for name in _SAME_PURPOSE if key in _SAME_PURPOSE and name in other.estimates]
     defined = f", the other has {instead[0]}, which is defined otherwise; measure both with -m {key}" if instead else ""
     return f"only the {which} run has it{defined}"
 
 
-def _named(name: str, a: RunRecord, left: Mapping[str, str]) -> list[str]:
+def _named(name: str, a: RunRecord, left_out: Mapping[str, str]) -> list[str]:
     """The keys that `name` stands for: a key, or a metric with several values."""
-    keys = [key for key in (*a.estimates, *left) if key == name or key.startswith(f"{name}.")]
+    keys = [key for key in (*a.estimates, *left_out) if key == name or key.startswith(f"{name}.")]
     for key in keys:
-        if key in left:
-            raise UsageError(f"{key} cannot be compared: {left[key]}")
+        if key in left_out:
+            raise UsageError(f"{key} cannot be compared: {left_out[key]}")
     if not keys:
-        raise UnknownName("metric of both runs", name, a.estimates.keys() - left.keys())
+        raise UnknownName("metric of both runs", name, a.estimates.keys() - left_out.keys())
     return keys

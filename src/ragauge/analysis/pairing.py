@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -48,7 +48,7 @@ class PairedRow(NamedTuple):
 
 @dataclass
 class ComparedRun:
-    """The samples of a run, and the cells of each metric in the same order. columns: those kept as metadata."""
+    """The samples of a run, and the cells of each metric in the same order. columns: those of the metadata."""
 
     rows: list[PairedRow] = field(default_factory=list)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
@@ -95,6 +95,14 @@ def compared_run(records: Iterable[SampleRecord], keys: Iterable[str], group: st
     return run
 
 
+def compared_runs(runs: Iterable[Run], keys: Collection[str], group: str | None) -> list[ComparedRun]:
+    """The samples of several runs, as by `compared_run`. Raises UsageError where none has the column `group`."""
+    sides = [compared_run(run.records(), keys, group) for run in runs]
+    if group is not None:
+        check_group(group, sides)
+    return sides
+
+
 def _cell(score: ScoreRecord | None) -> Cell:
     if score is None:
         return "absent"
@@ -110,8 +118,9 @@ def check_group(column: str, runs: Sequence[ComparedRun]) -> None:
     columns = {name for run in runs for name in run.columns}
     if column in columns:
         return
-    without_columns = UsageError(f"the runs have kept no column {column!r}")
-    error = UnknownName("column", column, columns) if columns else without_columns
+    error = UsageError(f"the runs have kept no column {column!r}")
+    if columns:
+        error = UnknownName("column", column, columns)
     if any(run.has_groups for run in runs):
         raise UsageError(f"{error}; leave out group (--group) to use the groups that the runs were made with")
     raise error

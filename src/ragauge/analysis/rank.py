@@ -20,9 +20,8 @@ from ragauge.analysis.differences import (
 )
 from ragauge.analysis.pairing import (
     ComparedRunInfo,
-    check_group,
     check_run,
-    compared_run,
+    compared_runs,
     count_groups,
     groups_of,
     paired,
@@ -163,9 +162,7 @@ def _contests(runs: Sequence[Run], group: str | None = None) -> tuple[list[Conte
     """Each two of the runs over the samples that all have, and the groups of these samples. Raises as `rank`."""
     if len(runs) < 2 or len({run.id for run in map(check_run, runs)}) < len(runs):
         raise BadParameter("give two or more different runs to compare")
-    sides = [compared_run(run.records(), (), group) for run in runs]
-    if group is not None:
-        check_group(group, sides)
+    sides = compared_runs(runs, (), group)
     matched = [dict(paired(sides[0].rows, other.rows).pairs) for other in sides[1:]]
     common = [position for position in range(len(sides[0].rows)) if all(position in places for places in matched)]
     if not common:
