@@ -249,7 +249,6 @@ HEADERS: Mapping[str, str] = {
     "X-Frame-Options": "DENY",
 }
 
-
 #: The largest body of a request, in bytes.
 MAX_BODY = 65_536
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragauge.analysis.parity import SYSTEMS, Column, choose, measuring, metric_of, others, read_sheet
+from ragauge.analysis.parity import SYSTEMS, Column, choose, metric_of, metrics_for, not_compared, read_sheet
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.columns import folded
@@ -27,7 +27,7 @@ def test_metrics_to_measure() -> None:
     row = {"context_precision": 1, "context_utilization": 1, "rouge_score(mode=fmeasure)": 1, "faithfulness": "nan"}
     kept = choose(read_sheet([row, {**row, "faithfulness": 0.5}], {}), "ragas")
     expected = ["context_precision", "context_precision(against=response)", "rouge(types=rougeL,stemmer=true)"]
-    assert measuring(kept) == [*expected, "faithfulness"]
+    assert metrics_for(kept) == [*expected, "faithfulness"]
 
 
 def test_columns_of_the_caller_take_precedence() -> None:
@@ -46,7 +46,7 @@ def test_columns_left_out() -> None:
     sheet = read_sheet([row, {**row, "comment": 5}, {**row, "comment": "bad"}], {})
     kept = choose(sheet, "ragas", only=["faithfulness"])
     assert list(kept) == ["faithfulness"]
-    assert others(sheet, "ragas", kept) == {
+    assert not_compared(sheet, "ragas", kept) == {
         "Context Recall": "not requested",
         "mine": "no known counterpart among ours",
     }

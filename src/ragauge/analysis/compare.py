@@ -49,7 +49,6 @@ from ragauge.types import Identity
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-
 SCHEMA = "ragauge.compare/1"
 
 COMPARISON_WRITERS = (".json", ".md", ".html")

@@ -20,7 +20,6 @@ from ragauge.statistics.paired import CONFIDENCE, Paired, detectable, holm, pair
 if TYPE_CHECKING:
     from rich.table import Table
 
-
 #: The significance level of adjusted p-values: the chance of any false positive among all that is compared.
 LEVEL = 0.05
 
@@ -82,10 +81,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 #: detect: the smallest true difference that n samples would show in 80 of 100 comparisons.
 HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", "can detect")
 
-
 #: The columns that a narrow terminal drops, in this order.
 SPARED = ("can detect", "+/=/−", "A")
-
 
 _STYLES = {"better": "green", "worse": "red", "": None}
 

@@ -58,7 +58,6 @@ from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Ident
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-
 LabelledRow = dict[str, Any]
 _FIX = "`ragauge docs embedded-judge` lists the fields of each kind of set"
 _TOKEN = re.compile(r"\w+")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from math import isfinite
 from typing import Any
@@ -21,6 +21,7 @@ from ragauge.run.results import Run
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.statistics.agreement import spearman
 from ragauge.store import Store
+from ragauge.types import Sample
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -43,6 +44,8 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class _NamedColumn(Column, frozen=True, kw_only=True):
+    """A column as parity.json has it, with all its names."""
+
     names: tuple[str, ...]
 
 
@@ -56,7 +59,7 @@ def _systems() -> dict[str, dict[str, Column]]:
 SYSTEMS: Mapping[str, Mapping[str, Column]] = _systems()
 
 #: The fields that identify the sample of a row.
-NAMING = ("id", "query", "response")
+IDENTIFYING_FIELDS = ("id", "query", "response")
 
 
 class ScoreRow(msgspec.Struct, frozen=True):
@@ -89,17 +92,17 @@ def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
     """The rows of any file or object that `ragauge.read` takes. map: field -> column, for id, query and response."""
     if isinstance(scores, ScoreSheet):
         return scores
-    opened = source(scores)
-    rows = [_cells(row, opened.name, number) for number, row in enumerate(opened.rows(), start=1)]
+    table = source(scores)
+    rows = [_cells(row, table.name, number) for number, row in enumerate(table.rows(), start=1)]
     if not rows:
-        raise BadData(f"{opened.name}: no rows of scores")
+        raise BadData(f"{table.name}: no rows of scores")
     columns = dict.fromkeys(column for row in rows for column in row)
-    serving = [_serving(field, columns, map) for field in NAMING]
-    named = []
+    columns_of_fields = [_column_of(field, columns, map) for field in IDENTIFYING_FIELDS]
+    score_rows = []
     for row in rows:
-        id, query, response = (_text(row.get(column)) if column else None for column in serving)
-        named.append(ScoreRow(id, query, response, row))
-    return ScoreSheet(opened.name, tuple(named))
+        id, query, response = (_text(row.get(column)) if column else None for column in columns_of_fields)
+        score_rows.append(ScoreRow(id, query, response, cells=row))
+    return ScoreSheet(table.name, tuple(score_rows))
 
 
 def _cells(row: Any, where: str, number: int) -> Mapping[str, Any]:
@@ -129,14 +132,15 @@ def _is_score(item: Any) -> bool:
     return bool(named) and item.keys().isdisjoint(TEXT_KEYS)
 
 
-def _serving(field: str, columns: Mapping[str, Any], map: Mapping[str, str]) -> str | None:
+def _column_of(field: str, columns: Mapping[str, Any], map: Mapping[str, str]) -> str | None:
     """The column of a field: the one that the caller names, else the best of the known names."""
     if field in map:
         if map[field] and map[field] not in columns:
             raise UnknownName("column", map[field], columns)
         return map[field] or None
-    fits = [(place, column) for column in columns if (place := rank(field, column)) is not None]
-    return min(fits)[1] if fits else None
+    ranks = {column: rank(field, column) for column in columns}
+    ranked = [(place, column) for column, place in ranks.items() if place is not None]
+    return min(ranked)[1] if ranked else None
 
 
 def _text(cell: Any) -> str | None:
@@ -149,11 +153,13 @@ def _text(cell: Any) -> str | None:
 def number_in(cell: Any) -> float | None:
     """The number in a cell, also if it is text; None for NaN, infinities and anything else."""
     cell = native(cell)
+    if not isinstance(cell, str | int | float):
+        return None
     try:
-        value = float(cell) if isinstance(cell, str | int | float) else None
+        value = float(cell)
     except ValueError:
         return None
-    return value if value is not None and isfinite(value) else None
+    return value if isfinite(value) else None
 
 
 def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int | None]:
@@ -163,30 +169,28 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int |
     as samples. Texts are compared without regard to white space and case, and only those that both sides have. Raises
     BadData where no row matches.
     """
-    rows = sheet.rows
-    named = [record.sample for record in samples]
-    fields = [
-        field
-        for field in ("query", "response")
-        if all(any(getattr(item, field) for item in side) for side in (rows, named))
-    ]
+    rows, own_samples = sheet.rows, [record.sample for record in samples]
+    fields = [field for field in ("query", "response") if _any_has(rows, field) and _any_has(own_samples, field)]
 
-    def texts(item: Any) -> Hashable:
-        return tuple(" ".join((getattr(item, field) or "").split()).casefold() for field in fields)
+    def texts(row_or_sample: ScoreRow | Sample) -> Hashable:
+        return tuple(" ".join((getattr(row_or_sample, field) or "").split()).casefold() for field in fields)
 
+    positions: list[int | None]
     if fields:
         by_texts: dict[Hashable, list[int]] = {}
         for position, row in enumerate(rows):
             by_texts.setdefault(texts(row), []).append(position)
-        matched = [by_texts.get(texts(sample), []) for sample in named]
-        positions = [places.pop(0) if places else None for places in matched]
+        matching = [by_texts.get(texts(sample), []) for sample in own_samples]
+        positions = [rows_left.pop(0) if rows_left else None for rows_left in matching]
     elif all(row.id is not None for row in rows):
         by_id = {row.id: position for position, row in enumerate(rows)}
-        positions = [by_id.get(sample.id) for sample in named]
+        positions = [by_id.get(sample.id) for sample in own_samples]
+    elif len(rows) == len(own_samples):
+        positions = list(range(len(rows)))
     else:
-        positions = list(range(len(rows))) if len(rows) == len(named) else [None] * len(named)
+        positions = [None] * len(own_samples)
     if all(position is None for position in positions):
-        by = " and ".join(fields) or f"id ({counted(len(rows), 'row')}, {counted(len(named), 'sample')})"
+        by = " and ".join(fields) or f"id ({counted(len(rows), 'row')}, {counted(len(own_samples), 'sample')})"
         first = shortened(rows[0].query or rows[0].response or rows[0].id or "", 80)
         raise BadData(
             f"{sheet.name}: no row has the {by} of a sample (the first row: {first!r}); give the rows that were "
@@ -195,27 +199,41 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int |
     return positions
 
 
-#: A column in per cent, or with the opposite meaning: "LLM F1/100", "1-error".
-_WRITTEN = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
+def _any_has(rows: Iterable[ScoreRow | Sample], field: str) -> bool:
+    return any(getattr(row, field) for row in rows)
+
+
+#: The name of a column in per cent, or of one with the opposite meaning: "LLM F1/100", "1-error".
+_CONVERTED_NAME = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
 
 
 def choose(
     sheet: ScoreSheet, against: str, named: Mapping[str, str] | None = None, only: Collection[str] = ()
 ) -> dict[str, Column]:
-    """The columns of `sheet` that have a counterpart here. named: their column, as "NAME/100" or "1-NAME" -> our value.
+    """The columns of a sheet that have a counterpart among our values.
 
-    only: our metrics or values; all if empty. Raises UnknownName, or UsageError if nothing can be compared.
+    Args:
+        sheet: the other system's scores.
+        against: the system, a key of SYSTEMS.
+        named: their column, also as "NAME/100" or "1-NAME" -> our value; takes precedence over the known columns.
+        only: our metrics or values to compare; all if empty.
+
+    Raises:
+        UnknownName: there is no such system or column.
+        UsageError: nothing can be compared.
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)
     columns = dict(_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())
     for name in sheet.columns:
-        usual = SYSTEMS[against].get(folded(name))
-        if usual and name not in columns and sheet.numbers(name):
-            columns[name] = usual
+        column = SYSTEMS[against].get(folded(name))
+        if column and name not in columns and sheet.numbers(name):
+            columns[name] = column
     wanted = {name for spec in only for name in (spec, metric_of(spec))}
     kept = {
-        name: column for name, column in columns.items() if not wanted or {column.ours, metric_of(column.ours)} & wanted
+        name: column
+        for name, column in columns.items()
+        if not wanted or column.ours in wanted or metric_of(column.ours) in wanted
     }
     if not kept:
         among = f" among {', '.join(only)}" if only else ""
@@ -230,25 +248,27 @@ def _named(sheet: ScoreSheet, theirs: str, ours: str) -> tuple[str, Column]:
     """A column as the caller maps it to ours."""
     if theirs in sheet.columns:
         return theirs, Column(ours)
-    match = _WRITTEN.fullmatch(theirs)
+    match = _CONVERTED_NAME.fullmatch(theirs)
     if match is None or match["name"] not in sheet.columns:
         raise UnknownName("column", match["name"] if match else theirs, sheet.columns)
     return match["name"], Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"]))
 
 
-def others(sheet: ScoreSheet, against: str, kept: Collection[str]) -> dict[str, str]:
+def not_compared(sheet: ScoreSheet, against: str, kept: Collection[str]) -> dict[str, str]:
     """The other columns with numbers in most of their filled cells, and the reason why they are not compared."""
     reasons = {}
     for name in sheet.columns:
-        if name not in kept and not any(rank(field, name) is not None for field in ALIASES):
-            filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
-            if 2 * len(sheet.numbers(name)) > filled:
-                is_known = folded(name) in SYSTEMS[against]
-                reasons[name] = "not requested" if is_known else "no known counterpart among ours"
+        is_field = any(rank(field, name) is not None for field in ALIASES)
+        if name in kept or is_field:
+            continue
+        filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
+        if 2 * len(sheet.numbers(name)) > filled:
+            is_known = folded(name) in SYSTEMS[against]
+            reasons[name] = "not requested" if is_known else "no known counterpart among ours"
     return reasons
 
 
-def measuring(kept: Mapping[str, Column]) -> list[str]:
+def metrics_for(kept: Mapping[str, Column]) -> list[str]:
     """The metrics to measure so that each column has its counterpart, in the form closest to theirs."""
     return list(dict.fromkeys(column.metric or metric_of(column.ours) for column in kept.values()))
 
@@ -262,8 +282,9 @@ def _key_in(run: Run, column: Column) -> str | None:
     """The key of the counterpart of a column in the run, with their parameters if there are several."""
     name = metric_of(column.ours)
     part = column.ours.removeprefix(name)
-    with_their_parameters = column.metric + part if column.metric.partition("(")[0] == name else column.ours
-    keys = (with_their_parameters, column.ours)
+    keys = [column.ours]
+    if column.metric.partition("(")[0] == name:
+        keys.insert(0, column.metric + part)
     return next((key for key in keys if key in run.estimates and run.estimates[key].over == "samples"), None)
 
 
@@ -315,28 +336,31 @@ def parity(
     for record, position in zip(records, positions, strict=True):
         if position is not None:
             cells = sheet.rows[position].cells
-            values = {key: _score(cells.get(name), kept[name], scales.get(key)) for key, name in keys.items()}
-            theirs.append(SampleRecord(record.sample, values))
-    left = {name: f"{column.ours} was not measured" for name, column in kept.items() if name not in keys.values()}
+            scores_of_row = {key: _score(cells.get(name), kept[name], scales.get(key)) for key, name in keys.items()}
+            theirs.append(SampleRecord(record.sample, scores_of_row))
+    unmeasured = {name: f"{column.ours} was not measured" for name, column in kept.items() if name not in keys.values()}
     with Store.temporary() as store:
         compared = compare(_as_run(store, run, f"{against}: {sheet.name}", keys, theirs), run, list(keys), show=show)
     notes = [note for key, name in keys.items() for note in _notes(run, key, name, kept[name], records, theirs)]
     return msgspec.structs.replace(
         compared,
         notes=(*compared.notes, *notes),
-        left_out={**left, **others(sheet, against, kept)},
+        left_out={**unmeasured, **not_compared(sheet, against, kept)},
     )
 
 
 def _score(cell: Any, column: Column, scale: tuple[float, float] | None) -> ScoreRecord:
-    """Their number as a score; a number off the scale is none. scale: of our value, None if it is not known."""
+    """Their number as a score, failed if it is off the scale. scale: of our value, None if it is not known."""
     number = number_in(cell)
     if number is None:
         return ScoreRecord(undefined="no number")
     value = column.converted(number)
-    if scale and not scale[0] <= round(value, 6) <= scale[1]:
+    if scale is None:
+        return ScoreRecord(value)
+    low, high = scale
+    if not low <= round(value, 6) <= high:
         return ScoreRecord(failed=f"{number:g} is off the scale")
-    return ScoreRecord(min(max(value, scale[0]), scale[1]) if scale else value)
+    return ScoreRecord(min(max(value, low), high))
 
 
 def _as_run(store: Store, run: Run, name: str, keys: Collection[str], records: Sequence[SampleRecord]) -> Run:

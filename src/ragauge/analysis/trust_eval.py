@@ -22,8 +22,8 @@ def trust_eval_block(
     """The result of Trust-Eval for a data set (Song et al., ICLR 2025): its keys, in per cent, with its own zeros.
 
     Args:
-        run: one that measured `trust(variant=trust_eval,labels=given)` with the same correctness and at_most; no judge
-            is asked.
+        run: a run that measured `trust(variant=trust_eval,labels=given)` with the same correctness and at_most;
+            no judge is asked.
         correctness: "cm", "em" or "em5".
         prefix: the prefix of the keys about refusals.
         at_most: the number of citations of a sentence that count.
@@ -39,29 +39,32 @@ def trust_eval_block(
     for value, allowed in ((correctness, get_args(Correctness)), (prefix, get_args(RefusalPrefix))):
         if value not in allowed:
             raise BadParameter(f"{value!r} is none of {', '.join(allowed)}")
-    wanted = trust.needs(correctness, at_most)
+    needs = trust.needs(correctness, at_most)
     router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
     dispatcher = Dispatcher(router, run.store, Budget())
-    items = [_item(record, wanted, dispatcher) for record in run.records()]
+    items = [_item(record, needs, dispatcher) for record in run.records()]
     return trust.trust_eval_block(items, correctness, prefix)
 
 
-def _item(record: SampleRecord, wanted: tuple[Need[EvidenceTable], ...], dispatcher: Dispatcher) -> TrustEvalItem:
-    rounds = Rounds(record.sample, wanted)
+def _item(record: SampleRecord, needs: tuple[Need[EvidenceTable], ...], dispatcher: Dispatcher) -> TrustEvalItem:
+    """The evidence of a sample, from stored answers. Raises as `trust_eval_block` does."""
+    rounds = Rounds(record.sample, needs)
     while questions := rounds.questions:
         stored = dispatcher.known(dispatcher.keys(questions))
-        if len(stored) < len(questions) and record.failures:
+        is_incomplete = len(stored) < len(questions)
+        if is_incomplete and record.failures:
             fix = "with a store, the same run again asks only for what is missing"
             raise RunFailed(f"sample {record.sample.id}: {record.failures[0]}; {fix}")
-        if len(stored) < len(questions):
+        if is_incomplete:
             raise UsageError(
                 f"sample {record.sample.id}: the run did not ask what Trust-Eval counts; measure "
                 "'trust(variant=trust_eval,labels=given)' with the same correctness and at_most"
             )
         rounds.advance(stored)
-    outcomes = [rounds.outcomes[need.name] for need in wanted]
+    outcomes = [rounds.outcomes[need.name] for need in needs]
     if undefined := next((outcome for outcome in outcomes if isinstance(outcome, Undefined)), None):
-        fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
-        fix = "give its 'output', or leave it out" if record.sample.response is None else fix
+        fix = "give its 'output', or leave it out"
+        if record.sample.response is not None:
+            fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
         raise BadData(f"sample {record.sample.id}: {undefined.reason}; {fix}")
     return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is

@@ -16,7 +16,7 @@ import click
 
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
 from ragauge.analysis.labels import Labelling, summary_lines
-from ragauge.analysis.parity import NAMING, SYSTEMS, choose, measuring, parity, read_sheet
+from ragauge.analysis.parity import IDENTIFYING_FIELDS, SYSTEMS, choose, metrics_for, parity, read_sheet
 from ragauge.analysis.preference import Preference
 from ragauge.analysis.rank import RANKING_WRITERS, rank, ranking_view
 from ragauge.cli import options as opts
@@ -241,7 +241,7 @@ def parity_command(
     store, map = options["store"], options["map"]
     if run_name and store is None:
         raise BadParameter("--run names a run in the store; leave out --no-store")
-    sheet = read_sheet(scores, {} if data else {field: map[field] for field in NAMING if field in map})
+    sheet = read_sheet(scores, {} if data else {field: map[field] for field in IDENTIFYING_FIELDS if field in map})
     if not (data or run_name or any(row.query or row.response for row in sheet.rows)):
         raise BadParameter(f"{scores} holds no samples; name them with --data FILE, or a run of them with --run RUN")
     named, wanted = _columns(columns), split_specs(metrics or "")
@@ -250,7 +250,7 @@ def parity_command(
         run = Run.open(store, run_name)
     else:
         with judging(store, options["limit"]) as progress:
-            run = evaluate(data or scores, measuring(kept), progress=progress, **options)
+            run = evaluate(data or scores, metrics_for(kept), progress=progress, **options)
     checked = parity(run, sheet, against, columns=named, metrics=wanted, show=show)
     show_parts(*comparison_view(checked, screen().width), *changes_view(checked))
     say(*(f"wrote {checked.save(path)}" for path in output))

@@ -93,7 +93,6 @@ def answer_in(completion: Completion) -> Outcome:
 #: The form of a response.
 ANSWER = Form(answer_in, '{"answer": "..."}')
 
-
 _STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
 
 

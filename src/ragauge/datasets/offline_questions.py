@@ -28,7 +28,6 @@ _MOST_PASSAGES, _HEADING_WORDS = 5, 3
 _TERM = re.compile(r"\w[\w'’.,:/-]*\w|\w")
 _STOP = re.compile(r"[.!?。！？][\"'”’)\]]*\Z")
 
-
 #: A sentence with a gap: whether that is a name or number, how rare the words are, and the characters of both.
 _Cloze = tuple[bool, float, Span, Span]
 

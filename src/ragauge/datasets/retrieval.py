@@ -72,7 +72,6 @@ def words_of(text: str) -> list[str]:
 #: Methods of retrievers, the asynchronous one of each library first: LlamaIndex; LangChain, new and old.
 _METHODS = ("aretrieve", "retrieve", "ainvoke", "invoke", "get_relevant_documents")
 
-
 #: The most passages that are embedded, which takes 40 ms for each; and how many at once.
 MOST_EMBEDDED, _AT_ONCE = 5_000, 64
 

@@ -32,7 +32,6 @@ _CHILDREN = ("observations", "spans", "child_runs")
 #: What a request of OpenTelemetry's protocol holds: spans, and records of events.
 REQUEST = {"resourceSpans": ("scopeSpans", "spans"), "resourceLogs": ("scopeLogs", "logRecords")}
 
-
 #: Columns of which a row that is a span, or holds spans, has one.
 COLUMNS = {*REQUEST, *_CHILDREN, "context", "context.trace_id", "trace_id", "traceId"}
 

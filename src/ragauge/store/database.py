@@ -24,7 +24,6 @@ T = TypeVar("T")
 #: SQLite's application id, "raga" in ASCII, which distinguishes a store from another program's database.
 APPLICATION = 0x72616761
 
-
 #: What brings a store in a file from one version to the next.
 MIGRATIONS = migrations("sqlite.sql")
 

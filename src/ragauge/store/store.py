@@ -43,7 +43,6 @@ _decode_response = msgspec.json.Decoder(ModelResponse).decode
 _decode_run = msgspec.json.Decoder(RunRecord).decode
 _decode_sample = msgspec.json.Decoder(SampleRecord).decode
 
-
 #: Samples that one query reads.
 PAGE = 256
 #: Beyond every position.
