@@ -8,7 +8,7 @@ import pytest
 
 import ragauge as rg
 from ragauge.errors import BadData, BadRow
-from ragauge.run.prepare import PEEK
+from ragauge.run.prepare import SAMPLES_READ_AHEAD
 from ragauge.run.scoring import WRITE_BATCH
 
 Make = Callable[..., Any]
@@ -48,13 +48,13 @@ def test_nothing_but_bad_rows(judge: Any) -> None:
 @pytest.mark.slow
 def test_a_bad_row_far_down_keeps_what_was_judged(judge: Any, tmp_path: Path) -> None:
     """A bad row after the inspected ones ends the run; its judgments stay, and the corrected data continues it."""
-    count, bad = PEEK + 2 * WRITE_BATCH, PEEK + WRITE_BATCH + 1
+    count, bad = SAMPLES_READ_AHEAD + 2 * WRITE_BATCH, SAMPLES_READ_AHEAD + WRITE_BATCH + 1
     with pytest.raises(BadRow, match=f"row {bad + 1}, "):
         rg.evaluate(_rows(count, bad), "faithfulness", judge, tmp_path)
     before = len(judge.asked)
     interrupted = rg.Run.open(tmp_path)
     assert interrupted.record.status == "interrupted"
-    assert interrupted.record.samples == interrupted.estimates["faithfulness"].n > PEEK - WRITE_BATCH
+    assert interrupted.record.samples == interrupted.estimates["faithfulness"].n > SAMPLES_READ_AHEAD - WRITE_BATCH
     assert interrupted.record.asked == before
 
     corrected = rg.evaluate(_rows(count, bad=-1), "faithfulness", judge, tmp_path)

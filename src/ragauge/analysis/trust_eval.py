@@ -50,7 +50,7 @@ def _item(record: SampleRecord, needs: tuple[Need[EvidenceTable], ...], dispatch
     """The evidence of a sample, from stored answers. Raises as `trust_eval_block` does."""
     rounds = Rounds(record.sample, needs)
     while questions := rounds.questions:
-        stored = dispatcher.known(dispatcher.keys(questions))
+        stored = dispatcher.labelled_or_stored(dispatcher.keys(questions))
         is_incomplete = len(stored) < len(questions)
         if is_incomplete and record.failures:
             fix = "with a store, the same run again asks only for what is missing"

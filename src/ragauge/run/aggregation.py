@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
@@ -19,13 +19,13 @@ from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord, Syste
 from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_groups, interval_of_mean
 from ragauge.store import Store
 
-#: Models of the measured system that a run names.
-MOST_MODELS = 20
+#: The most models of the measured system that a run names.
+MAX_MODELS = 20
 
 
 @dataclass
 class Accumulator:
-    """The scores of one value of one metric."""
+    """The scores of one value of one metric. counted: the pieces that count for a share; pieces: all of its pieces."""
 
     measure: Measure
     summary: Summary
@@ -33,7 +33,7 @@ class Accumulator:
     failed: int = 0
     first_failure: str = ""
     first_undefined: str = ""
-    counted: float = 0.0  # pieces that count for a share, of all its `pieces`
+    counted: float = 0.0
     pieces: float = 0.0
 
     def __getstate__(self) -> dict[str, Any]:
@@ -57,12 +57,18 @@ class Accumulator:
         """The estimate over the scores added so far."""
         interval, measure = self.interval(), self.measure
         left_over = self.left_over if isinstance(measure, DatasetMetric) and measure.by_group else 0
-        counts = self.summary.n - left_over, self.undefined + left_over, self.failed
-        ends = interval.value, interval.low, interval.high
-        over: Literal["data", "samples"] = "data" if isinstance(measure, DatasetMetric) else "samples"
-        pieces = (self.counted, self.pieces) if self.pieces else None
         return Estimate(
-            *ends, *counts, interval.method, better=measure.better, over=over, scale=measure.scale, counts=pieces
+            interval.value,
+            interval.low,
+            interval.high,
+            n=self.summary.n - left_over,
+            undefined=self.undefined + left_over,
+            failed=self.failed,
+            method=interval.method,
+            better=measure.better,
+            over="data" if isinstance(measure, DatasetMetric) else "samples",
+            scale=measure.scale,
+            counts=(self.counted, self.pieces) if self.pieces else None,
         )
 
     @property
@@ -94,8 +100,8 @@ class Accumulator:
 class Accumulators:
     """The scores of a run, by value of a metric.
 
-    empty: the number of empty responses. columns: of the metadata. models: of the measured system, up to MOST_MODELS.
-    spent: by column, of how many samples it holds a number, and their sum.
+    empty: the number of empty responses. columns: of the metadata. models: of the measured system, up to MAX_MODELS.
+    spent: by column, the number of samples in which it holds a number, and the sum of these numbers.
     """
 
     def __init__(self, metrics: Iterable[Measure]) -> None:
@@ -136,7 +142,7 @@ class Accumulators:
 
     def _add_models(self, models: Iterable[str]) -> None:
         for model in models:
-            if len(self.models) < MOST_MODELS:
+            if len(self.models) < MAX_MODELS:
                 self.models[model] = None
 
     def estimates(self) -> dict[str, Estimate]:
@@ -145,16 +151,21 @@ class Accumulators:
 
     def fields(self) -> dict[str, Any]:
         """The fields of a run's record that follow from the scores, but for the estimates."""
-        by_group = {key for key, accumulator in self.by_key.items() if getattr(accumulator.measure, "by_group", False)}
-        few = {key: "too few trials in its group" for key in by_group if self.by_key[key].left_over}
+        failures, undefined, few_trials = {}, {}, {}
+        for key, accumulator in self.by_key.items():
+            if accumulator.failed:
+                failures[key] = accumulator.first_failure
+            if accumulator.undefined:
+                undefined[key] = accumulator.first_undefined
+            if getattr(accumulator.measure, "by_group", False) and accumulator.left_over:
+                few_trials[key] = "too few trials in its group"
+        means = {column: total / n for column, (n, total) in self.spent.items() if n}
         return {
-            "failures": {key: scores.first_failure for key, scores in self.by_key.items() if scores.failed},
-            "undefined": few | {key: scores.first_undefined for key, scores in self.by_key.items() if scores.undefined},
+            "failures": failures,
+            "undefined": few_trials | undefined,
             "empty": self.empty,
             "columns": tuple(self.columns),
-            "system": SystemFacts(
-                tuple(self.models), **{name: total / n for name, (n, total) in self.spent.items() if n}
-            ),
+            "system": SystemFacts(tuple(self.models), **means),
         }
 
 
@@ -169,16 +180,19 @@ def registered_metrics(record: RunRecord) -> tuple[Measure, ...]:
 
 
 def recovered_run(store: Store, record: RunRecord, metrics: Iterable[Measure] | None = None) -> RunRecord:
-    """The record of an unfinished run with what follows from the samples kept so far.
+    """The record of an unfinished run with what follows from the samples stored so far.
 
-    metrics: of the run; None: those that the registry knows.
+    Args:
+        store: the store of the run.
+        record: the record as the run began.
+        metrics: of the run; None: those that the registry knows.
     """
     accumulators = Accumulators(registered_metrics(record) if metrics is None else metrics)
     digest, samples = sha256(), 0
-    for kept in store.samples(record.id):
-        accumulators.add(kept)
-        digest.update(msgspec.json.encode(kept.sample))
+    for sample_record in store.samples(record.id):
+        accumulators.add(sample_record)
+        digest.update(msgspec.json.encode(sample_record.sample))
         samples += 1
-    facts = {**accumulators.fields(), "data_hash": digest.hexdigest()[:32]}
+    fields = {**accumulators.fields(), "data_hash": digest.hexdigest()[:32]}
     estimates = accumulators.estimates() if samples else {}
-    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **facts)
+    return msgspec.structs.replace(record, samples=samples, estimates=estimates, **fields)

@@ -44,14 +44,14 @@ class LazyExitStack(AsyncExitStack):
                 self._entered.add(id(manager))
 
 
-KnownJudgments = dict[Question, Judgment]
+Judgments = dict[Question, Judgment]
 
-#: Questions with the keys of their judgments, which take longer to compute than to pass on.
+#: Questions with the keys of their judgments; a key takes longer to compute than to pass on.
 QuestionKeys = dict[Question, str]
 
 
 def resolve(future: asyncio.Future[Any], value: object, error: Exception | None) -> None:
-    """Complete a future, unless it was cancelled."""
+    """Complete a future with a value, or with an error if there is one, unless it was cancelled."""
     if future.done():
         return
     if error is None:
@@ -65,14 +65,16 @@ class _Request:
 
     def __init__(self, questions: Iterable[Question]) -> None:
         self.questions = tuple(dict.fromkeys(questions))
-        self.judgments: KnownJudgments = {}
+        self.judgments: Judgments = {}
         self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
 NOBODY = Identity("nobody")
 
-#: Seconds for which an answer is awaited that another process is asking for.
+#: How long an answer is awaited that another process is asking for, and how often the store is read meanwhile.
 MAX_WAIT_SECONDS = 120.0
+FIRST_PAUSE_SECONDS = 0.05
+MAX_PAUSE_SECONDS = 1.0
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Answer).decode
@@ -84,8 +86,8 @@ class Dispatcher:
     Questions that arrive in the same iteration of the event loop are looked up together. A judge that works sample by
     sample then gets each sample's questions; any other judge gets batches of whatever is waiting.
 
-    labels: of people, passed to the run. asked, reused: numbers of questions put to judges, and of those already known;
-    labelled: of these, from people. unable: topics that a judge declares, but by its answers cannot decide.
+    labels: of people, passed to the run. asked, reused: numbers of questions put to judges, and of those with a stored
+    answer or a label; labelled: with a label. unable: topics that a judge declares, but by its answers cannot decide.
     """
 
     def __init__(
@@ -95,11 +97,11 @@ class Dispatcher:
         self.asked = self.reused = self.labelled = 0
         self.unable: set[str] = set()
         self._store = store
-        self._fault: Exception | None = None  # why nothing more can be written
+        self._write_error: Exception | None = None
         self._unwritten: list[tuple[Sequence[Judgment], Sequence[Call], asyncio.Future[None]]] = []
-        self._to_look_up: list[list[Question]] = []  # of samples, together
-        self._in_flight: dict[Question, list[_Request]] = {}  # the requests that wait for each
-        self._queues: dict[int, deque[tuple[Question, str]]] = {}  # of judges that work in batches, with keys
+        self._to_look_up: list[list[Question]] = []  # by sample
+        self._in_flight: dict[Question, list[_Request]] = {}  # with the requests that wait for it
+        self._queues: dict[int, deque[tuple[Question, str]]] = {}  # with keys, by the id of a judge that takes batches
         self._tasks: set[asyncio.Task[None]] = set()
         self._opened_judges = LazyExitStack()
 
@@ -107,13 +109,13 @@ class Dispatcher:
         """The questions with the keys of their judgments; "" for a question that no judge answers."""
         return _keys_of(self.router.by_judge(questions))
 
-    def known(self, keys: QuestionKeys) -> KnownJudgments:
+    def labelled_or_stored(self, keys: QuestionKeys) -> Judgments:
         """The judgments that people's labels or the store already hold."""
         labelled = {question: self.labels[question] for question in keys if question in self.labels}
         labelled.update(self._store.find_labels([question for question in keys if question not in labelled]))
         return {**self._stored(keys), **labelled}
 
-    def _stored(self, keys: QuestionKeys) -> KnownJudgments:
+    def _stored(self, keys: QuestionKeys) -> Judgments:
         questions = {key: question for question, key in keys.items() if key}
         return {questions[key]: judgment for key, judgment in self._store.find(list(questions)).items()}
 
@@ -130,7 +132,7 @@ class Dispatcher:
                     await asyncio.gather(*self._tasks, return_exceptions=True)
                     self._store.release()
 
-    async def answer(self, questions: Sequence[Question]) -> KnownJudgments:
+    async def answer(self, questions: Sequence[Question]) -> Judgments:
         """A judgment for each question; its answer is a Failure if no judge could answer.
 
         Raises Stopped where that is because the cost limit is reached or the judge has stopped for good, as with a
@@ -152,12 +154,12 @@ class Dispatcher:
         return request.judgments
 
     def _look_up(self) -> None:
-        """Look up the questions that arrived together, and pass on to the judges what is not known."""
+        """Look up the questions that arrived together, and pass on to the judges those without a judgment."""
         requests, self._to_look_up = self._to_look_up, []
         try:
             routed = [group for request in requests for group in self.router.by_judge(request)]
             keys = _keys_of(routed)
-            stored = self.known(keys)
+            stored = self.labelled_or_stored(keys)
             if self.labels:
                 self._store.keep([self.labels[question] for question in stored if question in self.labels])
             granted = self._store.lock([key for question, key in keys.items() if key and question not in stored])
@@ -174,31 +176,34 @@ class Dispatcher:
                     failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
                     self._settle({question: Judgment(question, failure, NOBODY, "")})
                 continue
-            if others := self._pass_on(judge, wanted, granted):
-                self._start(self._await_others(judge, others))
+            if asked_elsewhere := self._pass_on(judge, wanted, granted):
+                self._start(self._await_other_processes(judge, asked_elsewhere))
 
     def _pass_on(self, judge: JudgeBase, keys: QuestionKeys, granted: Container[str]) -> QuestionKeys:
-        """Queue for a judge the questions whose keys were granted; returns the others."""
-        others = {question: key for question, key in keys.items() if key not in granted}
-        mine = {question: key for question, key in keys.items() if question not in others} if others else keys
-        if not mine:
-            return others
+        """Queue for a judge the questions whose keys were granted; returns the others, which another process asks."""
+        to_ask = keys
+        asked_elsewhere = {question: key for question, key in keys.items() if key not in granted}
+        if asked_elsewhere:
+            to_ask = {question: key for question, key in keys.items() if question not in asked_elsewhere}
+        if not to_ask:
+            return asked_elsewhere
         if judge.by_sample:
-            self._start(self._ask_for(judge, mine))
+            self._start(self._ask_for(judge, to_ask))
         elif id(judge) in self._queues:
-            self._queues[id(judge)].extend(mine.items())
+            self._queues[id(judge)].extend(to_ask.items())
         else:
-            self._queues[id(judge)] = deque(mine.items())
+            self._queues[id(judge)] = deque(to_ask.items())
             self._start(self._serve(judge))
-        return others
+        return asked_elsewhere
 
-    async def _await_others(self, judge: JudgeBase, keys: QuestionKeys) -> None:
+    async def _await_other_processes(self, judge: JudgeBase, keys: QuestionKeys) -> None:
         """Read the answers that other processes are asking for; ask what they give up, or are late with."""
         try:
-            pause, waited = 0.05, 0.0
+            pause, waited = FIRST_PAUSE_SECONDS, 0.0
             while keys:
                 await asyncio.sleep(pause)
-                pause, waited = min(2 * pause, 1.0), waited + pause
+                waited += pause
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
                 stored = self._stored(keys)
                 self.reused += len(stored)
                 self._settle(stored)
@@ -218,24 +223,26 @@ class Dispatcher:
         size = max(1, judge.batch)
         waiting = self._queues[id(judge)]
         while waiting:
-            await self._ask_for(judge, dict(waiting.popleft() for _ in range(min(size, len(waiting)))))
+            batch = dict(waiting.popleft() for _ in range(min(size, len(waiting))))
+            await self._ask_for(judge, batch)
             await asyncio.sleep(0)
         del self._queues[id(judge)]
 
     async def _ask_for(self, judge: JudgeBase, keys: QuestionKeys) -> None:
+        """Put questions to a judge, and pass its judgments, or the error, to the requests that wait for them."""
         try:
             judgments = await self._ask(judge, keys)
             self._settle(judgments)
-            if failed := [judgment.key for judgment in judgments.values() if isinstance(judgment.answer, Failure)]:
-                self._store.release(failed)
+            if failed_keys := [judgment.key for judgment in judgments.values() if isinstance(judgment.answer, Failure)]:
+                self._store.release(failed_keys)
         except Exception as error:
             self._fail(keys, error)
             self._store.release(keys.values())
 
-    async def _ask(self, judge: JudgeBase, keys: QuestionKeys) -> KnownJudgments:
+    async def _ask(self, judge: JudgeBase, keys: QuestionKeys) -> Judgments:
         """Put questions to a judge, unless writing has failed, and write the answers. Raises UsageError."""
-        if self._fault:
-            raise self._fault
+        if self._write_error:
+            raise self._write_error
         await self._opened_judges.open(judge)
         context = _DispatchContext(self)
         answers: list[Answer | Failure] = []
@@ -248,10 +255,11 @@ class Dispatcher:
             answers = [Failure("judge_error", fault)] * len(keys)
         if not judge.members:
             self.asked += sum(answer is not OVER_BUDGET for answer in answers)
-        judgments: KnownJudgments = {}
+        judgments: Judgments = {}
         for (question, key), answer in zip(keys.items(), answers, strict=True):
-            kept = answer if judge.is_checked and not isinstance(answer, Failure) else normalised(question, answer)
-            judgments[question] = Judgment(question, kept, judge.identity, key, context.call_of.get(question, ""))
+            if isinstance(answer, Failure) or not judge.is_checked:
+                answer = normalised(question, answer)
+            judgments[question] = Judgment(question, answer, judge.identity, key, context.call_of.get(question, ""))
         answered = [judgment for judgment in judgments.values() if not isinstance(judgment.answer, Failure)]
         if answered or context.calls:
             loop = asyncio.get_running_loop()
@@ -264,25 +272,25 @@ class Dispatcher:
     def _commit(self) -> None:
         """Write the judgments and calls of this loop iteration in one transaction."""
         unwritten, self._unwritten = self._unwritten, []
-        answered, made, written = zip(*unwritten, strict=True)
+        judgments, calls, written = zip(*unwritten, strict=True)
         try:
-            self._store.keep(list(chain.from_iterable(answered)), list(chain.from_iterable(made)))
+            self._store.keep(list(chain.from_iterable(judgments)), list(chain.from_iterable(calls)))
         except Exception as error:
-            self._fault = error
+            self._write_error = error
         for future in written:
-            resolve(future, None, self._fault)
+            resolve(future, None, self._write_error)
 
     async def ask_member(self, judge: Judge, questions: Sequence[Question]) -> list[Answer | Failure]:
         """The answers of a member of a composite judge, from the store where it has them."""
         judge = adapted(judge)
         keys = {question: judgment_key(question, judge.identity) for question in questions}
-        stored = self._stored(keys)
-        self.reused += len(stored)
-        fresh = {question: key for question, key in keys.items() if question not in stored}
-        stored.update(await self._ask(judge, fresh) if fresh else {})
-        return [stored[question].answer for question in questions]
+        judgments = self._stored(keys)
+        self.reused += len(judgments)
+        if to_ask := {question: key for question, key in keys.items() if question not in judgments}:
+            judgments.update(await self._ask(judge, to_ask))
+        return [judgments[question].answer for question in questions]
 
-    def _settle(self, judgments: KnownJudgments) -> None:
+    def _settle(self, judgments: Judgments) -> None:
         for question, judgment in judgments.items():
             answer = judgment.answer
             if isinstance(answer, Verdict) and answer.two_way and judgment.judge.name != PEOPLE:
@@ -309,6 +317,8 @@ class Dispatcher:
 
 
 class _DispatchContext:
+    """The calls of one round of questions to a judge, by which it spends the budget and asks other judges."""
+
     def __init__(self, dispatcher: Dispatcher) -> None:
         self.calls: list[Call] = []
         self.call_of: dict[Question, str] = {}
@@ -322,7 +332,7 @@ class _DispatchContext:
 
 
 def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> QuestionKeys:
-    """The keys of questions that are grouped by their judges; "" for a question without one."""
+    """The keys of questions that are grouped by their judges; "" for a question without a judge."""
     return {
         question: judgment_key(question, judge.identity) if judge else ""
         for judge, group in routed

@@ -79,20 +79,23 @@ async def evaluate_async(
         StoreError: the store cannot be read or written.
     """
     total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
-    shown = progress or notebook_progress(limit or total)
+    show_progress = progress or notebook_progress(limit or total)
     request = RunRequest(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost, per, corpus)
     if engine is not None:
         from ragauge.run.cluster import evaluate_on_ray
 
-        return await evaluate_on_ray(engine, request, name, shown)
-    return await Evaluation(prepared(request), name).run(shown)
+        return await evaluate_on_ray(engine, request, name, show_progress)
+    return await Evaluation(prepared(request), name).run(show_progress)
 
 
 evaluate = blocking(evaluate_async, "evaluate")
 
 
 def notebook_progress(total: int | None) -> Callable[[int], None] | None:
-    """Shows the number of samples done as a bar below the cell of a notebook; None elsewhere. total: if known."""
+    """A function that shows the number of samples done, as a bar below the cell of a notebook; None elsewhere.
+
+    total: the number of samples, None if that is not known.
+    """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if not hasattr(shell, "kernel"):
         return None
@@ -140,9 +143,10 @@ async def score_async(
     """
     if attempts < 1:
         raise BadParameter(f"attempts={attempts} must be 1 or more")
-    opened = opened_store(store)
+    open_store = opened_store(store)
+    options = {"progress": lambda _: None, **options}
     for _ in range(attempts):
-        run = await evaluate_async([sample], metrics, judge, opened, **{"progress": lambda _: None, **options})
+        run = await evaluate_async([sample], metrics, judge, open_store, **options)
         if not run.record.failures:
             break
     if strict and run.record.failures:
@@ -182,14 +186,18 @@ class Scorer:
         Concurrent requests for other metrics of the same sample share one run. Raises as `evaluate` does.
         """
         (sample,) = read([row])
-        wanted, _ = self.values[name]
-        metrics = [metric for metric, _ in self.values.values()]
-        able = [metric for metric in metrics if metric is wanted or not missing_fields(metric.needs, [sample])]
-        asked = (asyncio.get_running_loop(), repr(sample), tuple(metric.spec for metric in able))
-        if not (scoring := self._in_flight.get(asked)):
-            work = score_async(sample, able, self.router, self._store, **self._options)
-            scoring = self._in_flight[asked] = asyncio.ensure_future(work)
-            scoring.add_done_callback(lambda _: self._in_flight.pop(asked))
+        requested, _ = self.values[name]
+        metrics = [
+            metric
+            for metric, _ in self.values.values()
+            if metric is requested or not missing_fields(metric.needs, [sample])
+        ]
+        key = (asyncio.get_running_loop(), repr(sample), tuple(metric.spec for metric in metrics))
+        scoring = self._in_flight.get(key)
+        if scoring is None:
+            work = score_async(sample, metrics, self.router, self._store, **self._options)
+            scoring = self._in_flight[key] = asyncio.ensure_future(work)
+            scoring.add_done_callback(lambda _: self._in_flight.pop(key))
         return await asyncio.shield(scoring)
 
     score = blocking(score_async, "score", shared=True)

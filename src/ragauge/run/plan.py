@@ -154,7 +154,7 @@ class PlanCounter:
         while questions := rounds.questions:
             for need, question in rounds.pending():
                 asked[need].add(question)
-            stored = self._dispatcher.known(self._dispatcher.keys(questions))
+            stored = self._dispatcher.labelled_or_stored(self._dispatcher.keys(questions))
             for judge, group in self._dispatcher.router.by_judge(self._fresh(questions, stored)):
                 calls += judge.expect(group) if judge else ()
             guesses = {q: Judgment(q, q.guess(decompose), GUESS, "") for q in questions if q not in stored}

@@ -27,8 +27,8 @@ from ragauge.types import Sample
 
 MetricsLike = str | Measure | Iterable[str | Measure] | None
 
-#: Descriptions of fields, for messages about missing ones.
-_WANTED = {
+#: Descriptions of fields, for messages about missing fields.
+_DESCRIPTIONS = {
     "contexts": "the retrieved chunks",
     "references": "correct answers",
     "source": "the text that was summarised",
@@ -36,12 +36,24 @@ _WANTED = {
 }
 
 
-class RunSettings:
-    """The metrics of a run: all those asked for by name, or those of the default set that can be measured.
+#: What a column of the metadata is called among the fields.
+_METADATA = "metadata."
 
-    samples: the first of the data set, enough to see which fields it has; none if that has been seen. columns: the
-    column of each field. all_fields, by_name: whether the samples must have the fields of every metric asked for by
-    name, and judges answer it; MissingField or UnanswerableNeed is raised where they do not.
+
+class RunSettings:
+    """The metrics of a run: all that were asked for by name, or the measurable ones of the default set.
+
+    Args:
+        metrics: as for `evaluate`.
+        router: the judges.
+        samples: the first of the data set, enough to see which fields it has; empty if that has been checked before.
+        columns: the column of each field, for messages.
+        all_fields: raise for a metric asked for by name whose fields the samples lack, instead of leaving it out.
+        by_name: raise for a metric asked for by name, instead of leaving it out.
+
+    Raises:
+        MissingField: the samples lack the fields of a metric, or of all.
+        UnanswerableNeed: no judge answers what a metric needs.
     """
 
     def __init__(
@@ -64,14 +76,14 @@ class RunSettings:
         self.check_judges()
         if not self.metrics:
             nearest, fault = min(self.left_out.items(), key=lambda item: len(item[1]))
-            unused = ", ".join(map(repr, dict.fromkeys(column for sample in samples for column in sample.metadata)))
-            others = f"; columns in no field: {unused}" if unused else ""
-            raise MissingField(f"no metric can be measured on this data; for {nearest}: {fault}{others}")
+            unused = dict.fromkeys(column for sample in samples for column in sample.metadata)
+            also = f"; columns in no field: {', '.join(map(repr, unused))}" if unused else ""
+            raise MissingField(f"no metric can be measured on this data; for {nearest}: {fault}{also}")
 
     def check_judges(self, unable: Collection[str] = ()) -> None:
-        """Drop the metrics that the judges cannot answer. Raises UnanswerableNeed for one asked for by name.
+        """Leave out the metrics that the judges cannot answer; raises UnanswerableNeed for a metric asked for by name.
 
-        unable: topics that answers during the run have shown to be unanswerable, as by a function that is two-way.
+        unable: topics that no judge could decide during the run, such as contradiction for a two-way function.
         """
         faults = {metric.key: _unanswerable(metric, self._router, unable) for metric in self.metrics}
         self._leave_out(faults, UnanswerableNeed)
@@ -85,22 +97,28 @@ class RunSettings:
 
 
 def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, str]) -> str | None:
+    """Which fields of a metric all samples lack, and how to give them; None if none is missing."""
     fields = missing_fields(metric.needs, samples)
     if not fields:
         return None
-    if column := next((field[9:] for field in fields if field.startswith("metadata.")), ""):
+    if column := next((field[len(_METADATA) :] for field in fields if field.startswith(_METADATA)), ""):
         return f"no sample has the column {column!r}; give the name of the right one to the metric, as column=NAME"
-    quoted = ["'" + field.replace("metadata.", "").replace(" or ", "' or '") + "'" for field in fields]
-    wanted = [f" ({_WANTED[field]})" if field in _WANTED else "" for field in fields]
     fix = _fix_for(fields, columns)
     if all("trace_id" in sample.metadata for sample in samples):
-        with_ids = fields[0] == "contexts" and any("retrieved_context_ids" in sample.metadata for sample in samples)
-        fix = f"the traces hold {'ids, not texts: --corpus FILE looks them up' if with_ids else 'none'}"
-    return f"no sample has {' and '.join(map(''.join, zip(quoted, wanted, strict=True)))}; {fix}"
+        has_ids = any("retrieved_context_ids" in sample.metadata for sample in samples)
+        content = "ids, not texts: --corpus FILE looks them up" if has_ids and fields[0] == "contexts" else "none"
+        fix = f"the traces hold {content}"
+    return f"no sample has {' and '.join(map(_field_words, fields))}; {fix}"
+
+
+def _field_words(field: str) -> str:
+    """A field, or the alternatives "FIELD or metadata.COLUMN", in quotes, with its description."""
+    quoted = "'" + field.replace(_METADATA, "").replace(" or ", "' or '") + "'"
+    return f"{quoted} ({_DESCRIPTIONS[field]})" if field in _DESCRIPTIONS else quoted
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
-    texts, _, ids = fields[0].partition(" or metadata.")
+    texts, _, ids = fields[0].partition(f" or {_METADATA}")
     for field in (field.partition(" or ")[0] for field in fields):
         for other, column in columns.items():
             if other == field:
@@ -113,24 +131,25 @@ def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
 
 
 def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str]) -> str | None:
+    """Which topics of a metric no judge answers, and how to choose one; None if all are answered."""
     topics = unanswerable(metric.needs, lambda topic: router.can(topic) and topic not in unable)
     if not topics:
         return None
-    answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
-    kinds = {topic if topic.partition(":")[0] in answered else topic.partition(":")[0] for topic in topics}
-    unnamed = sorted({topic.partition(":")[0] for topic in topics} - router.judges.keys())
+    kind_of = {topic: topic.partition(":")[0] for topic in topics}
+    unnamed = sorted(set(kind_of.values()) - router.judges.keys())
     if unnamed and "*" not in router.judges:
         return (
             f"no judge was given for {', '.join(unnamed)}; add one for all that is not named, as in {{'*': 'embedded'}}"
         )
     names = " and ".join(sorted({str(judge.identity) for judge in router.judges.values()}))
-    wanted = ", ".join(sorted(kinds))
+    answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
+    not_answered = sorted({topic if kind in answered else kind for topic, kind in kind_of.items()})
     fix = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
-    return f"{names} does not answer {wanted}; {fix}"
+    return f"{names} does not answer {', '.join(not_answered)}; {fix}"
 
 
 #: How many samples are read ahead, before any judge is asked, to see which fields the data has.
-PEEK = 1000
+SAMPLES_READ_AHEAD = 1000
 
 StoreLike: TypeAlias = "Store | Place | None"
 LabelsLike = str | Path | Iterable[Judgment] | None
@@ -156,7 +175,7 @@ class RunRequest:
 
     @property
     def columns(self) -> dict[str, str]:
-        """field -> column, with that of `group`. Raises BadParameter for a map that is none."""
+        """field -> column, with that of `group`. Raises BadParameter if `map` is not a mapping."""
         if not isinstance(self.map or {}, Mapping):
             raise BadParameter(
                 f"map is {self.map!r}; give a dict from field to column, as in map={{'query': 'COLUMN'}}"
@@ -165,7 +184,9 @@ class RunRequest:
 
     def dispatcher(self, router: JudgeRouter, store: Store) -> Dispatcher:
         """What answers questions from people's labels, the store and the judges, within `max_cost`."""
-        budget = DailyBudget(self.max_cost) if self.per_day and self.max_cost is not None else Budget(self.max_cost)
+        budget = Budget(self.max_cost)
+        if self.per_day and self.max_cost is not None:
+            budget = DailyBudget(self.max_cost)
         return Dispatcher(router, store, budget, labels_by_question(self.labels))
 
 
@@ -191,16 +212,16 @@ def prepared(request: RunRequest) -> Prepared:
         corpus=request.corpus,
     )
     samples = iter(reading)
-    first = list(islice(samples, PEEK))
-    if not first:
+    first_samples = list(islice(samples, SAMPLES_READ_AHEAD))
+    if not first_samples:
         bad = reading.bad_rows
         skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
     router = load_judges(request.judge)
     check_priced(router.unique, request.max_cost)
-    settings = RunSettings(request.metrics, router, first, reading.columns)
+    settings = RunSettings(request.metrics, router, first_samples, reading.columns)
     store = opened_store(request.store)
-    return Prepared(reading, chain(first, samples), settings, request.dispatcher(router, store), store)
+    return Prepared(reading, chain(first_samples, samples), settings, request.dispatcher(router, store), store)
 
 
 def opened_store(store: StoreLike) -> Store:
