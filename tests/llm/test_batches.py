@@ -131,13 +131,13 @@ def test_a_submit_that_is_killed_pays_once(
                 submit(folder)
         assert [file.batch for file in folder.ledger.files()] == [""]
         (sent,) = submit(folder)
-        assert sent.found == made
+        assert sent.existed == made
         (fetched,) = fetch(folder)
     assert fetched.imported.replies == 6
     assert server.stats()["calls"] == 6
 
 
-@pytest.mark.parametrize("step", ["download", "import_results", "give_back"])
+@pytest.mark.parametrize("step", ["download", "import_results", "release_waiting"])
 def test_a_fetch_that_is_killed_imports_once(
     step: str, batch: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +155,7 @@ def test_a_fetch_that_is_killed_imports_once(
                 fetch(folder)
         (fetched,) = fetch(folder)
         imported = fetched.imported
-        assert (imported.replies, imported.repeated) == ((0, 6) if step == "give_back" else (6, 0))
+        assert (imported.replies, imported.repeated) == ((0, 6) if step == "release_waiting" else (6, 0))
         assert export(folder).requests == 6
 
 
@@ -187,7 +187,7 @@ def test_a_batch_of_somebody_else_is_given_back(batch: Callable[..., Any], monke
         path.write_bytes(path.read_bytes().replace(b'"custom_id":"other-', b'"custom_id":"'))
         with pytest.raises(BatchFailed, match="is not the batch of"):
             fetch(folder)
-        assert not submit(folder)[0].found
+        assert not submit(folder)[0].existed
         assert fetch(folder)[0].imported.replies == 6
     assert server.stats()["calls"] == 12
 

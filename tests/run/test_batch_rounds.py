@@ -10,7 +10,7 @@ from tests.llm import batching
 from tests.llm.batching import SPEC, Line, answered, errored, expired, lines, results, settings, take, waves_of
 
 import ragauge as rg
-from ragauge.run.batch.collect import import_results, lost
+from ragauge.run.batch.collect import import_results, release_lost
 from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import UNANSWERED, Folder
 from ragauge.types import Failure
@@ -45,8 +45,8 @@ def test_every_line_has_a_stated_outcome(tmp_path: Path) -> None:
 
 
 def test_no_line_stops_an_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lines beyond MOST_LINE, of any depth, and with an error page in Latin-1 leave the good lines to be imported."""
-    monkeypatch.setattr("ragauge.run.batch.collect.MOST_LINE", 10_000)
+    """Lines beyond MAX_LINE_BYTES, of any depth, and an error page in Latin-1 leave the good lines to be imported."""
+    monkeypatch.setattr("ragauge.run.batch.collect.MAX_LINE_BYTES", 10_000)
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
         found = lines(export(folder).files[0])
         path = results(tmp_path, [answered(found[0]), answered(found[1])])
@@ -181,7 +181,7 @@ def test_what_is_lost_is_asked_again(tmp_path: Path) -> None:
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
         found = lines(export(folder).files[0])
         take(folder, tmp_path, map(answered, found[:4]))
-        assert lost(folder, folder.ledger.files()) == 2
+        assert release_lost(folder, folder.ledger.files()) == 2
         again = [line for path in export(folder).files for line in lines(path)]
         assert {line["custom_id"] for line in found[4:]} <= {line["custom_id"] for line in again}
         assert take(folder, tmp_path, map(answered, found)).replies == 2

@@ -15,7 +15,7 @@ from ragauge.cli.run import progress_bar
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeSpec
 from ragauge.report.wording import counted, dollars, usage_words
-from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, lost, status, submit
+from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, release_lost, status, submit
 from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder
 from ragauge.store import Place
@@ -94,7 +94,7 @@ def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None
                 imported = import_results(opened, results, progress)
             _show_imported(imported)
         if is_lost:
-            say(f"given up as lost: {counted(lost(opened, opened.ledger.files()), 'request')}")
+            say(f"given up as lost: {counted(release_lost(opened, opened.ledger.files()), 'request')}")
         _export_round(opened)
 
 
@@ -106,7 +106,7 @@ def submit_command(folder: Path) -> None:
     with _opened(folder) as opened:
 
         def show(sent: Sent) -> None:
-            say(f"{sent.file.name}: {'was sent already' if sent.found else 'sent'}, as {sent.batch}")
+            say(f"{sent.file.name}: {'was sent already' if sent.existed else 'sent'}, as {sent.batch}")
 
         if not submit(opened, show):
             say("nothing to send")
@@ -139,8 +139,8 @@ def fetch_command(folder: Path) -> None:
     with _opened(folder) as opened:
         with progress_bar("importing") as progress:
             fetched = fetch(opened, progress)
-        for file, how_far, imported, again in fetched:
-            say(f"{file.name}: {how_far.status}" + (f" ({how_far.fault})" if how_far.fault else ""))
+        for file, batch, imported, again in fetched:
+            say(f"{file.name}: {batch.status}" + (f" ({batch.fault})" if batch.fault else ""))
             _show_imported(imported)
             if again:
                 say(f"without a result, asked again: {counted(again, 'request')}")

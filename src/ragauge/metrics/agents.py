@@ -72,9 +72,11 @@ def steps(sample: Sample, *, n: Annotated[Count, "the most calls"]) -> CheckResu
     return len(sample.calls) <= n, f"{len(sample.calls)} calls"
 
 
-#: The words for the outcome of a trial, with its score.
-_SUCCESS = dict.fromkeys(("true", "yes", "pass", "passed", "success"), 1.0)
-_OUTCOMES = _SUCCESS | dict.fromkeys(("false", "no", "fail", "failed", "failure"), 0.0)
+#: The score of a trial by the word for its outcome.
+_OUTCOME_SCORES = {
+    **dict.fromkeys(("true", "yes", "pass", "passed", "success"), 1.0),
+    **dict.fromkeys(("false", "no", "fail", "failed", "failure"), 0.0),
+}
 
 
 @check(reads=lambda column: [f"metadata.{column}"], caption="trials that succeed")
@@ -82,7 +84,7 @@ def outcome(sample: Sample, *, column: Annotated[Text, "the column that holds it
     """How a trial ended, by a column: a number from 0 to 1, or a word such as true, passed or failed."""
     word = str(sample.metadata[column]).strip().casefold()
     try:
-        return _OUTCOMES[word] if word in _OUTCOMES else float(word)
+        return _OUTCOME_SCORES[word] if word in _OUTCOME_SCORES else float(word)
     except ValueError:
         fix = "give a number from 0 to 1, or a word such as passed or failed"
         raise ValueError(f"the column {column!r} holds {sample.metadata[column]!r}; {fix}") from None

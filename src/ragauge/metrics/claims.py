@@ -27,6 +27,11 @@ NO_CONTEXTS = "there are no contexts"
 TWO_WAY = "a verdict does not distinguish contradicted contexts from neutral ones"
 
 
+def is_two_way(support: Support) -> bool:
+    """Whether a verdict does not distinguish contradicted from neutral."""
+    return any(Label.NOT_ENTAILED in row for row in support.table)
+
+
 @listed(default=1)
 @metric(entailment.response_in_contexts, caption="claims contexts support")
 def faithfulness(support: Support) -> Share | Undefined:
@@ -50,10 +55,9 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
 
     As in DeepEval and Valor. Not 1 - faithfulness: an unsupported claim need not contradict anything.
     """
-    rows = support.table
-    if any(Label.NOT_ENTAILED in row for row in rows):
+    if is_two_way(support):
         return Failed(TWO_WAY)
-    contradicted = [any(row[i] is Label.CONTRADICTED for row in rows) for i in range(len(support.chunks))]
+    contradicted = [any(row[i] is Label.CONTRADICTED for row in support.table) for i in range(len(support.chunks))]
     return share(contradicted, NO_CONTEXTS)
 
 
@@ -65,12 +69,11 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
 )
 def contradicted_claims(support: Support) -> Share | Undefined | Failed:
     """Share of the response's claims that a context contradicts, even if another supports them."""
-    rows = support.table
-    if any(Label.NOT_ENTAILED in row for row in rows):
+    if is_two_way(support):
         return Failed(TWO_WAY)
     if not support.chunks:
         return Undefined(NO_CONTEXTS)
-    return share((Label.CONTRADICTED in row for row in rows), NO_CLAIMS)
+    return share((Label.CONTRADICTED in row for row in support.table), NO_CLAIMS)
 
 
 @listed(default=9)
@@ -81,7 +84,8 @@ def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:
     As in the RAG Evals documentation, where it is called context recall.
     """
     used = [any(row[i] is Label.ENTAILED for row in support.table) for i in range(len(support.chunks))]
-    return share((flag for flag, yes in zip(used, relevant.passed, strict=True) if yes), "no context is relevant")
+    used_if_relevant = [is_used for is_used, is_relevant in zip(used, relevant.passed, strict=True) if is_relevant]
+    return share(used_if_relevant, "no context is relevant")
 
 
 #: The score of an answer by its label.
@@ -110,12 +114,11 @@ def answer_correctness(in_references: Supports, in_response: Supports) -> F1Coun
     response. 0 without a true positive: a reference such as "1889" supports no whole sentence, so that the right answer
     "It opened in 1889." has 0. `correctness` measures whether an answer is right.
     """
-    tables = zip(in_references.tables, in_response.tables, strict=True)
-    overlaps = [
-        F1Counts(sum(own.entailed), len(own) - sum(own.entailed), len(gold) - sum(gold.entailed))
-        for own, gold in tables
-    ]
-    return max(overlaps, key=lambda overlap: overlap.value or 0.0)
+    by_reference = []
+    for own, gold in zip(in_references.tables, in_response.tables, strict=True):
+        matched = sum(own.entailed)
+        by_reference.append(F1Counts(matched, len(own) - matched, len(gold) - sum(gold.entailed)))
+    return max(by_reference, key=lambda counts: counts.value or 0.0)
 
 
 def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
@@ -237,7 +240,7 @@ def claim_scores(golden: int, candidate: int, common: int) -> ClaimScores:
 
 
 def best_share(flag_lists: Sequence[Sequence[bool]], nothing: str) -> Share | Undefined:
-    """The highest share among several lists of flags, empty ones excluded."""
+    """The highest share of True among several lists, empty lists excluded. nothing: the reason if all are empty."""
     shares = [Share(sum(flags), len(flags)) for flags in flag_lists if flags]
     return max(shares, key=lambda counted: counted.value or 0.0) if shares else Undefined(nothing)
 
@@ -311,10 +314,10 @@ def list_match(matched: MatchedGold) -> Mapping[str, float]:
 
 
 def list_score(matched: MatchedGold, gold: Sequence[Sequence[str]]) -> ListScore:
-    """The items of a response against `gold`, normalised; all 0 where either has none."""
-    wordings_of_all = {wording for wordings in gold for wording in wordings}
+    """The items of a response against `gold`, the normalised wordings of each item; all 0 where either is empty."""
+    all_wordings = {wording for wordings in gold for wording in wordings}
     hits = sum(any(wording in matched.items for wording in wordings) for wordings in gold)
-    precision = sum(item in wordings_of_all for item in matched.items) / max(1, len(matched.items))
+    precision = sum(item in all_wordings for item in matched.items) / max(1, len(matched.items))
     recall = hits / max(1, len(gold))
     recall_top5 = min(QAMPARI_CAP, hits) / max(1, min(QAMPARI_CAP, len(gold)))
     return ListScore(precision, recall, recall_top5, harmonic(precision, recall), harmonic(precision, recall_top5))

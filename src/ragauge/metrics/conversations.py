@@ -6,7 +6,7 @@ Conversations are groups, so intervals account for their answers being alike.
 from __future__ import annotations
 
 from ragauge.metrics.base import metric, share
-from ragauge.metrics.claims import NO_CLAIMS, TWO_WAY
+from ragauge.metrics.claims import NO_CLAIMS, TWO_WAY, is_two_way
 from ragauge.needs import entailment
 from ragauge.needs.base import Checks, Failed, Support, Undefined
 from ragauge.needs.checks import response_to_query
@@ -27,10 +27,9 @@ def retention(support: Support) -> Share | Undefined | Failed:
 
 
 def _uncontradicted(support: Support) -> Share | Undefined | Failed:
-    rows = support.table
-    if any(Label.NOT_ENTAILED in row for row in rows):
+    if is_two_way(support):
         return Failed(TWO_WAY)
-    return share((Label.CONTRADICTED not in row for row in rows), NO_CLAIMS)
+    return share((Label.CONTRADICTED not in row for row in support.table), NO_CLAIMS)
 
 
 @metric(response_to_query.also_asking("relevant:conversation"), caption="requests answered")

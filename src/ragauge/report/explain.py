@@ -19,9 +19,10 @@ from ragauge.report.wording import (
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import Label, Sample
 
+#: The most pieces that an explanation lists.
 MAX_PIECES = 5
 
-_WORDS = {
+_VERDICT_WORDS = {
     Label.ENTAILED: "supported by",
     Label.NEUTRAL: "not supported by",
     Label.NOT_ENTAILED: "not supported by",
@@ -70,26 +71,26 @@ def pieces_words(pieces: Sequence[Evidence], sample: Sample | None = None) -> li
 def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evidence]:
     """The pieces that raise a score, or else those that lower it, contradicted ones first; grades do both.
 
-    A metric of which lower is better counts contradicted pieces and traits, or else unsupported ones. Entailments by
+    A metric for which lower is better counts contradicted pieces and traits, or else unsupported pieces. Entailments by
     the query are left out: they decide whether a claim counts, not how.
     """
-    verdicts = (Label.YES, Label.NO, None)
-    pieces = [piece for piece in score.evidence if piece.against != "query" or piece.label in verdicts]
+    not_entailments = (Label.YES, Label.NO, None)
+    pieces = [piece for piece in score.evidence if piece.against != "query" or piece.label in not_entailments]
     graded = [piece for piece in pieces if piece.value is not None]
     if graded:
         return graded
-    counted: frozenset[Label | None] = GOOD
+    raising_labels: frozenset[Label | None] = GOOD
     if better == "lower":
-        faults = (_FAULTS, _UNSUPPORTED)
-        counted = next((labels for labels in faults if any(piece.label in labels for piece in pieces)), _UNSUPPORTED)
-    labelled = [piece for piece in pieces if piece.label is not None and (piece.label in counted) == raising]
+        has_faults = any(piece.label in _FAULTS for piece in pieces)
+        raising_labels = _FAULTS if has_faults else _UNSUPPORTED
+    labelled = [piece for piece in pieces if piece.label is not None and (piece.label in raising_labels) == raising]
     return sorted(labelled, key=lambda piece: piece.label is not Label.CONTRADICTED)
 
 
 def piece_words(piece: Evidence, sample: Sample | None = None) -> str:
     """One piece with its verdict: “not supported by contexts: ...”, “no for query: ...”, or a grade and why.
 
-    A contradicted one comes before what contradicts it, which is quoted from the sample.
+    A contradicted piece comes before what contradicts it, which is quoted from the sample.
     """
     if piece.label is None:
         reason = f": {shortened(piece.rationale)}" if piece.rationale else ""
@@ -98,13 +99,15 @@ def piece_words(piece: Evidence, sample: Sample | None = None) -> str:
     chunks = [chunk for chunk in piece.chunks if chunk.label is piece.label]
     if piece.label is Label.CONTRADICTED:
         kind = "context " if piece.against == "contexts" else ""
-        quotes = [deciding_quote(piece, chunk, sample) if sample else "" for chunk in chunks]
-        named = [f"{kind}{flat(chunk.chunk)}" for chunk in chunks]
-        sources = [": ".join(filter(None, source)) for source in zip(named, quotes, strict=True)]
+        sources = []
+        for chunk in chunks:
+            quote = deciding_quote(piece, chunk, sample) if sample else ""
+            sources.append(": ".join(filter(None, (f"{kind}{flat(chunk.chunk)}", quote))))
         return f"“{shortened(piece.text)}” is contradicted by {' and '.join(sources) or piece.against}{reason}"
-    supported = piece.label is Label.ENTAILED and piece.against == "contexts" and chunks
-    against = f"context {flat(' and '.join(chunk.chunk for chunk in chunks))}" if supported else piece.against
-    verdict = f"{_WORDS[piece.label]} {against}" if against else piece.label.value
+    against = piece.against
+    if piece.label is Label.ENTAILED and against == "contexts" and chunks:
+        against = f"context {flat(' and '.join(chunk.chunk for chunk in chunks))}"
+    verdict = f"{_VERDICT_WORDS[piece.label]} {against}" if against else piece.label.value
     return f"{verdict}: “{shortened(piece.text)}”{reason}"
 
 
@@ -117,13 +120,15 @@ def is_share(score: Score | ScoreRecord) -> bool:
 HEADLINE = """faithfulness contradicted_claims correctness answer_relevance context_recall context_precision
     trust_score summary_coherence answer_correctness claim_f1 rouge.rougeL token_f1 exact_match""".split()
 
-HEADLINES = 6
+#: The most metrics that are shown first.
+MAX_HEADLINES = 6
 
 
 def headline_metrics(run: RunRecord) -> list[str]:
     """The six metrics to show first, of those with a value, in the order of the run."""
     measured = [key for key, estimate in run.estimates.items() if estimate.n]
-    first = sorted(measured, key=lambda key: HEADLINE.index(key) if key in HEADLINE else len(HEADLINE))[:HEADLINES]
+    ranks = {key: rank for rank, key in enumerate(HEADLINE)}
+    first = sorted(measured, key=lambda key: ranks.get(key, len(HEADLINE)))[:MAX_HEADLINES]
     return [key for key in measured if key in first]
 
 
@@ -134,9 +139,15 @@ def chooser(run: RunRecord) -> str | None:
 
 
 def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int) -> list[SampleRecord]:
-    """The `count` worst samples by one metric, worst first; those without a value are left out.
+    """The `count` worst samples by one metric, worst first; samples without a value are left out.
 
-    Of equal ones those with a contradicted claim come first, then those about which the judge is surest.
+    Of samples with equal values those with a contradicted claim come first, then those about which the judge is surest.
+
+    Args:
+        samples: the samples with their scores.
+        key: the key of the score.
+        better: which way the metric is better.
+        count: the most samples to return.
     """
     sign = 1 if better == "higher" else -1
 
@@ -154,7 +165,7 @@ def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int)
 
 
 def deciding(score: Score, better: Better) -> Evidence | None:
-    """The piece that counts most against the text: a contradicted one, else the one of which the judge is surest."""
+    """The piece that counts most against the text: a contradicted piece, else that about which the judge is surest."""
     pieces = decisive(score, raising=better == "lower", better=better)
     graded = [piece for piece in pieces if piece.value is not None]
     if graded:
@@ -170,17 +181,18 @@ def certainty(piece: Evidence | None) -> float:
 
 
 #: The probabilities between which a judge is unsure: a calibrated one is right in fewer than four of five there.
-UNSURE = (0.2, 0.8)
+UNSURE_PROBABILITIES = (0.2, 0.8)
 
 
 def certainty_words(samples: Iterable[SampleRecord], key: str) -> str:
     """How sure the judge was of its verdicts behind one metric; empty where it gave no probabilities."""
     pieces = (piece for record in samples if key in record.scores for piece in record.score(key).evidence)
     probabilities = [piece.probability for piece in pieces if piece.label and piece.probability is not None]
-    unsure = sum(UNSURE[0] < probability < UNSURE[1] for probability in probabilities)
     if not probabilities:
         return ""
-    between = f"probability between {UNSURE[0]:g} and {UNSURE[1]:g}"
+    low, high = UNSURE_PROBABILITIES
+    unsure = sum(low < probability < high for probability in probabilities)
+    between = f"probability between {low:g} and {high:g}"
     return f"The judge was unsure of {unsure} of the {counted(len(probabilities), 'verdict')} behind {key} ({between})."
 
 
@@ -188,10 +200,10 @@ _ENTAILMENT = (Label.ENTAILED, Label.NEUTRAL, Label.NOT_ENTAILED, Label.CONTRADI
 
 
 def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
-    """The claims of the response that the contexts or the cited chunks contradict or do not support; each once.
+    """The claims of the response that the contexts or the cited chunks contradict or do not support, each listed once.
 
-    Contradicted by one chunk is contradicted. References are alternatives: a claim that one contradicts counts unless
-    another supports it, and one that they do not mention does not count.
+    A claim that one chunk contradicts is contradicted. References are alternatives: a claim that one contradicts counts
+    unless another supports it, and a claim that they do not mention does not count.
 
     Returns "contradicted" or "unsupported", with the evidence.
     """
@@ -202,10 +214,10 @@ def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
     problems: dict[object, tuple[str, Evidence]] = {}
     for piece in claims:
         claim = piece.span, piece.text
-        contradicted = Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
+        is_contradicted = Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
         by_retrieval = piece.against in ("contexts", "citations")
-        if contradicted and (by_retrieval or (piece in by_reference and claim not in right)):
-            if problems.get(claim, ("unsupported",))[0] == "unsupported":
+        if is_contradicted and (by_retrieval or (piece in by_reference and claim not in right)):
+            if claim not in problems or problems[claim][0] == "unsupported":
                 problems[claim] = "contradicted", piece
         elif by_retrieval and piece.label is not Label.ENTAILED:
             problems.setdefault(claim, ("unsupported", piece))
@@ -214,14 +226,15 @@ def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
 
 def unsupported_claim_words(kind: str, piece: Evidence, record: SampleRecord) -> str:
     """The problem in one sentence: the claim, what contradicts it, and the judge's rationale."""
-    by = [line for line in chunk_words(piece, record.sample) if line.startswith(Label.CONTRADICTED.value)]
-    against = f"{kind if kind == 'contradicted' else 'not supported'} by {piece.against}"
+    by_chunks = [line for line in chunk_words(piece, record.sample) if line.startswith(Label.CONTRADICTED.value)]
+    verdict = "contradicted" if kind == "contradicted" else "not supported"
+    problem = " and ".join(by_chunks) or f"{verdict} by {piece.against}"
     reason = f" ({shortened(piece.rationale)})" if piece.rationale else ""
-    return f"“{shortened(piece.text)}” is {' and '.join(by) or against}{reason}."
+    return f"“{shortened(piece.text)}” is {problem}{reason}."
 
 
 def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecord]) -> list[tuple[Gate, str]]:
-    """The gates that the run fails, each with its worst samples and their evidence; all met, no sample is read."""
+    """The gates that the run fails, with their worst samples and evidence. No sample is read if it passes all gates."""
     failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
     if not failed:
         return []
@@ -250,14 +263,16 @@ def _because(run: RunRecord, gate: Gate) -> str:
         return ""
     if estimate is None:
         return f": {run.left_out[metric]}" if metric in run.left_out else ": it was not measured"
-    reasons = {"undefined": run.undefined.get(metric), "failed": run.failures.get(metric)}
-    counts = {why: getattr(estimate, why) for why, reason in reasons.items() if reason}
-    missing = [f"{n} {why}, the first because: {reasons[why]}" for why, n in counts.items() if n]
-    within = f" {interval(estimate)}" if estimate.n else ""
-    return "; ".join([f"{within}; {counted(estimate.n, 'sample')}", *missing])
+    interval_words = f" {interval(estimate)}" if estimate.n else ""
+    parts = [interval_words, counted(estimate.n, "sample")]
+    if estimate.undefined and (reason := run.undefined.get(metric)):
+        parts.append(f"{estimate.undefined} undefined, the first because: {reason}")
+    if estimate.failed and (reason := run.failures.get(metric)):
+        parts.append(f"{estimate.failed} failed, the first because: {reason}")
+    return "; ".join(parts)
 
 
 def estimate_numbers(estimate: Estimate) -> dict[str, float]:
     """An estimate as named numbers: value and interval if it has them, n, undefined and failed."""
-    numbers = {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "undefined", "failed")}
-    return {name: number for name, number in numbers.items() if number is not None}
+    fields = {name: getattr(estimate, name) for name in ("value", "low", "high", "n", "undefined", "failed")}
+    return {name: value for name, value in fields.items() if value is not None}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ragauge.report.explain import HEADLINE, HEADLINES, certainty, chooser, deciding, piece_words, worst
+from ragauge.report.explain import HEADLINE, MAX_HEADLINES, certainty, chooser, deciding, piece_words, worst
 from ragauge.report.sections import Section
 from ragauge.report.wording import (
     BAD,
@@ -81,7 +81,7 @@ def run_view(
     unmeasured = len(run.left_out.keys() & {*more})
     others = f"Not shown: {counted(len(more), 'other metric')} ({unmeasured} not measured); -m all shows them."
     notes = [
-        *footnotes(run, None if shown is None else {*shown, *HEADLINE[:HEADLINES]}),
+        *footnotes(run, None if shown is None else {*shown, *HEADLINE[:MAX_HEADLINES]}),
         *([others] if more else []),
         *filter(None, [caution(run)]),
     ]

@@ -18,7 +18,10 @@ from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdi
 
 
 class RowEdit(msgspec.Struct, frozen=True):
-    """A row of a test set as a person changed it: its question, its references and its gold claims."""
+    """A row of a test set as a person changed it: its question, references and gold claims; None for what is as it was.
+
+    test_set, row: the ids. by: the person's name. answers: the gold claims, with the wordings of each.
+    """
 
     test_set: str
     row: str
@@ -35,9 +38,9 @@ def label(question: Question, answer: Answer, by: str) -> Judgment:
     return Judgment(question, answer, judge, judgment_key(question, judge))
 
 
-def person_of(label: Judgment) -> str:
-    """Who gave a label."""
-    return dict(label.judge.settings)["by"]
+def person_of(judgment: Judgment) -> str:
+    """The name of the person who gave a label."""
+    return dict(judgment.judge.settings)["by"]
 
 
 def answered(judgments: Iterable[Judgment]) -> Iterator[Judgment]:
@@ -63,8 +66,12 @@ class _LabelLine(msgspec.Struct, forbid_unknown_fields=True):
     by: str
 
     def judgment(self) -> Judgment:
-        answer = Verdict(self.answer) if isinstance(self.answer, Label) else self.answer
-        return label(self.question, Grade(answer) if isinstance(answer, float) else answer, self.by)
+        answer = self.answer
+        if isinstance(answer, Label):
+            answer = Verdict(answer)
+        elif isinstance(answer, float):
+            answer = Grade(answer)
+        return label(self.question, answer, self.by)
 
 
 def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
@@ -73,19 +80,22 @@ def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
     Raises ValueError for a judgment whose answer is a Failure, and OSError where the file cannot be written.
     """
     count = 0
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
+    unfinished = path.with_name(path.name + ".part")
+    with unfinished.open("wb") as file:
         for judgment in answered(judgments):
             count += 1
             line = {"question": judgment.question, "answer": judgment.answer, "judge": judgment.judge}
             file.write(msgspec.json.encode(line) + b"\n")
-    part.replace(path)
+    unfinished.replace(path)
     return count
 
 
 def write_labels(path: Path, labels: Iterable[Judgment]) -> int:
-    """Write people's labels as `read_labels` reads them, and return their number."""
-    rows = [{"question": label.question, "answer": label.answer, "by": person_of(label)} for label in answered(labels)]
+    """Write people's labels as `read_labels` reads them, and return their number. Raises as `write_judgments`."""
+    rows = [
+        {"question": judgment.question, "answer": judgment.answer, "by": person_of(judgment)}
+        for judgment in answered(labels)
+    ]
     path.write_bytes(msgspec.json.Encoder().encode_lines(rows))
     return len(rows)
 

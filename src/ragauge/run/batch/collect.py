@@ -1,4 +1,4 @@
-"""Files of requests to their provider, and its results back into the store."""
+"""Sending files of requests to their provider, and importing its results into the store."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 import msgspec
 
@@ -38,20 +38,20 @@ from ragauge.run.sync import blocking
 from ragauge.store import Store
 from ragauge.types import Answer, Call, Failure, TotalUsage
 
-#: How many results are kept at a time.
-AT_ONCE = 256
+#: How many results are written to the store at a time.
+RESULTS_AT_ONCE = 256
 
-#: Bytes of a line of results; no more of a longer one is held in memory.
-MOST_LINE = 16_000_000
+#: No more of a line of results is held in memory.
+MAX_LINE_BYTES = 16_000_000
 
 
 class Imported(msgspec.Struct):
     """The outcome of an import; every line is counted once.
 
     replies: lines with a reply, good or bad. refused: lines with an error instead, by reason. first: the first error of
-    each reason. repeated: lines of requests whose reply was imported before. foreign: lines that this folder did not
-    ask. unreadable: lines that are no results, each with its place and the reason. answered: questions with an answer;
-    faults: questions that a reply did not answer, by reason. spent: calls, tokens and price.
+    each reason. repeated: lines of requests whose reply was imported before. foreign: lines that answer no request of
+    this folder. unreadable: lines that are not results, each with its place and the reason. answered: questions with an
+    answer; faults: questions that a reply did not answer, by reason. spent: calls, tokens and price.
     """
 
     replies: int = 0
@@ -71,23 +71,29 @@ class Imported(msgspec.Struct):
 
     @property
     def strange(self) -> int:
-        """How many of them are nothing that this folder asked for."""
+        """How many lines answer no request of this folder."""
         return self.foreign + len(self.unreadable)
 
 
 def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[int], None] | None = None) -> Imported:
     """Import files of results, whole or not, in any order. To import a line twice does nothing.
 
-    Raises BadData for a file that cannot be read, or none of whose lines were asked by this folder.
+    Args:
+        folder: the batch folder whose requests the results answer.
+        paths: the files of results.
+        progress: called with the number of lines read so far.
+
+    Raises:
+        BadData: a file cannot be read, or none of its lines answers a request of this folder.
     """
     imported = Imported()
     with Store.open(folder.settings.store) as store:
-        importing = _Importing(folder, store, imported)
+        importer = _Importer(folder, store, imported)
         for path in paths:
-            lines, strange = imported.lines, imported.strange
-            importing.take(path, progress)
-            read = imported.lines - lines
-            if read and read == imported.strange - strange:
+            lines_before, strange_before = imported.lines, imported.strange
+            importer.import_file(path, progress)
+            read = imported.lines - lines_before
+            if read and read == imported.strange - strange_before:
                 first = f"; the first is {imported.unreadable[0]}" if imported.unreadable else ""
                 raise BadData(
                     f"{path}: none of its {read} lines answers a request of {folder.path}; give files of results, "
@@ -96,8 +102,8 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
     return imported
 
 
-class _Taken(NamedTuple):
-    """A reply read. answers, failures: by question."""
+class _Reply(NamedTuple):
+    """A reply to a request. answers, failures: by question."""
 
     entry: LedgerEntry
     call: Call
@@ -105,53 +111,54 @@ class _Taken(NamedTuple):
     failures: dict[Question, Failure]
 
 
-class _Importing:
-    """An import under way. The store is written first: what it holds when an import is killed is not kept twice."""
+class _Importer:
+    """Imports results. The store is written before the ledger: calls that it holds already are not stored twice."""
 
     def __init__(self, folder: Folder, store: Store, imported: Imported) -> None:
         self._folder, self._store, self._imported = folder, store, imported
-        self._kept = {call.id for call in store.calls() if call.id.startswith(folder.token)}
+        self._stored_calls = {call.id for call in store.calls() if call.id.startswith(folder.token)}
 
-    def take(self, path: Path, progress: Callable[[int], None] | None) -> None:
-        """Import a file, some lines at a time."""
+    def import_file(self, path: Path, progress: Callable[[int], None] | None) -> None:
+        """Import a file, RESULTS_AT_ONCE at a time."""
         results = self._results(path)
-        while some := list(islice(results, AT_ONCE)):
-            self._keep(some)
+        while next_results := list(islice(results, RESULTS_AT_ONCE)):
+            self._keep(next_results)
             if progress:
                 progress(self._imported.lines)
 
     def _results(self, path: Path) -> Iterator[BatchResult]:
-        """The results of a file; lines that are none are noted."""
+        """The results of a file; lines that are not results are noted."""
         try:
             with open_file(path, pipes=True) as file:
                 for number, line in enumerate(_lines(file), 1):
-                    if not line.isspace():
-                        try:
-                            yield read_result(line)
-                        except ValueError as error:
-                            self._imported.unreadable.append(f"{path}, line {number}: {error}")
+                    if line.isspace():
+                        continue
+                    try:
+                        yield read_result(line)
+                    except ValueError as error:
+                        self._imported.unreadable.append(f"{path}, line {number}: {error}")
         except OSError as error:
             raise BadData(f"{path}: {error.strerror}; give files of results") from error
 
     def _keep(self, results: Sequence[BatchResult]) -> None:
         imported, ledger = self._imported, self._folder.ledger
         with ledger.writing():
-            taken: dict[str, _Taken] = {}
+            replies: dict[str, _Reply] = {}
             for result in results:
                 entry = ledger.entry(result.id)
                 if entry is None:
                     imported.foreign += 1
-                elif entry.replied or result.id in taken:
+                elif entry.replied or result.id in replies:
                     imported.repeated += 1
                 elif isinstance(result.outcome, Fault):
-                    self._refused(entry, result.outcome)
+                    self._note_refusal(entry, result.outcome)
                 else:
-                    taken[entry.id] = self._read(entry, result.outcome)
-            self._store_answers(taken.values())
-            for reply in taken.values():
+                    replies[entry.id] = self._read(entry, result.outcome)
+            self._store_answers(replies.values())
+            for reply in replies.values():
                 self._settle(reply)
 
-    def _read(self, entry: LedgerEntry, completion: Completion) -> _Taken:
+    def _read(self, entry: LedgerEntry, completion: Completion) -> _Reply:
         member, questions = self._folder.members[entry.spec], entry.questions
         style = member.policy().style
         completion = msgspec.structs.replace(completion, text=redacted(completion.text))
@@ -159,9 +166,12 @@ class _Importing:
         failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
         answers: dict[Question, Answer] = {}
         for position, raw in reply.answers.items():
-            answer = normalised(questions[position], raw)
-            kept: dict[Question, Any] = failures if isinstance(answer, Failure) else answers
-            kept[questions[position]] = answer
+            question = questions[position]
+            answer = normalised(question, raw)
+            if isinstance(answer, Failure):
+                failures[question] = answer
+            else:
+                answers[question] = answer
         usage, price = completion.usage or TokenUsage(), member.price()
         call = Call(
             id=f"{self._folder.token}-{entry.id}",
@@ -173,10 +183,10 @@ class _Importing:
             cost=price.of(usage) if price and completion.usage else None,
             fault=str(next(iter(failures.values()), ""))[:200],
         )
-        return _Taken(entry, call, answers, failures)
+        return _Reply(entry, call, answers, failures)
 
-    def _refused(self, entry: LedgerEntry, fault: Fault) -> None:
-        """A request came back with an error: note it, and let its questions be asked again, unless that is vain."""
+    def _note_refusal(self, entry: LedgerEntry, fault: Fault) -> None:
+        """Note that a request came back with an error; its questions are asked again where that can help."""
         failure = failure_of(fault)
         self._imported.refused[failure.reason] += 1
         self._imported.first.setdefault(failure.reason, failure.detail)
@@ -192,18 +202,18 @@ class _Importing:
             keys = self._folder.members[entry.spec].keys(entry.questions)
             self._folder.ledger.settle(entry, (), dict.fromkeys(keys, failure))
 
-    def _store_answers(self, taken: Iterable[_Taken]) -> None:
-        fresh = [reply for reply in taken if reply.call.id not in self._kept]
+    def _store_answers(self, replies: Iterable[_Reply]) -> None:
+        unstored = [reply for reply in replies if reply.call.id not in self._stored_calls]
         judgments = []
-        for reply in fresh:
+        for reply in unstored:
             member = self._folder.members[reply.entry.spec]
-            rows = zip(reply.answers.items(), member.keys(reply.answers), strict=True)
-            judgments += [Judgment(*pair, member.identity, key, reply.call.id) for pair, key in rows]
-        self._store.keep(judgments, [reply.call for reply in fresh])
+            for (question, answer), key in zip(reply.answers.items(), member.keys(reply.answers), strict=True):
+                judgments.append(Judgment(question, answer, member.identity, key, reply.call.id))
+        self._store.keep(judgments, [reply.call for reply in unstored])
 
-    def _settle(self, reply: _Taken) -> None:
+    def _settle(self, reply: _Reply) -> None:
         imported = self._imported
-        self._kept.add(reply.call.id)
+        self._stored_calls.add(reply.call.id)
         imported.replies += 1
         imported.spent.add(reply.call)
         imported.answered += len(reply.answers)
@@ -214,8 +224,8 @@ class _Importing:
         self._folder.ledger.replied(reply.entry.id)
 
 
-def give_back(folder: Folder, files: Iterable[str]) -> int:
-    """Let what is still waited for in these files be asked again; how many requests that is."""
+def release_waiting(folder: Folder, files: Iterable[str]) -> int:
+    """Let the requests of these files that have no result yet be asked again, and return their number."""
     with folder.ledger.writing():
         ids = [id for file in files for id in folder.ledger.waiting_in(file)]
         folder.ledger.release(ids)
@@ -223,23 +233,23 @@ def give_back(folder: Folder, files: Iterable[str]) -> int:
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
-    """The lines of a file; the beginning of one that is longer than MOST_LINE, which no decoder will accept."""
-    while line := file.readline(MOST_LINE):
+    """The lines of a file; a line longer than MAX_LINE_BYTES is cut there, and no decoder will accept it."""
+    while line := file.readline(MAX_LINE_BYTES):
         yield line
-        while len(line) == MOST_LINE and not line.endswith(b"\n"):
-            line = file.readline(MOST_LINE)
+        while len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+            line = file.readline(MAX_LINE_BYTES)
 
 
 class Sent(NamedTuple):
-    """A file that is a batch now. found: it was one already, made by a command that was killed."""
+    """A file that is a batch now. existed: the batch was made before, by a command that was killed."""
 
     file: LedgerFile
     batch: str
-    found: bool
+    existed: bool
 
 
 class Fetched(NamedTuple):
-    """A file whose batch is over. imported: what came of it. again: how many requests got no result."""
+    """A file whose batch has ended. imported: its results. again: how many requests got none, and are asked again."""
 
     file: LedgerFile
     progress: BatchProgress
@@ -248,7 +258,7 @@ class Fetched(NamedTuple):
 
 
 async def submit_async(folder: Folder, on_sent: Callable[[Sent], None] | None = None) -> list[Sent]:
-    """Send what is exported and was not sent; `on_sent` is called with each file once it is a batch.
+    """Send the exported files that were not sent; `on_sent` is called with each file once it is a batch.
 
     Raises UsageError where a key is missing, BatchFailed where a provider refuses.
     """
@@ -263,14 +273,14 @@ async def submit_async(folder: Folder, on_sent: Callable[[Sent], None] | None = 
 
 
 async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
-    """Make a batch of a file, unless one was made of it by a command that was killed before it could say so."""
+    """Make a batch of a file, unless a command that was killed made one before it could note so."""
     if file.since:
-        of_other_files = {other.batch for other in folder.ledger.files()}
+        noted_batches = {other.batch for other in folder.ledger.files()}
         for batch in reversed(await provider.find(file.upload, file.since, file.requests)):
-            if batch not in of_other_files:
+            if batch not in noted_batches:
                 with folder.ledger.writing():
                     folder.ledger.sent(file.name, batch)
-                return Sent(file, batch, found=True)
+                return Sent(file, batch, existed=True)
     path = folder.path / file.name
     upload = file.upload or await provider.upload(path)
     now = datetime.now(UTC).isoformat()
@@ -280,16 +290,19 @@ async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
         folder.ledger.check_sending(file, upload, now)
         batch = await provider.create(path, upload)
         folder.ledger.sent(file.name, batch)
-    return Sent(file, batch, found=False)
+    return Sent(file, batch, existed=False)
 
 
 async def status_async(folder: Folder) -> list[tuple[LedgerFile, BatchProgress | None]]:
-    """All files, with how far their batches are where they are sent and not fetched. Raises as `submit`."""
+    """All files, with the progress of those that are sent and not fetched. Raises as `submit`."""
+    files: list[tuple[LedgerFile, BatchProgress | None]] = []
     async with _open(folder) as provider:
-        return [
-            (file, await (await provider(file)).progress(file.batch) if file.under_way else None)
-            for file in folder.ledger.files()
-        ]
+        for file in folder.ledger.files():
+            progress = None
+            if file.under_way:
+                progress = await (await provider(file)).progress(file.batch)
+            files.append((file, progress))
+    return files
 
 
 async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = None) -> list[Fetched]:
@@ -298,20 +311,24 @@ async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = N
     async with _open(folder) as provider:
         for file in folder.ledger.files():
             if file.under_way:
-                batches = await provider(file)
-                how_far = await batches.progress(file.batch)
-                if how_far.ended:
-                    fetched.append(await _fetched(folder, batches, file, how_far, progress))
+                endpoint = await provider(file)
+                batch_progress = await endpoint.progress(file.batch)
+                if batch_progress.ended:
+                    fetched.append(await _fetched(folder, endpoint, file, batch_progress, progress))
     return fetched
 
 
 async def _fetched(
-    folder: Folder, batches: Batches, file: LedgerFile, how_far: BatchProgress, progress: Callable[[int], None] | None
+    folder: Folder,
+    endpoint: Batches,
+    file: LedgerFile,
+    batch_progress: BatchProgress,
+    progress: Callable[[int], None] | None,
 ) -> Fetched:
-    """What came of a batch that ended; what it has no result for is to be asked again."""
+    """Import the results of a batch that ended; requests without a result are to be asked again."""
     path = folder.path / f"{Path(file.name).stem}-results.jsonl"
     if not path.exists():
-        await batches.download(how_far, path)
+        await endpoint.download(batch_progress, path)
     try:
         imported = import_results(folder, [path], progress)
     except BadData as error:
@@ -319,10 +336,10 @@ async def _fetched(
         with folder.ledger.writing():
             folder.ledger.unsent(file.name)
         raise BatchFailed(f"{file.batch} is not the batch of {file.name}; send that again: {error}") from error
-    again = give_back(folder, [file.name])
+    again = release_waiting(folder, [file.name])
     with folder.ledger.writing():
         folder.ledger.end(file.name)
-    return Fetched(file, how_far, imported, again)
+    return Fetched(file, batch_progress, imported, again)
 
 
 submit = blocking(submit_async, "submit")
@@ -330,9 +347,9 @@ status = blocking(status_async, "status")
 fetch = blocking(fetch_async, "fetch")
 
 
-def lost(folder: Folder, files: Iterable[LedgerFile]) -> int:
-    """Let what came back from nobody be asked again, unless a provider is at it; how many requests that is."""
-    return give_back(folder, [file.name for file in files if not file.under_way])
+def release_lost(folder: Folder, files: Iterable[LedgerFile]) -> int:
+    """Let the requests without a result be asked again, except those that a provider works on; return their number."""
+    return release_waiting(folder, [file.name for file in files if not file.under_way])
 
 
 @asynccontextmanager
