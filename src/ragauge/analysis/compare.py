@@ -20,15 +20,7 @@ from ragauge.analysis.differences import (
     halved,
     of_pairs,
 )
-from ragauge.analysis.pairing import (
-    Cells,
-    ComparedRunInfo,
-    check_run,
-    compared_runs,
-    count_groups,
-    groups_of,
-    paired,
-)
+from ragauge.analysis.pairing import Cells, ComparedRunInfo, check_run, compared_runs, count_groups, groups_of, paired
 from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferences, preferences
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeLike

@@ -18,14 +18,7 @@ from ragauge.analysis.differences import (
     halved,
     of_pairs,
 )
-from ragauge.analysis.pairing import (
-    ComparedRunInfo,
-    check_run,
-    compared_runs,
-    count_groups,
-    groups_of,
-    paired,
-)
+from ragauge.analysis.pairing import ComparedRunInfo, check_run, compared_runs, count_groups, groups_of, paired
 from ragauge.analysis.preference import Contest, Preference, preferences
 from ragauge.errors import BadParameter, UsageError
 from ragauge.host import LazyModule

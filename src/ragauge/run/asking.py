@@ -11,14 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.judges.base import (
-    OVER_BUDGET,
-    Judge,
-    JudgeBase,
-    JudgeRouter,
-    adapted,
-    checked,
-)
+from ragauge.judges.base import OVER_BUDGET, Judge, JudgeBase, JudgeRouter, adapted, checked
 from ragauge.questions import Judgment, Question, judgment_key, kind
 from ragauge.redaction import redacted
 from ragauge.run.budget import Budget, Stopped
