@@ -160,6 +160,7 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         undefined: why there is nothing to count.
         failed: why there is no answer.
         counts: the counts behind the value, for metrics that have them.
+        abstained: whether it is undefined because the judge abstained.
     """
 
     value: float | None = None
@@ -167,6 +168,7 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failed: str | None = None
     counts: tuple[float, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    abstained: bool = False
 
     def __repr__(self) -> str:
         state = _shown(self.value) if self.undefined is None else f"undefined: {_excerpt(self.undefined)!r}"
@@ -369,6 +371,7 @@ class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     failed: str | None = None
     counts: tuple[float, ...] = ()
     evidence: tuple[str, ...] = ()
+    abstained: bool = False
 
 
 class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -387,7 +390,7 @@ class SampleRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         """The score of a metric, or the counts for one over the data set, with its evidence. Raises KeyError."""
         record = self.scores.get(name) or self.counted[name]
         evidence = tuple(piece for key in record.evidence for piece in self.evidence.get(key, ()))
-        return Score(record.value, record.undefined, record.failed, record.counts, evidence)
+        return Score(record.value, record.undefined, record.failed, record.counts, evidence, record.abstained)
 
 
 class SystemFacts(msgspec.Struct, frozen=True, omit_defaults=True):

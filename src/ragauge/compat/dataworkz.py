@@ -119,8 +119,8 @@ def _row(sample: rg.Sample, scores: Mapping[str, rg.scores.Score]) -> dict[str, 
 
 
 def _claim_cells(score: rg.scores.Score, response: str) -> dict[str, Any]:
-    if score.failed:
-        return {"Explanation": f"failed: {score.failed}"}
+    if score.failed or score.abstained:
+        return {"Explanation": rg.explain(score)}
     golden, implied = _claims(score.evidence, "references[0]", "response")
     candidate, _ = _claims(score.evidence, "response", "references[0]")
     common = [claim for claim in golden if claim.entailed]

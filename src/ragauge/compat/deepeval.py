@@ -277,13 +277,15 @@ class _Ours(BaseMetric):
 
     def _value(self, score: rg.scores.Score) -> float | None:
         """DeepEval's value from ours; None where the judge gave no answer."""
-        return None if score.failed else self.nothing if score.value is None else score.value
+        if score.failed or score.abstained:
+            return None
+        return self.nothing if score.value is None else score.value
 
     def settle(self, scores: Any) -> None:
         """Set the score and what depends on it. scores: of a sample."""
-        self.error, self.score = scores[self.key].failed, self._value(scores[self.key])
-        reason = scores.explain(self.key)
-        self.reason = reason.partition("; ")[2] or reason
+        score, reason = scores[self.key], scores.explain(self.key)
+        self.error, self.score = score.undefined if score.abstained else score.failed, self._value(score)
+        self.reason = reason if score.value is None else reason.partition("; ")[2] or reason
         self.success = False if self.error else self.is_successful()
         if self.strict_mode and self.score is not None and not self.success:
             self.score = 0.0 if self.better == "higher" else 1.0

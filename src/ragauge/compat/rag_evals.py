@@ -246,13 +246,17 @@ class Metric(Generic[Made]):
 
         Raises:
             UsageError: an argument is missing or wrong.
-            RunFailed: the judge has no answer.
+            RunFailed: the judge has no answer, or abstained.
         """
         row = {"question": question, "answer": answer, "contexts": context}
         try:
-            return self.made(await rg.score_async(row, self.metrics, client, store, strict=True))
+            scores = await rg.score_async(row, self.metrics, client, store, strict=True)
         except rg.errors.MissingField as error:
             raise rg.errors.MissingField(f"{str(error).partition('; ')[0]}; an argument is None or blank") from None
+        for name, score in scores.items():
+            if score.abstained:
+                raise rg.errors.RunFailed(f"{name}: {score.undefined}")
+        return self.made(scores)
 
     grade = _grade(agrade)
 

@@ -207,9 +207,10 @@ class Evaluator:
     def _metric(self, kind: MetricType, score: rg.scores.Score) -> Metric:
         name = getattr(self.client, "model_name", None) or getattr(self.client, "identity", self.client)
         parameters = {"evaluator": str(name), "retries": self.retries}
-        value = _EMPTY.get(kind) if score.undefined else score.value
+        unanswered = score.failed or score.abstained
+        value = score.value if unanswered or score.undefined is None else _EMPTY.get(kind)
         if value is None:
-            fault = "InvalidLLMResponseError" if score.failed else UndefinedScore.__name__
+            fault = "InvalidLLMResponseError" if unanswered else UndefinedScore.__name__
             error = {"type": fault, "message": f"{kind.value}: {score.failed or score.undefined}"}
             return Metric("Error", error, parameters, score.evidence)
         return Metric(kind, int(value) if kind == "SummaryCoherence" else value, parameters, score.evidence)

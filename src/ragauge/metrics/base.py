@@ -237,7 +237,7 @@ def _score(result: MetricValue, counts_alone: bool = False) -> Score:
     """The score of a result; `counts_alone` without its value, so that counts are kept even where they have none."""
     match result:
         case Undefined():
-            return Score(undefined=result.reason)
+            return Score(undefined=result.reason, abstained=result.abstained)
         case Failed():
             return Score(failed=result.reason)
         case Real():
@@ -392,11 +392,12 @@ class Composite(_Named):
         """The weighted mean; undefined or failed if a part is, which is named."""
         scored = {value: metric.scores(outcomes)[value] for metric, value, _ in self.parts}
         failed = [f"{name}: {score.failed}" for name, score in scored.items() if score.failed is not None]
-        undefined = [f"{name}: {score.undefined}" for name, score in scored.items() if score.undefined is not None]
+        undefined = [(name, score) for name, score in scored.items() if score.undefined is not None]
         if failed:
             return {self.key: Score(failed=failed[0])}
         if undefined:
-            return {self.key: Score(undefined=undefined[0])}
+            name, score = undefined[0]
+            return {self.key: Score(undefined=f"{name}: {score.undefined}", abstained=score.abstained)}
         mean = weighted_mean([score.value or 0.0 for score in scored.values()], [weight for *_, weight in self.parts])
         return {self.key: Score(value=min(max(mean, self.scale[0]), self.scale[1]))}
 

@@ -40,9 +40,10 @@ QuestionFlow = Generator[Sequence[Question], Sequence[Judgment], T]
 
 @dataclass(frozen=True)
 class Undefined:
-    """The score is undefined: there is nothing to count, for this reason."""
+    """The score is undefined: there is nothing to count, or the judge `abstained`, for this reason."""
 
     reason: str
+    abstained: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ NeedOutcome = EvidenceTable | Undefined | Failed
 
 class NothingToCount(Exception):
     """Raised in a flow when the sample leaves nothing to count; the message is the reason."""
+
+
+class _Abstained(NothingToCount):
+    """Raised for a flow when the judge abstains from all that it waits for."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,7 @@ class Rounds:
         except StopIteration as stop:
             self.outcomes[need] = stop.value
         except NothingToCount as nothing:
-            self.outcomes[need] = Undefined(str(nothing))
+            self.outcomes[need] = Undefined(str(nothing), isinstance(nothing, _Abstained))
         except _Unanswered as failed:
             self.outcomes[need] = Failed(str(failed))
         except MissingExtra:
@@ -194,12 +199,12 @@ class Rounds:
         self._flows.pop(need).close()
 
     def _judgments_of(self, questions: Sequence[Question]) -> list[Judgment]:
-        """The judgments of answered questions. Raises _Unanswered if a judge failed, NothingToCount if it abstained."""
+        """The judgments of answered questions. Raises _Unanswered if a judge failed, _Abstained if it abstained."""
         judgments = [self._judgments[question] for question in questions]
         failures = [judgment.answer for judgment in judgments if isinstance(judgment.answer, Failure)]
         if failures:
             if all(failure.reason == "abstained" for failure in failures):
-                raise NothingToCount(failures[0].detail)
+                raise _Abstained(failures[0].detail)
             ((commonest, _),) = Counter(map(str, failures)).most_common(1)
             several = f" ({len(failures)} of {len(judgments)} questions unanswered)" if len(judgments) > 1 else ""
             raise _Unanswered(commonest + several)

@@ -214,5 +214,5 @@ async def score_sample(
         shown = tuple(need for need in own if need in evidence)
         kept = counted if isinstance(metric, DatasetMetric) else scores
         for key, score in metric.scores(own).items():
-            kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown)
+            kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown, score.abstained)
     return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:MAX_KEPT_FAILURES]))

@@ -211,7 +211,10 @@ async def aevaluate(
         map=NO_IDS,
     )
     for run in dict.fromkeys(runs):
-        for name, reason in run.record.failures.items():
+        abstained = {
+            name: score.undefined for scores in run.scores for name, score in scores.items() if score.abstained
+        }
+        for name, reason in {**abstained, **run.record.failures}.items():
             if raise_exceptions:
                 raise rg.errors.RunFailed(f"{name}: {reason}")
             warnings.warn(f"{name} is NaN for some samples: {reason}", stacklevel=2)

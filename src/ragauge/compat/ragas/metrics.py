@@ -90,7 +90,8 @@ class Metric:
         if score.value is not None:
             return self.counted(score.value, score.counts)
         complete = None not in [getattr(sample, column) for column in self.columns]
-        return self.nothing if complete and score.failed is None else nan
+        answered = score.failed is None and not score.abstained
+        return self.nothing if complete and answered else nan
 
     def counted(self, value: float, counts: Sequence[float]) -> Any:
         """ragas' value, from ours and the counts behind it."""
