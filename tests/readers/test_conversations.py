@@ -77,6 +77,37 @@ def test_a_conversation_as_one_sample() -> None:
     assert [call.id for call in sample.tool_calls or ()] == ["c1", "c2", "c3"]
 
 
+def test_an_agent_that_calls_nothing_has_called_nothing() -> None:
+    """A conversation without a call says so where calls are expected, tools offered, or called in others or before."""
+    lazy = {"messages": [user("Block it."), assistant("Blocked.")]}
+    called = {"messages": [user("?"), assistant(None, ("c", "{}")), assistant("A.")]}
+    for rows in (
+        [{**lazy, "expected_tools": [{"name": "look"}]}],
+        [{**lazy, "tools": [{"name": "look"}]}],
+        [lazy, called],
+        [{"messages": [*called["messages"], *lazy["messages"]]}],
+    ):
+        assert next(iter(read(rows))).tool_calls == (), rows
+    expecting = [{"query": "Block it.", "expected_tools": [{"name": "look"}]}]
+    (joined,) = rg.join(expecting, [lazy]).samples
+    assert rg.score(joined, "tool_calls(match=all)")["tool_calls.success"].value == 0
+    whole = read([{"messages": [*lazy["messages"], *called["messages"]]}], per="turn")
+    assert [len(sample.tool_calls or ()) for sample in whole if sample.tool_calls is not None] == [0, 1]
+
+
+def test_nothing_is_known_of_calls_where_nothing_names_tools() -> None:
+    """Plain chats, texts beside expected calls, and a column that holds calls elsewhere do not say what was called."""
+    expected = {"expected_tools": [{"name": "look"}]}
+    for row in (
+        {"messages": [user("?"), assistant("A.")]},
+        {"messages": [user("?")], **expected},
+        {"query": "?", "response": "A.", **expected},
+        {"messages": [user("?")], "response": "A.", **expected},
+        {"messages": [user("?"), assistant("A.")], "tool_calls": None, **expected},
+    ):
+        assert next(iter(read([row]))).tool_calls is None, row
+
+
 def test_what_is_not_a_unit_is_refused() -> None:
     """Only turns and conversations are units."""
     with pytest.raises(BadParameter, match=r"""per is 'row'; give "turn" or "conversation"""):

@@ -90,6 +90,16 @@ def test_an_agents_run_is_one_sample(tmp_path: Path, name: str) -> None:
     assert sample.tool_calls == (ToolCall("opening", {"bridge": "old"}, "c1", result='{"year": 1931}'),)
 
 
+def test_a_trace_without_a_call_says_so_where_tools_are_known() -> None:
+    """Beside a trace with a call, or joined to expected calls, a whole trace has none; a cut or plain one is silent."""
+    lazy, cut = (_request(_chat(id, *_said_twice(), trace=id, parent=up)) for id, up in (("u", ""), ("v", "gone")))
+    calls = {sample.metadata["trace_id"]: sample.tool_calls for sample in read([_request(*_agent()), lazy, cut])}
+    assert (len(calls["t"] or ()), calls["u"], calls["v"]) == (1, (), None)
+    assert next(iter(read([lazy]))).tool_calls is None
+    (joined,) = rg.join([{"query": QUESTION, "expected_tools": [{"name": "opening"}]}], [lazy]).samples
+    assert joined.tool_calls == ()
+
+
 def test_one_request_as_an_object_in_memory() -> None:
     """A dict that is a request of OpenTelemetry's protocol is no table of columns."""
     (sample,) = read(_request(*_agent(content=DOCUMENT)))

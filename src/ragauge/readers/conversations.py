@@ -459,6 +459,8 @@ def by_turn(sample: Sample) -> list[Sample]:
     for place, end in pairwise([*asked, len(turns)]):
         chat = Conversation(turns[:place], turns[place].text, turns[place + 1 : end])
         fields = {name: chat.field(name) for name in ("turns", "query", "response", "contexts", "tool_calls")}
+        if chat.answers and sample.tool_calls is not None:
+            fields["tool_calls"] = chat.calls
         samples.append(msgspec.structs.replace(shared, **fields))
     samples.append(msgspec.structs.replace(sample, group=group))
     return [
@@ -481,6 +483,6 @@ def as_conversation(sample: Sample) -> Sample:
         query="\n".join(asked) or None,
         response="\n\n".join(said) if answers else None,
         contexts=whole.contexts,
-        tool_calls=whole.calls or None,
+        tool_calls=whole.calls or sample.tool_calls,
         turns=None,
     )

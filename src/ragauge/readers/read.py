@@ -112,9 +112,19 @@ def _hugging_face_source(data: Any) -> Source:
 
 
 def sample(
-    cells: Mapping[str, Any], mapping: ColumnMapping, where: str, number: int, unmeasured: Counter[str]
+    cells: Mapping[str, Any],
+    mapping: ColumnMapping,
+    where: str,
+    number: int,
+    unmeasured: Counter[str],
+    is_whole_trace: bool = False,
+    expects_calls: bool = False,
 ) -> Sample:
-    """The sample in a row. Raises BadRow, which names the column and the fix. unmeasured: see `SampleReader`."""
+    """The sample in a row. Raises BadRow, which names the column and the fix.
+
+    unmeasured, expects_calls: see `SampleReader`. A conversation or whole trace without a call has an empty tuple of
+    them where anything says that tools could be called.
+    """
     cells = mapping.unfold(cells)
     columns = mapping.assign(tuple(cells))
     if not columns.keys() & MEASURED:
@@ -167,6 +177,10 @@ def sample(
         group=value("group", values.text_or_none),
         metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
     )
+    if read.tool_calls is None and (is_whole_trace or chats.tell_calls()):
+        expects_calls = expects_calls or tools is not None or read.reference_tool_calls is not None
+        if expects_calls or "tool_calls" in mapping.by_field or any(turn.calls for turn in read.turns or ()):
+            read = msgspec.structs.replace(read, tool_calls=())
     chats.count(read, unmeasured)
     return read
 
@@ -213,6 +227,12 @@ class _Chats:
             return folded(column) in HISTORIES
         query = self.content("query", self._columns["query"])
         return not (isinstance(query, str) and query.strip() in (chat.query or ""))
+
+    def tell_calls(self) -> bool:
+        """Whether the response is in a conversation, which holds the calls that were made for it."""
+        column = self._columns.get("response")
+        chat = self.within(column) if column and self._columns.get("tool_calls", column) == column else None
+        return bool(chat and chat.answers)
 
     def count(self, read: Sample, unmeasured: Counter[str]) -> None:
         """Count what is read and measured by no metric; see `SampleReader`."""
@@ -321,7 +341,10 @@ class SampleReader:
         bad_rows: the errors of the rows that the latest iteration has skipped so far.
         unmeasured: how much of what the latest iteration has read is measured by no metric, by what it is:
             "earlier_answers", "conversations", "calls", "callers", "remarks", "stray_results", and what traces lack.
+        expects_calls: whether data that are joined to these have the calls that should have been made.
     """
+
+    expects_calls = False
 
     def __init__(
         self,
@@ -363,7 +386,10 @@ class SampleReader:
             try:
                 checked = self._checked(row, number)
                 if not isinstance(checked, Sample):
-                    checked = sample(checked, self._columns, self.name, number, self.unmeasured)
+                    is_whole = self._holds_traces and traces.has_outer_span(checked)
+                    checked = sample(
+                        checked, self._columns, self.name, number, self.unmeasured, is_whole, self.expects_calls
+                    )
                 if isinstance(row, Sample) or "id" in self.columns:
                     rows_of = rows_of or {hash(str(earlier)): earlier for earlier in range(1, numbered + 1)}
                     if (first := rows_of.setdefault(hash(checked.id), number)) != number:
@@ -415,7 +441,8 @@ class SampleReader:
         rows = self._source.rows()
         first = list(islice(rows, 1))
         rows = chain(first, rows)
-        if any(isinstance(row, Mapping) and not traces.COLUMNS.isdisjoint(row) for row in first):
+        self._holds_traces = any(map(traces.is_trace, first))
+        if self._holds_traces:
             rows = traces.samples_of(rows, self.name, self.unmeasured)
         elif any(isinstance(row, Mapping) and not BFCL_COLUMNS.isdisjoint(row) for row in first):
             rows = map(bfcl_row, rows)
@@ -475,7 +502,9 @@ def join(benchmark: Any, responses: Any) -> Joined:
         BadData: no question has a response; and what `read` raises.
     """
     asked_reader, reader = read(benchmark), read(responses)
-    questions, rows = list(asked_reader), list(reader)
+    questions = list(asked_reader)
+    reader.expects_calls = any(sample.reference_tool_calls is not None for sample in questions)
+    rows = list(reader)
     have_ids = all("id" in side.columns or not side.columns for side in (asked_reader, reader))
     by_id = have_ids and not any(sample.query for sample in rows)
     name_of: Callable[[Sample], str] = attrgetter("id") if by_id else _question

@@ -7,7 +7,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import chain
 from pkgutil import get_data
 from typing import Any
 
@@ -33,28 +32,30 @@ _CHILDREN = ("observations", "spans", "child_runs")
 REQUEST = {"resourceSpans": ("scopeSpans", "spans"), "resourceLogs": ("scopeLogs", "logRecords")}
 
 #: Columns of which a row that is a span, or holds spans, has one.
-COLUMNS = {*REQUEST, *_CHILDREN, "context", "context.trace_id", "trace_id", "traceId"}
+_COLUMNS = {*REQUEST, *_CHILDREN, "context", "context.trace_id", "trace_id", "traceId"}
+
+
+def is_trace(row: Any) -> bool:
+    """Whether a row is a span, or holds spans."""
+    if not isinstance(row, Mapping) or _COLUMNS.isdisjoint(row):
+        return False
+    candidates = [row, *_children(row)]
+    of_trace = (
+        _at(row, "id") and _at(row, "trace") and (_kind(row) in _KINDS or _is_gen_ai(row)) for row in candidates
+    )
+    return any(not REQUEST.keys().isdisjoint(row) for row in candidates) or any(of_trace)
 
 
 def samples_of(rows: Iterable[Any], name: str, counts: Counter[str]) -> Iterator[Any]:
-    """The rows; where the first is a span, one for each trace, with the documents that its retrievers found.
+    """A row for each trace, with the documents that its retrievers found.
 
     Spans are all held in memory, since those of a trace need not be adjacent. name: what is read, for messages. counts:
     what the traces lack is counted here; see `SampleReader.unmeasured`.
     """
-    rows = iter(rows)
-    first = next(rows, None)
-    candidates = [first, *_children(first)] if isinstance(first, Mapping) else []
-    of_trace = (
-        _at(row, "id") and _at(row, "trace") and (_kind(row) in _KINDS or _is_gen_ai(row)) for row in candidates
-    )
-    if not any(not REQUEST.keys().isdisjoint(row) for row in candidates) and not any(of_trace):
-        yield from rows if first is None else chain([first], rows)
-        return
     spans: list[dict[str, Any]] = []
     events: list[Mapping[str, Any]] = []
     is_whole = True
-    for row in chain([first], rows):
+    for row in rows:
         try:
             spans += _spans(row)
             events += _records(row, "resourceLogs")
@@ -222,11 +223,16 @@ def _traces(spans: Sequence[dict[str, Any]], name: str, counts: Counter[str]) ->
         under[[key, *_ancestors(key, by_id)][-1]].append(span)
     recorded = {str(_at(span, "recorded")) for span in spans if _has_text(span)} - {"None"}
     for key in filter(under.__contains__, by_id):
-        counts["cut"] += _at(by_id[key], "parent") is not None
+        counts["cut"] += not has_outer_span(by_id[key])
         if any(map(_has_text, under[key])):
             yield _row(key, under[key], by_id, counts)
         elif str(_at(by_id[key], "recorded")) not in recorded:  # else the same call was recorded twice
             counts["without_texts"] += 1
+
+
+def has_outer_span(row: Mapping[str, Any]) -> bool:
+    """Whether the outermost span of a trace, or its row, is that of the whole trace."""
+    return _at(row, "parent") is None
 
 
 def _ancestors(key: str, by_id: Mapping[str, Mapping[str, Any]]) -> list[str]:
