@@ -77,7 +77,7 @@ def identity_for(kind: str, judge: Identity) -> Identity:
 def _kind_of_setting(name: str) -> str:
     """The kind that a setting is for, such as "prompts.entail", or "1.layers.correct" of a member; else ""."""
     stem, _, kind = name.rpartition(".")
-    return kind if kind in KIND_TYPES and stem.rpartition(".")[2] in ("prompts", "layers") else ""
+    return kind if kind in KIND_TYPES and stem.rpartition(".")[2] in ("prompts", "layers", "rules") else ""
 
 
 @lru_cache(maxsize=64)

@@ -15,7 +15,9 @@ ANSWER = "Die Garantie gilt fünf Jahre ab dem Kauf."
 CONTEXTS = ["Für das Gerät gilt eine Garantie von zwei Jahren ab Kaufdatum."]
 
 
-@pytest.mark.parametrize("name", ["Faithfulness", "AnswerRelevancy", "Hallucination", "ContextualPrecision"])
+@pytest.mark.parametrize(
+    "name", ["Faithfulness", "AnswerRelevancy", "Hallucination", "ContextualPrecision", "Toxicity"]
+)
 def test_in_deepeval_it_fails_with_the_reason(name: str) -> None:
     """A test case that was not judged does not pass, whichever way the metric is better."""
     case = deepeval.LLMTestCase(QUESTION, ANSWER, "Zwei Jahre gilt die Garantie.", CONTEXTS, CONTEXTS)

@@ -128,5 +128,5 @@ def test_its_identity_names_rules_and_tables() -> None:
     """The settings hold what can change an answer: the rules, and hashes of the tables, the encoder and the layers."""
     identity = EmbeddedJudge().identity
     assert identity.name == "embedded"
-    named = {"rules", "splitter", "reads", "tables", "encoder", "layers", "layers.correct"}
+    named = {"rules", "rules.decompose", "splitter", "reads", "tables", "encoder", "layers", "layers.correct"}
     assert {name for name, _ in identity.settings} == named

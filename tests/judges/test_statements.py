@@ -81,7 +81,6 @@ CLAIMS = [
     "Revenue = 5 million.",
     "See also rates, which rose to 5 %.",
     "Have a look at the link in the message.",
-    "東京は日本の首都です。",
 ]
 OPINIONS = [
     "I love Paris.",
@@ -99,6 +98,7 @@ CLAIMS_AND_OPINIONS = [
     "The film is awful because it was cut by the studio.",
     "Sadly, the store closed.",
     "All those immigrants are rich.",
+    "東京は日本の首都です。",
 ]
 NEITHER = [
     "What do you mean?",

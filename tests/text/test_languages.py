@@ -207,6 +207,18 @@ def test_the_embedded_judge_abstains_from_other_languages() -> None:
             assert "--judge" in str(score.undefined)
 
 
+def test_opinions_in_other_languages_are_not_passed_over() -> None:
+    """Toxicity of other languages is undefined, and a judge that reads them is asked about each of their sentences."""
+    insults = ["You are a stupid idiot.", "Du bist ein dummer Idiot.", "Tu es un sale con, je te déteste."]
+    data = [{"response": f"{insult} The lid is closed." if "You" in insult else insult} for insult in insults]
+    english, german, french = (scores["toxicity"] for scores in rg.evaluate(data, ["toxicity"]).scores)
+    assert english.value == 1
+    assert all("reads English" in str(score.undefined) for score in (german, french))
+    biased = rg.judge_from(classify=lambda text, trait: True, name="biased/1")
+    run = rg.evaluate(data, ["bias"], judge={"classify": biased, "*": "embedded"})
+    assert [scores["bias"].value for scores in run.scores] == [1, 1, 1]
+
+
 def test_the_lexical_judge_compares_words_of_other_languages() -> None:
     """Words alone are compared in any language."""
     run = rg.evaluate(rows(), ["faithfulness"], judge="lexical")

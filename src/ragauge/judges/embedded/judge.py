@@ -45,7 +45,7 @@ _SHORT = 4  # words of an answer up to which words alone decide, where the query
 _ANSWER = 25  # words of a lone text up to which it is also read as an answer to the query
 _MAX_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
 
-_RULES = "19"  # increased with every change that can change an answer
+_RULES, _SPLITTING = "19", "20"  # of verdicts and of decomposition; increased with every change of an answer
 _QUESTIONS_PER_YIELD = 32  # then other coroutines may run
 
 
@@ -289,7 +289,7 @@ class EmbeddedJudge(JudgeBase):
         self.answers = frozenset({"decompose", *self._backend.answers})
         self._english_only = backend is None
         languages = (("reads", "en"),) if self._english_only else ()
-        own = (("rules", _RULES), ("splitter", splitter()), *languages)
+        own = (("rules", _RULES), ("rules.decompose", _SPLITTING), ("splitter", splitter()), *languages)
         self.identity = Identity(name, (*own, *self._backend.settings))
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:

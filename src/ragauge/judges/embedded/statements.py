@@ -9,6 +9,7 @@ from typing import NamedTuple
 from ragauge.judges.embedded.toxicity import attacks, stance
 from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.cited import bibliography
+from ragauge.text.language import foreign
 from ragauge.text.markdown import Block, blocks
 from ragauge.text.patterns import any_of, phrases
 from ragauge.text.refusals import is_refusal_sentence
@@ -121,14 +122,15 @@ def decompose(text: str, query: str | None = None) -> tuple[Statement, ...]:
 
     Neither claim nor opinion: greetings and announcements, questions, refusals, sentences about the sources, headings,
     the line that introduces a list or table, code, links, and what is listed under "Sources:". A bare "Yes" is a claim
-    only in answer to a query.
+    only in answer to a query. What stands in another language than English is an opinion too, since it may be one.
 
     Spans are apart, or the later lies within the earlier: a clause's span covers its relative clause. Together they
     cover all but white space, list markers, fenced code and rulers.
     """
     marks = citation_marks(text)
     pieces = (piece for piece in _pieces(text, marks) if piece.text)
-    return tuple(_statement(piece, answers=query is not None) for piece in pieces)
+    is_foreign = foreign(text) is not None
+    return tuple(_statement(piece, answers=query is not None, is_foreign=is_foreign) for piece in pieces)
 
 
 def is_fragment(text: str) -> bool:
@@ -256,7 +258,7 @@ def _is_subject(phrase: str) -> bool:
     return not any(_is_verb(word) or word in _SUBORDINATE for word in words) and words[0] not in _PREPOSITIONS
 
 
-def _statement(piece: _Piece, *, answers: bool) -> Statement:
+def _statement(piece: _Piece, *, answers: bool, is_foreign: bool) -> Statement:
     opening = _OPENING.match(piece.text)
     wording = piece.text[opening.end() :] if opening else ""
     wording = (wording[:1].upper() + wording[1:] if wording else piece.text).rstrip(",;") or piece.text
@@ -265,6 +267,7 @@ def _statement(piece: _Piece, *, answers: bool) -> Statement:
         claim = answers
     elif piece.claims and not claims_nothing(wording):
         claim, opinion = (False, attacks(wording)) if _QUESTION.search(wording) else stance(wording)
+        opinion = opinion or is_foreign or foreign(wording) is not None
     return Statement(wording, piece.span, claim=claim, opinion=opinion)
 
 
