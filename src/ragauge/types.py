@@ -91,6 +91,10 @@ class Criterion(msgspec.Struct, frozen=True, gc=False):
     points: float = 1.0
 
 
+#: The key of a sample's metadata for the number of its turn, where each turn of a conversation is a sample.
+TURN_KEY = "turn"
+
+
 class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One row of a data set: a query, what was retrieved for it, the response, and what is correct.
 
@@ -147,6 +151,12 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             for j, call in enumerate(turn.calls)
         }
         return before | {f"tool_calls[{i}]": call for i, call in enumerate(self.tool_calls or ())}
+
+    @property
+    def counted_calls(self) -> dict[str, ToolCall]:
+        """`calls`, without those of earlier turns where each is a sample of its own (c#1, c#2) that counts them."""
+        is_turn = self.id.endswith(f"#{self.metadata.get(TURN_KEY)}")
+        return {field: call for field, call in self.calls.items() if not (is_turn and field.startswith("turns"))}
 
 
 #: The fields with content, which a need may read.

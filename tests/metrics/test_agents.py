@@ -87,6 +87,29 @@ def test_nothing_to_do_and_nothing_done_is_a_success() -> None:
     assert values(run_of(expected=(REFUND,))) == ["no tool was called", 0, 0, 0]
 
 
+def test_each_call_counts_in_its_own_turn() -> None:
+    """Per turn, calls of earlier turns are not counted again, though their results are what was said before."""
+
+    def turn(id: int, result: str) -> list[dict[str, Any]]:
+        call = {"name": "find", "args": {"id": id}, "id": f"c{id}"}
+        made = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": result}] if id else []
+        return [{"role": "user", "content": "Find 7."}, *made, {"role": "assistant", "content": "So."}]
+
+    chat = [*turn(7, "Error: late"), *turn(7, "it is 8"), *turn(0, ""), *turn(8, "ok")]
+    row = {"messages": chat, "expected_tools": [{"name": "find", "args": {"id": 8}}]}
+    metrics = "failed_calls,repeated_calls,steps(0),argument_support,tool_calls(match=all)"
+    run = rg.evaluate([row], metrics, per="turn")
+    for key, expected in (
+        ("failed_calls", [1, 0, None, 0]),
+        ("repeated_calls", [0, 0, None, 0]),
+        ("steps", [0, 0, 1, 0]),
+        ("argument_support", [1, 1, None, 1]),
+        ("tool_calls.success", [None, None, None, 1]),
+    ):
+        assert [scores[key].value for scores in run.scores] == expected, key
+    assert "turn" not in run.record.unread
+
+
 def test_order_and_arguments_count_as_they_are_asked_to() -> None:
     """in_order counts as many as keep the order, exact those at their place; arguments name what is compared."""
     swapped = run_of(REFUND, FIND, CANCEL, expected=(FIND, CANCEL, REFUND))

@@ -69,7 +69,8 @@ def repeated_calls(calls: FlaggedCalls) -> Share | Undefined:
 @check(reads=(CALLED,), caption="trials that are short enough")
 def steps(sample: Sample, *, n: Annotated[Count, "the most calls"]) -> CheckResult:
     """1 if there are at most n tool calls, else 0."""
-    return len(sample.calls) <= n, f"{len(sample.calls)} calls"
+    calls = len(sample.counted_calls)
+    return calls <= n, f"{calls} calls"
 
 
 #: The score of a trial by the word for its outcome.

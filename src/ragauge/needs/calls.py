@@ -55,7 +55,7 @@ def matched_calls(
 
     def flow(sample: Sample) -> QuestionFlow[MatchedCalls]:
         yield from ()
-        made = dict(sample.calls)
+        made = sample.counted_calls
         expected = {f"reference_tool_calls[{i}]": call for i, call in enumerate(sample.reference_tool_calls or ())}
         if match == "effects":
             made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
@@ -243,7 +243,7 @@ def _flagged(name: str, flags_of: Callable[[Sample], _Flags], against: str = "")
 
     def flow(sample: Sample) -> QuestionFlow[FlaggedCalls]:
         yield from ()
-        calls = sample.calls
+        calls = sample.counted_calls
         if not calls:
             raise NothingToCount(NO_CALL)
         flags = flags_of(sample)
@@ -256,7 +256,7 @@ def _flagged(name: str, flags_of: Callable[[Sample], _Flags], against: str = "")
 def _valid(sample: Sample) -> _Flags:
     """Is each call one of an offered tool, with arguments that its JSON Schema allows?"""
     offered = {str(tool.get("name")): tool.get("parameters") for tool in sample.tools or ()}
-    faults = {field: _fault(call, offered) for field, call in sample.calls.items()}
+    faults = {field: _fault(call, offered) for field, call in sample.counted_calls.items()}
     return {field: (fault is None, fault) for field, fault in faults.items()}
 
 
@@ -271,7 +271,7 @@ def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
 
 def _failed(sample: Sample) -> _Flags:
     """Did each call fail, of those of which the outcome is recorded?"""
-    recorded = {field: call for field, call in sample.calls.items() if call.error or call.result is not None}
+    recorded = {field: call for field, call in sample.counted_calls.items() if call.error or call.result is not None}
     if not recorded:
         raise NothingToCount("the data do not say what the calls returned")
     return {field: (bool(call.error), call.error or None) for field, call in recorded.items()}
@@ -281,7 +281,7 @@ def _repeated(sample: Sample) -> _Flags:
     """Does each call repeat an earlier one, with the same arguments?"""
     first: dict[_Traits, str] = {}
     flags: _Flags = {}
-    for field, call in sample.calls.items():
+    for field, call in sample.counted_calls.items():
         earlier = first.setdefault(_traits(call, None), field)
         flags[field] = (earlier != field, None if earlier == field else f"as {earlier}")
     return flags
@@ -297,8 +297,9 @@ def arguments_said_before(sample: Sample) -> QuestionFlow[FlaggedCalls]:
     """Is each value of an argument in what the user and tools said before the call, or does it follow from that?"""
     pieces: list[Evidence] = []
     questions: dict[int, Entail] = {}
+    counted = sample.counted_calls
     for field, call, said in _calls_with_past(sample):
-        for name, value in _leaves("", call.arguments):
+        for name, value in _leaves("", call.arguments) if field in counted else ():
             text = written(value)
             pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
             occurs = any(map(pattern.search, said))

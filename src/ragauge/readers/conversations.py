@@ -23,7 +23,7 @@ from ragauge.readers.values import (
     to_chunks,
 )
 from ragauge.readers.values import text as plain_text
-from ragauge.types import Chunk, Sample, ToolCall, Turn
+from ragauge.types import TURN_KEY, Chunk, Sample, ToolCall, Turn
 
 #: Who speaks in a conversation -> the role: OpenAI, LangChain, Gemini, ShareGPT, ragas. "" is not part of what is said.
 ROLES = {
@@ -464,7 +464,7 @@ def by_turn(sample: Sample) -> list[Sample]:
         samples.append(msgspec.structs.replace(shared, **fields))
     samples.append(msgspec.structs.replace(sample, group=group))
     return [
-        msgspec.structs.replace(answer, id=f"{sample.id}#{turn}", metadata={"turn": turn, **sample.metadata})
+        msgspec.structs.replace(answer, id=f"{sample.id}#{turn}", metadata={TURN_KEY: turn, **sample.metadata})
         for turn, answer in enumerate(samples, start=1)
     ]
 

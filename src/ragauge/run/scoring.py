@@ -26,7 +26,7 @@ from ragauge.run.prepare import Prepared, RunSettings
 from ragauge.run.results import Run
 from ragauge.run.sync import ordered_map
 from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
-from ragauge.types import Sample
+from ragauge.types import TURN_KEY, Sample
 from ragauge.version import VERSION
 
 WRITE_BATCH = 32  # samples
@@ -175,7 +175,7 @@ class Evaluation:
         record.unmeasured = {key: count for key, count in self._reading.unmeasured.items() if key not in of_calls}
         if "trace_id" not in accumulators.columns:  # of traces, most attributes describe a call
             unread = (column for column in accumulators.columns if f"metadata.{column}" not in reads)
-            record.unread = tuple(column for column in unread if column != REFUSAL_KEY)
+            record.unread = tuple(column for column in unread if column not in (REFUSAL_KEY, TURN_KEY))
         record.data_hash = self._digest.hexdigest()[:32]
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
         record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
