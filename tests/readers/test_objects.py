@@ -24,7 +24,7 @@ from ragauge.types import Chunk, Sample
 
 COLUMNS: dict[str, list[Any]] = {
     "question": ["q1", "q2"],
-    "answer": ["a1", None],
+    "answer": ["a1", ""],
     "contexts": [["c1", "c2"], []],
     "ground_truth": ["r1", "r2"],
     "label": [1, 2],
@@ -32,7 +32,7 @@ COLUMNS: dict[str, list[Any]] = {
 ROWS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
 SAMPLES = [
     Sample("1", "q1", "a1", (Chunk("c1", "1"), Chunk("c2", "2")), ("r1",), metadata={"label": 1}),
-    Sample("2", "q2", None, (), ("r2",), metadata={"label": 2}),
+    Sample("2", "q2", "", (), ("r2",), metadata={"label": 2}),
 ]
 
 
@@ -152,7 +152,19 @@ def test_missing_values_of_a_frame_are_absent() -> None:
     frame = pd.DataFrame({"query": ["q", "r"], "reference": [411, None], "response": ["a", None], "n": [1, pd.NA]})
     first, second = read(frame)
     assert first == Sample("1", "q", "a", None, ("411",), metadata={"n": 1})
-    assert second == Sample("2", "r")
+    assert second == Sample("2", "r", "")
+
+
+def test_an_empty_cell_among_responses_is_an_empty_answer_in_every_table(tmp_path: Path) -> None:
+    """A frame, Parquet, a workbook and a data set read as the same sheet in CSV; a column without text is absent."""
+    frame = pd.DataFrame({"query": ["q", "r", "s"], "response": [None, "a", None]})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    frame.to_excel(tmp_path / "rows.xlsx", index=False)
+    files = [tmp_path / f"rows{ending}" for ending in (".csv", ".parquet", ".xlsx")]
+    for table in [*files, frame, pl.from_pandas(frame), datasets.Dataset.from_pandas(frame)]:
+        assert [sample.response for sample in read(table)] == ["", "a", ""]
+    assert [sample.response for sample in read(frame.drop(index=1))] == [None, None]
 
 
 def test_contexts_of_a_table_read_by_pandas() -> None:

@@ -40,11 +40,13 @@ class Source(NamedTuple):
 
     rows: starts an iteration over mappings, Samples, objects with fields, or a Malformed in place of a row that cannot
     be read. once: only one iteration is possible (a generator, standard input).
+    is_table: empty cells are missing values.
     """
 
     name: str
     rows: Callable[[], Iterator[Any]]
     once: bool = False
+    is_table: bool = False
 
 
 TextFile = io.BufferedReader | gzip.GzipFile
@@ -527,7 +529,8 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     if piped:
         raise BadData(f"{path}: a pipe, from which {suffix} cannot be read; save it as a file")
     if suffix in _BINARY:
-        return Source(name, lambda: limits.counted(_BINARY[suffix](path, limits), name))
+        rows = _BINARY[suffix]
+        return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
     reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}", BadData)
     return Source(name, partial(_plugin_rows, reader, path))
 

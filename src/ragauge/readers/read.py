@@ -47,11 +47,12 @@ def frame(data: Any) -> Source | None:
         problem = " ".join(str(error).split())
         raise BadData(f"{name}: not a frame of rows ({problem}); give each column its own name") from None
     if isinstance(native, nw.DataFrame):
-        return Source(_sized(name, len(native)), partial(native.iter_rows, named=True, buffer_size=BATCH))
+        rows = partial(native.iter_rows, named=True, buffer_size=BATCH)
+        return Source(_sized(name, len(native)), rows, is_table=True)
     if isinstance(native, nw.LazyFrame):
-        return Source(name, partial(_lazy, native))
+        return Source(name, partial(_lazy, native), is_table=True)
     if hasattr(data, "__arrow_c_stream__"):
-        return Source(name, partial(_stream, data), once=hasattr(data, "read_next_batch"))
+        return Source(name, partial(_stream, data), once=hasattr(data, "read_next_batch"), is_table=True)
     return None
 
 
@@ -108,7 +109,8 @@ def _hugging_face_source(data: Any) -> Source:
         splits = ", ".join(map(repr, data))
         raise BadData(f"{name}: holds the splits {splits}; give one of them, such as data[{next(iter(data), '')!r}]")
     formatted = getattr(data, "format", None) or {}
-    return Source(name, partial(iter, data if formatted.get("type") == "custom" else data.with_format(None)))
+    rows = data if formatted.get("type") == "custom" else data.with_format(None)
+    return Source(name, partial(iter, rows), is_table=True)
 
 
 def sample(
@@ -365,8 +367,12 @@ class SampleReader:
         if not first_rows:
             raise BadData(f"{self.name}: no rows; write one sample a row")
         mappings = (as_mapping(row) for row in first_rows if not isinstance(row, Sample | values.Malformed))
-        self._columns = ColumnMapping(self.name, map, [row for row in mappings if row is not None])
+        first_cells = [row for row in mappings if row is not None]
+        self._columns = ColumnMapping(self.name, map, first_cells)
         self._opened: Iterator[Any] | None = chain(first_rows, rows)
+        column = self.columns.get("response", "")
+        is_answered = any(isinstance(row.get(column), str) for row in first_cells)
+        self._empty_response = {column: ""} if source.is_table and is_answered and not self._holds_traces else {}
 
     @property
     def columns(self) -> dict[str, str]:
@@ -461,7 +467,8 @@ class SampleReader:
             raise BadRow(self.name, number, None, row.problem, row.fix)
         if (cells := as_mapping(row)) is None:
             raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
-        return cells
+        is_empty = any(values.native(cells.get(column)) is None for column in self._empty_response)
+        return {**cells, **self._empty_response} if is_empty else cells
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:

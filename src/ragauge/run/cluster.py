@@ -104,7 +104,9 @@ async def evaluate_on_ray(
     try:
         data = request.data
         if _is_spread(data):
-            data = Source(str(data), partial(session.rows, *_files_of(data)))
+            system, paths, ending = _files_of(data)
+            rows = partial(session.rows, system, paths, ending)
+            data = Source(str(data), rows, is_table=ending == ".parquet")
         task = prepared(replace(request, data=data, store=store))
         metrics = [_portable(metric) for metric in task.settings.metrics]
         scorer = BatchScorer(metrics, request.judge, store, labels=request.labels)
