@@ -230,6 +230,11 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     counts: tuple[float, float] | None = None
     judge_error: JudgeError | None = None
 
+    @property
+    def samples(self) -> int:
+        """The number of samples, scored or not."""
+        return self.n + self.undefined + self.failed
+
     def __repr__(self) -> str:
         interval = "" if self.low is None else f" [{_shown(self.low)}, {_shown(self.high)}]"
         return f"Estimate({_shown(self.value)}{interval}, n={self.n}, undefined={self.undefined}, failed={self.failed})"
@@ -254,6 +259,7 @@ class Gate(msgspec.Struct, frozen=True):
     """A bound that the estimate of a metric must meet, over all samples or over one slice.
 
     fails: the side of the bound on which the gate fails. column, value: the slice; empty for all samples.
+    min_measured: the share of these samples that must have a score, from 0 to 1.
     """
 
     metric: str
@@ -261,6 +267,7 @@ class Gate(msgspec.Struct, frozen=True):
     fails: Literal["below", "above"] = "below"
     column: str = ""
     value: str = ""
+    min_measured: float = 0.0
 
     @property
     def key(self) -> str:
@@ -288,7 +295,12 @@ class Gate(msgspec.Struct, frozen=True):
             choices = f": {self.column} is one of {', '.join(values)}" if values and self.value not in values else ""
             return f"{self.key} has no value{choices}"
         passes = estimate.value >= self.bound if self.fails == "below" else estimate.value <= self.bound
-        return None if passes else f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
+        if not passes:
+            return f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
+        if estimate.n < self.min_measured * estimate.samples:
+            share = f"less than {self.min_measured:.0%} of the samples"
+            return f"{self.key} is {estimate.value:.3f}, but measured on {share}"
+        return None
 
     def __str__(self) -> str:
         return f"{self.key} {'≥' if self.fails == 'below' else '≤'} {self.bound:g}"
@@ -329,8 +341,12 @@ def gate_on(key: str, bound: float, fails: Literal["below", "above"] | None, dir
     raise UnknownName("metric of this run", key.rpartition("@")[0] if "=" in key and "@" in key else key, directions)
 
 
-def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Estimate]) -> tuple[Gate, ...]:
+def gates_of(
+    bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Estimate], min_measured: float = 0.0
+) -> tuple[Gate, ...]:
     """A gate per bound: a minimum where higher is better, a maximum where lower is better; or the given gates, checked.
+
+    min_measured: the share of its samples that each must have scores of.
 
     Raises UnknownName for a metric that was not measured, BadParameter for a bound that is not a number, or as
     `check_gate`.
@@ -342,7 +358,11 @@ def gates_of(bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[st
             if isinstance(bound, bool) or not isinstance(bound, int | float) or isnan(bound):
                 raise BadParameter(f"the bound of {key} is {bound!r}; give a number")
     gates = tuple(bounds)
+    if min_measured:
+        gates = tuple(msgspec.structs.replace(gate, min_measured=min_measured) for gate in gates)
     for gate in gates:
+        if not 0 <= gate.min_measured <= 1:
+            raise BadParameter(f"min_measured={gate.min_measured!r} is no share of samples; give a number from 0 to 1")
         if gate.metric in estimates:
             estimate = estimates[gate.metric]
             other = f'give fails="{_WORSE[estimate.better]}"'

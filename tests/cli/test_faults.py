@@ -167,6 +167,7 @@ def test_a_broken_store_ends_with_1(call: Call, folder: Path) -> None:
         (["--fail-under", "token_f1=0.1", "--fail-under", "exact_match=0.5"], 3, "exact_match is 0.000, below 0.5"),
         (["--fail-under", "rouge(stemmer=true).rouge1=0.999"], 3, "gate failed: rouge(stemmer=true).rouge1 is 0."),
         (["--fail-under", "pooled(faithfulness)=0"], 0, ""),
+        (["--fail-under", "token_f1=0.1", "--min-measured", "1"], 0, "gate holds: token_f1 ≥ 0.1 (6 samples)"),
     ],
 )
 def test_gates(call: Call, gates: list[str], code: int, complaint: str) -> None:
@@ -194,6 +195,7 @@ def test_a_value_above_its_gate_fails(call: Call, folder: Path) -> None:
         ("--fail-over faithfulness=0.5", "write --fail-under faithfulness=0.5"),
         ("--fail-under faithfulness=5", "off the scale of faithfulness; give a number from 0 to 1"),
         ("--fail-under summary_coherence=0.5", "off the scale of summary_coherence; give a number from 1 to 5"),
+        ("--min-measured 0.5", "--min-measured is for gates; add --fail-under METRIC=NUMBER"),
         ("--fail-over pooled(hallucination)=-1", "off the scale of pooled(hallucination)"),
     ],
 )

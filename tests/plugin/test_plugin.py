@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 import ragauge
+from ragauge.plugin.scoring import Scoring
 
 pytest_plugins = "pytester"
 
@@ -62,6 +63,17 @@ def test_a_test_fails_with_the_evidence(session: pytest.Pytester) -> None:
         ]
     )
     assert "scoring.py" not in str(result.stdout)
+
+
+def test_few_measured_samples_are_a_warning_or_a_failure() -> None:
+    """Where less than half of the samples are measured a test warns, and fails if it demands a greater share."""
+    silent = {"response": "", "contexts": ["Ada wrote book 1."]}
+    rows = [{"response": "Ada wrote book 1.", "contexts": ["Ada wrote book 1."]}, silent, silent]
+    scoring = Scoring(lambda name, value: None)
+    with pytest.warns(UserWarning, match="1 of 3 samples: less than half are measured"):
+        run = scoring.assert_scores(rows, {"faithfulness": 0.9})
+    with pytest.raises(AssertionError, match=r"measured on less than 50% of the samples .*1 of 3 samples"):
+        scoring.assert_scores(run, {"faithfulness": 0.9}, min_measured=0.5)
 
 
 @pytest.mark.slow

@@ -36,7 +36,14 @@ def test_gates_are_kept_with_the_run(tmp_path: Path) -> None:
     run.hold_to({"faithfulness": 0.5})
     again = rg.Run.open(tmp_path / "store")
     (kept,) = again.to_dict()["run"]["gates"]
-    assert kept == {"metric": "faithfulness", "bound": 0.5, "fails": "below", "column": "", "value": ""}
+    assert kept == {
+        "metric": "faithfulness",
+        "bound": 0.5,
+        "fails": "below",
+        "column": "",
+        "value": "",
+        "min_measured": 0.0,
+    }
     again.hold_to({"hallucination": 0.1})
     assert [gate.metric for gate in rg.Run.open(tmp_path / "store").record.gates] == ["hallucination"]
 
@@ -93,3 +100,19 @@ def test_each_failing_gate_shows_its_worst_samples(tmp_path: Path) -> None:
     assert [line.split(":")[0].strip() for line in texts["faithfulness"].splitlines()[1:]][:2] == ["3", "none"]
     assert texts["hallucination"].splitlines()[1].startswith("  3: ")
     assert len(texts["faithfulness"].splitlines()) == 6
+
+
+def test_a_gate_says_how_many_samples_it_rests_on(tmp_path: Path) -> None:
+    """A gate on one sample of three holds with a caution in every form, and fails where a greater share is demanded."""
+    rows = [{"response": "", "contexts": ["a is 1."]}] * 2
+    run = measured([{"response": "a is 1.", "contexts": ["a is 1."]}, *rows], metrics=["faithfulness"])
+    run.hold_to({"faithfulness": 0.9})
+    held = "faithfulness ≥ 0.9 (1 of 3 samples: less than half are measured)"
+    assert f"- ✅ {held}" in run.save(tmp_path / "a.md").read_text(encoding="utf-8")
+    assert held in run.save(tmp_path / "a.xml").read_text(encoding="utf-8")
+    run.hold_to({"faithfulness": 0.9}, min_measured=0.5)
+    short = "faithfulness is 1.000, but measured on less than 50% of the samples"
+    assert run.record.gates[0].failure(run.record) == short
+    assert f"❌ **{short} (1 of 3 samples)**" in run.save(tmp_path / "b.md").read_text(encoding="utf-8")
+    with pytest.raises(rg.errors.BadParameter, match="from 0 to 1"):
+        run.hold_to({"faithfulness": 0.9}, min_measured=50)

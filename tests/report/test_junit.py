@@ -58,7 +58,7 @@ def test_a_gate_that_fails_shows_the_worst_samples(tmp_path: Path) -> None:
     assert "not supported by contexts: “d is f 😀”" in text
     assert _outcome(_case(suite, "hallucination")) == ("passed", "")
     gates = [one.get("value") for one in suite.iter("property") if one.get("name") == "gates"]
-    assert gates == ["faithfulness ≥ 0.8", "hallucination ≤ 0.9"]
+    assert gates == ["faithfulness is 0.444, below 0.8 (3 of 4 samples)", "hallucination ≤ 0.9 (4 samples)"]
 
 
 def test_a_metric_without_a_value_is_an_error_or_skipped(tmp_path: Path) -> None:
@@ -89,7 +89,9 @@ def test_a_gate_without_a_value_fails(tmp_path: Path) -> None:
     run = measured(ROWS[3:], "faithfulness")
     run.hold_to({"faithfulness": 0.5})
     kind, text = _outcome(_case(_suite(run, tmp_path), "faithfulness"))
-    assert text == ("faithfulness has no value; 0 samples; 1 undefined, the first because: the response makes no claim")
+    assert text == (
+        "faithfulness has no value; 0 of 1 sample; 1 undefined, the first because: the response makes no claim"
+    )
 
 
 def test_a_run_that_stopped_is_an_error(tmp_path: Path) -> None:

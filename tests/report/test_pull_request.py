@@ -28,7 +28,10 @@ def test_gates_come_before_the_table(tmp_path: Path) -> None:
     run = measured()
     run.hold_to({"faithfulness": 0.1, "hallucination": 0.1})
     report = run.save(tmp_path / "summary.md").read_text(encoding="utf-8")
-    assert "- ✅ faithfulness ≥ 0.1\n- ❌ **hallucination is 0.250, above 0.1**\n\n| metric |" in report
+    assert (
+        "- ✅ faithfulness ≥ 0.1 (3 of 4 samples)\n"
+        "- ❌ **hallucination is 0.250, above 0.1 (4 samples)**\n\n| metric |" in report
+    )
     assert "<details><summary>Worst by hallucination</summary>" in report
     assert report.rstrip().endswith("</details>")
 

@@ -24,8 +24,13 @@ from ragauge.scores import Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
 
 
-def gates(under: Sequence[str], over: Sequence[str], metrics: Sequence[str | Measure] | None) -> list[Gate]:
-    """The gates of --fail-under and --fail-over.
+def gates(
+    under: Sequence[str],
+    over: Sequence[str],
+    metrics: Sequence[str | Measure] | None,
+    min_measured: float = 0.0,
+) -> list[Gate]:
+    """The gates of --fail-under and --fail-over, with the share of --min-measured.
 
     Raises UnknownName for a metric that the run does not measure, and BadParameter for an invalid gate: of another
     form, failing on the better side of its metric, or with a bound off the metric's scale.
@@ -51,7 +56,9 @@ def gates(under: Sequence[str], over: Sequence[str], metrics: Sequence[str | Mea
         gate = gate_on(key, number, "below" if option == "--fail-under" else "above", better)
         metric, written = metric_of[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
         check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
-        gates.append(gate)
+        gates.append(msgspec.structs.replace(gate, min_measured=min_measured))
+    if min_measured and not gates:
+        raise BadParameter("--min-measured is for gates; add --fail-under METRIC=NUMBER or --fail-over METRIC=NUMBER")
     return gates
 
 

@@ -23,6 +23,7 @@ from ragauge.report.explain import certainty_words, chooser, headline_metrics, w
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.otlp import receiver_address
 from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
+from ragauge.report.wording import gate_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.prepare import RunRequest
@@ -118,6 +119,13 @@ _PLACES = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a FOLDER/ 
 @opts.gate_option(
     "--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable."
 )
+@click.option(
+    "--min-measured",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Exit with 3 if a gate rests on a smaller share of the samples, such as 0.9.",
+)
 def run_command(
     data: str,
     source: str | None,
@@ -128,6 +136,7 @@ def run_command(
     otlp: str | None,
     under: Texts,
     over: Texts,
+    min_measured: float,
     **arguments: Any,
 ) -> None:
     """Measure DATA, a file of answers.
@@ -148,7 +157,7 @@ def run_command(
     paths = sorted(files, key=lambda path: path.suffix not in GATE_FILES)
     for path in paths:
         check_output(path, [data, asked["labels"]])
-    conditions = opts.gates(under, over, asked["metrics"])
+    conditions = opts.gates(under, over, asked["metrics"], min_measured)
     rows = data_and_labels(data, source, asked)
     is_sliced = by or any(gate.column for gate in conditions)
     if is_sliced and engine is None and data != "-":
@@ -233,8 +242,9 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
         raise RunFailed(f"no score has a value{because}{stopped}")
     if run.record.stopped:
         exit_stopped(run.record.stopped, store)
-    failed = [line for gate in conditions if (line := gate.failure(run.record))]
-    say(*(f"gate failed: {line}" for line in failed), err=True)
+    failed = [gate for gate in conditions if gate.failure(run.record)]
+    for gate in conditions:
+        say(f"gate {'failed' if gate in failed else 'holds'}: {gate_words(run.record, gate)}", err=True)
     if failed:
         raise SystemExit(3)
     missing = [f"{key} {estimate.failed}" for key, estimate in run.estimates.items() if estimate.failed]

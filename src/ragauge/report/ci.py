@@ -15,7 +15,7 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from ragauge.report.explain import estimate_numbers, failing, unsupported_claim_words, unsupported_claims
-from ragauge.report.wording import caution, flat, footnotes, headline, one_line, printable
+from ragauge.report.wording import caution, flat, footnotes, gate_words, headline, one_line, printable
 from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span
 
@@ -58,7 +58,7 @@ def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> 
 
 def _measured(run: RunRecord, case: Element, metric: str, estimate: Estimate | None, fault: str | None) -> None:
     """The outcome of the test of one value, of all samples or of a slice."""
-    gates = ", ".join(str(gate) for gate in run.gates if gate.key == metric)
+    gates = ", ".join(gate_words(run, gate) for gate in run.gates if gate.key == metric)
     _junit_properties(case, {**(estimate_numbers(estimate) if estimate else {}), **({"gates": gates} if gates else {})})
     if fault:
         _outcome(case, "failure", fault)

@@ -14,6 +14,7 @@ from ragauge.report.wording import (
     interval,
     number,
     one_line,
+    samples_words,
     shortened,
 )
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
@@ -264,7 +265,7 @@ def _because(run: RunRecord, gate: Gate) -> str:
     if estimate is None:
         return f": {run.left_out[metric]}" if metric in run.left_out else ": it was not measured"
     interval_words = f" {interval(estimate)}" if estimate.n else ""
-    parts = [interval_words, counted(estimate.n, "sample")]
+    parts = [interval_words, samples_words(estimate)]
     if estimate.undefined and (reason := run.undefined.get(metric)):
         parts.append(f"{estimate.undefined} undefined, the first because: {reason}")
     if estimate.failed and (reason := run.failures.get(metric)):

@@ -21,6 +21,7 @@ from ragauge.report.wording import (
     counted,
     flat,
     footnotes,
+    gate_words,
     headline,
     interval,
     number,
@@ -231,8 +232,8 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     if claims := claims_line(run):
         yield from (plain(claims), "")
     for gate in run.gates:
-        failure = gate.failure(run)
-        yield f"- ❌ **{plain(failure)}**" if failure else f"- ✅ {plain(str(gate))}"
+        words = plain(gate_words(run, gate))
+        yield f"- ❌ **{words}**" if gate.failure(run) else f"- ✅ {words}"
     if run.gates:
         yield ""
     head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed", "what it counts")

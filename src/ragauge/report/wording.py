@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.scores import Better, ChunkEvidence, Estimate, Evidence, RunRecord, Score
+from ragauge.scores import Better, ChunkEvidence, Estimate, Evidence, Gate, RunRecord, Score
 from ragauge.types import POSITIVE, Label, Sample, TotalUsage
 
 #: Labels in favour of a response, and labels against it.
@@ -141,6 +141,21 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
+def samples_words(estimate: Estimate) -> str:
+    """How many samples an estimate rests on, out of how many if that is not all: "1 of 21 samples"."""
+    missing = estimate.samples - estimate.n
+    return f"{estimate.n} of {counted(estimate.samples, 'sample')}" if missing else counted(estimate.n, "sample")
+
+
+def gate_words(run: RunRecord, gate: Gate) -> str:
+    """A gate, or why it fails, and how many samples it rests on, with a caution where these are few."""
+    failure, estimate = gate.failure(run), gate.estimate(run)
+    if estimate is None:
+        return failure or str(gate)
+    caution = "" if failure or estimate.n >= FEW * estimate.samples else ": less than half are measured"
+    return f"{failure or gate} ({samples_words(estimate)}{caution})"
+
+
 def dollars(amount: float | None) -> str:
     """A price: two decimals from one dollar on, otherwise four."""
     if amount is None:
@@ -179,6 +194,9 @@ UNMEASURED = {
     "record the texts, or measure retrieval by ids.",
     "without_texts": "Traces left out, as they have neither input nor output: {without_texts}.",
 }
+
+#: The share of its samples below which a gate that holds comes with a caution.
+FEW = 0.5
 
 #: A short report gives the reason for undefined scores from this share of the samples on.
 OFTEN_SHARE = 0.1

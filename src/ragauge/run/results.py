@@ -277,18 +277,19 @@ class Run:
             return send_events(self.record, self.records(), provider)
         return emit_events(self.record, self.records(), provider)
 
-    def hold_to(self, bounds: Mapping[str, float] | Sequence[Gate]) -> None:
+    def hold_to(self, bounds: Mapping[str, float] | Sequence[Gate], min_measured: float = 0.0) -> None:
         """Set the gates of the run, replacing earlier ones; reports show which hold.
 
         Args:
             bounds: metric key -> the lowest acceptable value, or the highest if lower is better; or gates. A key such
                 as "faithfulness@domain=finance" is of a slice, see `by`.
+            min_measured: the share of its samples, from 0 to 1, that each gate must have scores of.
 
         Raises:
             UnknownName: a metric was not measured, or no sample has the column of a slice.
             BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
-        self.record.gates = gates_of(bounds, self.estimates)
+        self.record.gates = gates_of(bounds, self.estimates, min_measured)
         for column in {gate.column for gate in self.record.gates if gate.column}:
             self.by(column)
         self._store.finish(self.record)
