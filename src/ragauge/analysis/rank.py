@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from ragauge.report.text import markdown_table, plain, plain_text, rich_table
 from ragauge.report.wording import counted, printable, signed
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run
-from ragauge.statistics.intervals import Clusters, Interval, sampling_units
+from ragauge.statistics.intervals import Clusters, Interval
 from ragauge.statistics.ranking import ranked
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ _PAIR_HEAD = tuple(head for head in HEAD if head not in ("A", "B"))
 class RankedRun(msgspec.Struct, frozen=True):
     """A run among others.
 
-    strength: by Bradley and Terry, with its 95 % interval; the log-odds of being preferred to the average run here.
+    strength: by Bradley and Terry, with its 95 % interval; the log-odds of being preferred to the average run here,
+        None where no comparison of the run has a result.
     wins, ties, losses: the number of comparisons with others, over all samples.
     """
 
@@ -114,7 +116,7 @@ def rank(
         group, planned: As for `compare`.
 
     Returns:
-        The runs, the strongest first, with intervals by the bootstrap over samples, or groups.
+        The runs, the strongest first, with intervals by the Bayesian bootstrap over samples, or groups.
 
     Raises:
         UsageError: There are fewer than two runs, they have no sample in common, or as `compare`.
@@ -140,15 +142,19 @@ def rank(
             ties=int((outcomes[:, place] == 0.5).sum()),
             losses=int((outcomes[:, :, place] == 1).sum()),
         )
-        for place, (run, strength) in enumerate(zip(runs, ranked(outcomes, sampling_units(groups, count)), strict=True))
+        for place, (run, strength) in enumerate(zip(runs, ranked(outcomes, groups), strict=True))
     ]
     return Ranking(
-        tuple(sorted(entries, key=lambda entry: -(entry.strength.value or 0.0))),
+        tuple(sorted(entries, key=_by_strength)),
         {name: of_pairs(difference) for name, difference in differences.items()},
         count,
         count_groups(groups),
         preferred.about,
     )
+
+
+def _by_strength(entry: RankedRun) -> float:
+    return inf if entry.strength.value is None else -entry.strength.value
 
 
 def _contests(runs: Sequence[Run], group: str | None = None) -> tuple[list[Contest], Clusters]:

@@ -416,7 +416,7 @@ def interval_of_aggregate(
     units += multiplicity.sum()
     size = float((multiplicity @ rows.max(axis=1, initial=0.0) + largest) / units) if units else 1.0
     worst, best = extreme_rows(sums, size, value, scale)
-    resampled, weights = _random_sums(rows, multiplicity, seed, resamples)
+    resampled, weights = random_sums(rows, multiplicity, seed, resamples)
     if products.any():
         random = np.random.default_rng(seed + 1)
         resampled = (resampled + random.multivariate_normal(moved, products, resamples)).clip(0)
@@ -467,7 +467,7 @@ def count_rows(counts: Sequence[Sequence[float]]) -> Array:
     return np.asarray(counts, dtype=float).reshape(len(counts), width)
 
 
-def _random_sums(rows: Array, multiplicity: Array, seed: int, resamples: int) -> tuple[Array, Array]:
+def random_sums(rows: Array, multiplicity: Array, seed: int, resamples: int) -> tuple[Array, Array]:
     """Per resample, the sums of the rows under random weights, and the weight of an additional row.
 
     The weight of a row is exponential; k equal rows share one weight, which is Gamma of shape k.
