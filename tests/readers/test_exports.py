@@ -145,6 +145,32 @@ def test_a_trace_of_langfuse_with_its_observations() -> None:
     )
 
 
+def test_what_langfuse_says_of_a_run() -> None:
+    """A tool of level ERROR has failed; model, tokens, cost and latency are of the observations, or of the trace."""
+    call = {"name": "find", "args": {"id": 7}, "id": "c"}
+    model = {
+        "id": "m",
+        "traceId": "t",
+        "type": "GENERATION",
+        "model": "small",
+        "input": [{"role": "user", "content": "?"}],
+    }
+    model["output"] = {"role": "assistant", "content": None, "tool_calls": [call]}
+    tool = {"id": "x", "traceId": "t", "type": "TOOL", "name": "find", "level": "ERROR", "statusMessage": "timeout"}
+    trace = {"id": "t", "input": "?", "output": "!", "latency": 1.5, "totalCost": 0.002}
+
+    def sample_of(**more: Any) -> Sample:
+        (sample,) = read([{**trace, "observations": [{**model, **more}, tool]}])
+        return sample
+
+    sample = sample_of(usage={"input": 100, "output": 20, "unit": "TOKENS"})
+    assert ([made.error for made in sample.tool_calls or ()], sample.system) == (["timeout"], "small")
+    spent = {"tokens": {"input": 100, "output": 20}, "cost": 0.002, "latency": 1.5}
+    assert {name: sample.metadata[name] for name in spent} == spent
+    sample = sample_of(usageDetails={"input": 7, "output": 2}, costDetails={"total": 0.25})
+    assert (sample.metadata["tokens"], sample.metadata["cost"]) == ({"input": 7, "output": 2}, 0.25)
+
+
 def test_a_sample_of_inspect_that_failed_has_no_answer(tmp_path: Path) -> None:
     """Inspect writes an empty completion for a sample whose solver raised; it is absent, not an empty answer.
 

@@ -261,9 +261,11 @@ def _row(key: str, spans: Sequence[dict[str, Any]], by_id: Mapping[str, Any], co
     ids = {"trace_id": _hexadecimal(_at(root, "trace")), "span_id": _hexadecimal(key)}
     row = {**root, "id": key, **ids, "context": None, "spanId": None}
     calls_of_models = _outer_calls(spans, by_id)
-    row |= {"latency": _seconds(root), "tokens": _tokens_of(calls_of_models)}
+    row |= {"tokens": _tokens_of(calls_of_models)}
+    row |= {} if (seconds := _seconds(root)) is None else {"latency": seconds}
     costs = [cost for span in calls_of_models if isinstance(cost := _at(span, "cost"), int | float)]
-    row |= {"cost": sum(costs)} if costs and len(costs) == len(calls_of_models) else {}
+    cost = sum(costs) if costs and len(costs) == len(calls_of_models) else root.get("totalCost") or None
+    row |= {} if cost is None else {"cost": cost}
     if _does(root) == "retrieve":  # what it gave are the documents
         row |= {"attributes": {**root.get("attributes", {}), "output": None}, "output": None, "outputs": None}
     row |= _documents_of(spans, by_id, counts)
@@ -300,7 +302,7 @@ def _tokens_of(calls: Sequence[dict[str, Any]]) -> dict[str, int] | None:
         name: [int(number) for span in calls if str(number := _at(span, part)).isdigit()]
         for name, part in (("input", "input tokens"), ("output", "output tokens"))
     }
-    return {name: sum(numbers) for name, numbers in counted.items() if numbers} or None
+    return {name: sum(numbers) for name, numbers in counted.items() if any(numbers)} or None
 
 
 def _said(span: Mapping[str, Any]) -> Conversation | None:
@@ -384,6 +386,8 @@ def _call_of(span: Mapping[str, Any]) -> ToolCall:
     """The call of a tool that has a span of its own."""
     names = {"id": "call id", "name": "tool", "arguments": "arguments", "error": "error"}
     held = {name: value for name, part in names.items() if (value := _at(span, part)) is not None}
+    if span.get("level") == "ERROR":  # of Langfuse, whose other levels may have a message too
+        held["error"] = span.get("statusMessage") or "failed"
     if isinstance(held.get("arguments"), Mapping) and "input_str" in held["arguments"]:  # of LangChain
         held["arguments"] = held["arguments"]["input_str"]
     (call,) = to_calls([held]) or ()
