@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet
 import pytest
 
@@ -106,6 +107,17 @@ def test_frames_hold_nan_where_there_is_no_value(run: rg.Run) -> None:
         "faithfulness: the response makes no claim",
         "faithfulness: stub: no",
     ]
+
+
+def test_scores_join_the_pandas_frame_that_was_evaluated() -> None:
+    """Scores keep the labels of the rows of a filtered frame, with a row skipped and several answers in another."""
+    said = [{"role": role, "content": text} for text in ("a", "b") for role in ("user", "assistant")]
+    columns = {"messages": [said[:2], said[:2], said[:2], said], "reference_contexts": ["", "", '["cut off', ""]}
+    frame = pd.DataFrame(columns, index=["left out", "x", "bad", "y"])[1:]
+    run = rg.evaluate(frame, "max_words(1)", skip_bad_rows=True, per="turn")
+    assert len(run.record.bad_rows) == 1
+    for scored in (run, rg.rescore(run)):
+        assert scored.to_pandas().index.tolist() == ["x", "y", "y"]
 
 
 def test_a_run_is_written_and_read_back(run: rg.Run, tmp_path: Path) -> None:

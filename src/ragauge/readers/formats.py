@@ -40,13 +40,14 @@ class Source(NamedTuple):
 
     rows: starts an iteration over mappings, Samples, objects with fields, or a Malformed in place of a row that cannot
     be read. once: only one iteration is possible (a generator, standard input).
-    is_table: empty cells are missing values.
+    is_table: empty cells are missing values. index: the labels of the rows of a pandas frame.
     """
 
     name: str
     rows: Callable[[], Iterator[Any]]
     once: bool = False
     is_table: bool = False
+    index: Any = None
 
 
 TextFile = io.BufferedReader | gzip.GzipFile

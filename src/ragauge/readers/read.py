@@ -48,7 +48,7 @@ def frame(data: Any) -> Source | None:
         raise BadData(f"{name}: not a frame of rows ({problem}); give each column its own name") from None
     if isinstance(native, nw.DataFrame):
         rows = partial(native.iter_rows, named=True, buffer_size=BATCH)
-        return Source(_sized(name, len(native)), rows, is_table=True)
+        return Source(_sized(name, len(native)), rows, is_table=True, index=nw.maybe_get_index(native))
     if isinstance(native, nw.LazyFrame):
         return Source(name, partial(_lazy, native), is_table=True)
     if hasattr(data, "__arrow_c_stream__"):
@@ -361,6 +361,7 @@ class SampleReader:
         self.name = source.name
         self._per, self._limits, self._documents = per, limits or default_limits(), documents or {}
         self.bad_rows: list[BadRow] = []
+        self._positions: list[int] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
         rows = self._source_rows()
         first_rows = list(islice(rows, INSPECTED))
@@ -384,8 +385,13 @@ class SampleReader:
         """The columns seen so far that hold no field; `Sample.metadata` keeps their values."""
         return self._columns.unused
 
+    @property
+    def index(self) -> Any:
+        """The label of the row of each sample that the latest iteration has read from a pandas frame; else None."""
+        return None if self._source.index is None else self._source.index.take(self._positions)
+
     def __iter__(self) -> Iterator[Sample]:
-        self.bad_rows = []
+        self.bad_rows, self._positions = [], []
         rows_of: dict[int, int] = {}  # hash of an id -> its row; none are kept while ids are the numbers of rows
         numbered = 0
         for number, row in enumerate(self._rows(), start=1):
@@ -405,7 +411,10 @@ class SampleReader:
                         raise BadRow(self.name, number, self.columns.get("id"), problem, fix)
                 else:
                     numbered = number
-                yield from self._samples_of(checked, number)
+                samples = self._samples_of(checked, number)
+                if self._source.index is not None:
+                    self._positions += [number - 1] * len(samples)
+                yield from samples
             except BadRow as error:
                 if not self._skip_bad_rows:
                     raise

@@ -218,4 +218,6 @@ def rescore(run: Run, metrics: MetricsLike = None) -> Run:
     """
     router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
     samples = (record.sample for record in run.records())
-    return evaluate(samples, metrics or run.record.metrics, router, run.store, name=run.record.name)
+    scored = evaluate(samples, metrics or run.record.metrics, router, run.store, name=run.record.name)
+    scored.index = run.index
+    return scored

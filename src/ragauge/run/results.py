@@ -106,8 +106,11 @@ class Run:
     """One execution over a data set: estimates, and every score with its evidence.
 
     estimates: metric key -> Estimate. scores: one entry per sample in the order of the data; `scores[0]["bleu"]` is a
-    Score. left_out: metrics that were not measured, with the reason. record: all other data about the run.
+    Score. left_out: metrics that were not measured, with the reason. record: all other data about the run. index: the
+    labels of the samples' rows, where `evaluate` was given a pandas frame.
     """
+
+    index: pandas.Index | None = None
 
     def __init__(self, store: Store, record: RunRecord, metrics: Sequence[Measure] | None = None) -> None:
         self._store = store
@@ -238,11 +241,13 @@ class Run:
     def to_pandas(self) -> pandas.DataFrame:
         """One row per sample: id, query, response, metadata, and a column per metric; NaN if there is no value.
 
+        The rows have the labels of the pandas frame that was evaluated, so that `frame.join` finds them.
         Raises MissingExtra if pandas is not installed.
         """
         from ragauge.report.files import run_frame
 
-        return run_frame(self.record, self.records())
+        frame = run_frame(self.record, self.records())
+        return frame if self.index is None else frame.set_axis(self.index[: len(frame)])
 
     def save(self, path: str | Path, *, raw_csv: bool = False) -> Path:
         """Write the run to a file in the format of its ending; docs/output.md lists them.

@@ -105,7 +105,9 @@ class Evaluation:
         finally:
             if keep_run:
                 self._finish(status)
-        return Run(self._store, self._record, self._settings.metrics)
+        run = Run(self._store, self._record, self._settings.metrics)
+        run.index = self._reading.index
+        return run
 
     async def _measure(self, progress: Callable[[int], None] | None) -> str:
         done = 0
