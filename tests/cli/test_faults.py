@@ -147,7 +147,7 @@ def test_only_undefined_scores_end_with_1(call: Call, folder: Path) -> None:
     (folder / "empty.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))
     result = call("run", "empty.jsonl", "-m", "faithfulness")
     assert result.exit_code == 1
-    assert "no score has a value, the first because: the response makes no claim" in _message(result)
+    assert "no score has a value: the response makes no claim" in _message(result)
 
 
 def test_a_broken_store_ends_with_1(call: Call, folder: Path) -> None:

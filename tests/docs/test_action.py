@@ -67,7 +67,8 @@ def outputs(folder: Path) -> dict[str, str]:
 @pytest.mark.slow
 def test_a_run_writes_junit_sarif_and_the_summary(runner: Path) -> None:
     """Gates that hold let the step succeed, with JUnit, SARIF and the summary at the paths that it gives out."""
-    done = step("Measure", runner, data="answers.jsonl", metrics="bleu,token_f1", fail_under="token_f1=0.1\nbleu=0\n")
+    gates = {"fail_under": "token_f1=0.1\nbleu=0\n", "min_measured": "0.9"}
+    done = step("Measure", runner, data="answers.jsonl", metrics="bleu,token_f1", **gates)
     assert done.returncode == 0, done.stderr
     given = outputs(runner)
     assert given["exit-code"] == "0"

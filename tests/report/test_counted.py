@@ -41,14 +41,36 @@ def run() -> rg.Run:
     return rg.evaluate(ROWS, "trust")
 
 
-def test_the_first_reason_is_in_the_footnotes(run: rg.Run) -> None:
-    """A metric without a contribution from some samples has the reason in the record and in a footnote."""
+def test_the_reasons_are_in_the_footnotes(run: rg.Run) -> None:
+    """A metric without a contribution from some samples has the reasons in the record and in a footnote."""
+    reasons = f"1 because {ODD}; 1 because the sample has no gold claim in 'answers'"
     assert run.estimates["trust_score"].undefined == 2
-    assert run.record.undefined["trust_score"] == ODD
+    assert run.record.undefined["trust_score"] == reasons
     (note,) = [line for line in footnotes(run.record) if "trust_score" in line]
-    assert note.startswith("Undefined at least once: reject_f1, ")
-    assert note.endswith(f"calibrated_f1, parametric, trust_score: {ODD}.")
+    assert note.startswith("Undefined at least once: ")
+    assert note.endswith(f"trust_score: {reasons}.")
     assert "trust_score" not in rg.evaluate(ROWS[:1], "trust").record.undefined
+
+
+def test_reasons_of_one_kind_are_counted_together() -> None:
+    """Other languages are one reason, the most frequent comes first, and the sixth is not named."""
+    contexts = ["Für das Gerät gilt eine Garantie von zwei Jahren ab Kaufdatum."]
+    german = {"response": "Die Garantie gilt fünf Jahre ab dem Kauf.", "contexts": contexts}
+    french = {"response": "La garantie dure cinq ans à partir de la date d'achat.", "contexts": ["It lasts a year."]}
+    silent = {"response": "", "contexts": ["It lasts a year."]}
+    undefined = rg.evaluate([silent, silent, german, german, french], "faithfulness").record.undefined
+    assert undefined["faithfulness"] == (
+        "3 because the embedded judge reads English, and this is 'de' (2), 'fr' (1); name a judge for it, as in "
+        "--judge de=PROVIDER/MODEL; 2 because the response makes no claim"
+    )
+    six = rg.evaluate([{"response": "a" * length} for length in range(1, 7)], [_no_length]).record.undefined
+    assert six["_no_length"].endswith("1 because it has aaaaa; 1 for other reasons")
+
+
+@rg.check
+def _no_length(sample: rg.Sample) -> float:
+    """Undefined for a reason of each sample's own."""
+    raise rg.metrics.NothingToCount(f"it has {sample.response}")
 
 
 def test_reasons_are_in_every_form(run: rg.Run, tmp_path: Path) -> None:
@@ -57,7 +79,7 @@ def test_reasons_are_in_every_form(run: rg.Run, tmp_path: Path) -> None:
         remarks = {row["id"]: row["remarks"] for row in csv.DictReader(file)}
     assert f"trust_score: {ODD}" in remarks["odd"]
     assert "trust_score: the sample has no gold claim in 'answers'" in remarks["bare"]
-    assert f"trust_score: {ODD}" in run.save(tmp_path / "run.md").read_text(encoding="utf-8")
+    assert f"trust_score: 1 because {ODD}" in run.save(tmp_path / "run.md").read_text(encoding="utf-8")
     lines = run.save(tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(lines[1])["counted"]["trust_score"]["undefined"] == ODD
     assert json.loads(lines[1])["counted"]["reject_f1"]["undefined"] == ODD

@@ -236,8 +236,9 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
     if all(estimate.value is None for estimate in run.estimates.values()) and (
         run.record.failures or not run.record.stopped
     ):
-        reasons = [*run.record.failures.values(), *run.record.undefined.values()]
-        because = f", the first because: {reasons[0]}" if reasons else ""
+        reasons = [f", the first because: {failure}" for failure in run.record.failures.values()]
+        reasons += [f": {reason}" for reason in run.record.undefined.values()]
+        because = reasons[0] if reasons else ""
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""
         raise RunFailed(f"no score has a value{because}{stopped}")
     if run.record.stopped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 from statistics import fmean
@@ -201,6 +202,9 @@ FEW = 0.5
 #: A short report gives the reason for undefined scores from this share of the samples on.
 OFTEN_SHARE = 0.1
 
+#: How many kinds of reasons for undefined scores are listed.
+MAX_REASONS = 5
+
 
 def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
     """How the run ended, its usage, and what was skipped, failed or not measured, for the metrics that are shown."""
@@ -231,6 +235,33 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     notes += [f"Undefined at least once: {reason}." for reason in by_reason(undefined)]
     left_out = {key: why for key, why in run.left_out.items() if shown is None or key in shown}
     return notes + [f"Not measured: {reason}." for reason in by_reason(left_out)]
+
+
+_QUOTED = re.compile("'[^']*'")
+
+
+def reasons_words(samples: Mapping[str, int]) -> str:
+    """The reasons for undefined scores; of several each with its number of samples, the most frequent first.
+
+    Reasons of one kind differ in what they quote, such as a language, or advise. samples: by reason; "" for all others.
+    """
+    kinds: dict[str, Counter[str]] = {}
+    for reason, number in samples.items():
+        kinds.setdefault(_QUOTED.sub("", reason.partition("; ")[0]), Counter())[reason] += number
+    others = kinds.pop("", Counter()).total()
+    ranked = sorted(kinds.values(), key=Counter.total, reverse=True)
+    others += sum(kind.total() for kind in ranked[MAX_REASONS:])
+    if len(ranked) == 1 and not others:
+        return _kind_words(ranked[0])
+    words = [f"{kind.total()} because {_kind_words(kind)}" for kind in ranked[:MAX_REASONS]]
+    return "; ".join([*words, *([f"{others} for other reasons"] if others else [])])
+
+
+def _kind_words(kind: Counter[str]) -> str:
+    """The most frequent of the reasons of one kind, with what all of them quote."""
+    reasons = kind.most_common()
+    quoted = [f"{quote[0]} ({number})" for reason, number in reasons if (quote := _QUOTED.search(reason))]
+    return reasons[0][0] if len(reasons) == 1 else _QUOTED.sub(lambda _: ", ".join(quoted), reasons[0][0], count=1)
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
@@ -15,12 +16,15 @@ from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.checks import column_number
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.explain import is_share
+from ragauge.report.wording import reasons_words
 from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord, SystemFacts
 from ragauge.statistics.intervals import Interval, Summary, interval_of_aggregate, interval_of_groups, interval_of_mean
 from ragauge.store import Store
 
 #: The most models of the measured system that a run names.
 MAX_MODELS = 20
+#: The most reasons for undefined scores that are counted apart.
+MAX_REASONS = 50
 
 
 @dataclass
@@ -32,7 +36,7 @@ class Accumulator:
     undefined: int = 0
     failed: int = 0
     first_failure: str = ""
-    first_undefined: str = ""
+    undefined_because: Counter[str] = field(default_factory=Counter)
     counted: float = 0.0
     pieces: float = 0.0
 
@@ -46,12 +50,17 @@ class Accumulator:
             self.first_failure = self.first_failure or score.failed
         elif score.undefined is not None:
             self.undefined += 1
-            self.first_undefined = self.first_undefined or score.undefined
+            self._count_reason(score.undefined, 1)
         else:
             self.summary.add(score.counts if score.value is None else (score.value,), group)
             if is_share(score):
                 self.counted += score.counts[0]
                 self.pieces += score.counts[1]
+
+    def _count_reason(self, reason: str, samples: int) -> None:
+        """Count why scores are undefined; reasons beyond the first MAX_REASONS under ""."""
+        is_counted = reason in self.undefined_because or len(self.undefined_because) < MAX_REASONS
+        self.undefined_because[reason if is_counted else ""] += samples
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
@@ -94,7 +103,8 @@ class Accumulator:
         self.counted += other.counted
         self.pieces += other.pieces
         self.first_failure = self.first_failure or other.first_failure
-        self.first_undefined = self.first_undefined or other.first_undefined
+        for reason, samples in other.undefined_because.items():
+            self._count_reason(reason, samples)
 
 
 class Accumulators:
@@ -156,7 +166,7 @@ class Accumulators:
             if accumulator.failed:
                 failures[key] = accumulator.first_failure
             if accumulator.undefined:
-                undefined[key] = accumulator.first_undefined
+                undefined[key] = reasons_words(accumulator.undefined_because)
             if getattr(accumulator.measure, "by_group", False) and accumulator.left_over:
                 few_trials[key] = "too few trials in its group"
         means = {column: total / n for column, (n, total) in self.spent.items() if n}
