@@ -57,7 +57,7 @@ def compare(path: Path) -> None:
     """Compare the two runs, and print how long it took and how much memory the process needed."""
     runs = rg.Run.open(path, "baseline"), rg.Run.open(path, "candidate")
     started = time.perf_counter()
-    found = rg.compare(*runs)
+    found = rg.compare(*runs, "all")
     seconds, peak = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{found.samples} samples, {len(found.differences)} metrics: {seconds:.1f} s, {peak:.0f} MB")
 

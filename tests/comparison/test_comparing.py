@@ -106,7 +106,7 @@ def test_p_values_are_adjusted_over_metrics(run: Make) -> None:
         run({"bleu": [0.2] * 10, **noise}),
         run({"bleu": [0.3, 0.4, 0.5, 0.6, 0.3, 0.4, 0.5, 0.1, 0.4, 0.5], **noise}),
     )
-    found = rg.compare(b, a)
+    found = rg.compare(b, a, "all")
     one = found.differences["bleu"]
     assert one.p is not None
     assert one.p < 0.01
@@ -164,6 +164,17 @@ def test_metrics_are_chosen_by_key_or_name(run: Make) -> None:
         rg.compare(a, b, ["blue"])
     with pytest.raises(UsageError, match="no metric in common; measure both with the same -m"):
         rg.compare(a, run({"chrf": LOW}))
+
+
+def test_six_metrics_are_tested_unless_more_are_named(run: Make) -> None:
+    """By default the six that a run shows first, and those of gates, are compared; `all` compares all."""
+    shown = ["faithfulness", "correctness", "answer_relevance", "context_recall", "context_precision", "claim_f1"]
+    a, b = (run(dict.fromkeys([*shown, "bleu", "chrf"], values)) for values in (LOW, HIGH))
+    found = rg.compare(a, b)
+    assert list(found.differences) == shown
+    assert found.left_out.keys() == {"bleu", "chrf"}
+    assert rg.compare(a, b, gated=["bleu"]).worse(["bleu"]) == []
+    assert list(rg.compare(a, b, "all").differences) == [*shown, "bleu", "chrf"]
 
 
 def test_a_custom_metric_with_its_own_scale(run: Make) -> None:

@@ -28,7 +28,7 @@ from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import split_specs
 from ragauge.questions import KINDS, identity_for
 from ragauge.report.document import packed, page_with
-from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, piece_words
+from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, headline, piece_words
 from ragauge.report.files import save_text
 from ragauge.report.text import LENGTH, markdown_table, plain, plain_text
 from ragauge.report.wording import by_reason, caution, counted, number, p_value, printable, shortened
@@ -361,6 +361,7 @@ def compare(
     metrics: str | Collection[str] = (),
     *,
     group: str | None = None,
+    gated: Collection[str] = (),
     show: int = 3,
     prefer: str = "",
     judge: JudgeLike = "embedded",
@@ -379,8 +380,9 @@ def compare(
         a: The baseline run.
         b: The run that is compared with it.
         metrics: Keys of estimates, as a list or one text such as "faithfulness,rouge.rougeL"; "rouge" stands for all
-            values of rouge. Empty for all that both runs measured.
+            values of rouge, and "all" for all that both runs measured. Empty for the six that reports show first.
         group: The column that groups samples that are not independent, if the runs were not made with groups.
+        gated: Keys that are compared besides those six, as for `Comparison.worse`.
         show: The number of samples shown for each metric that differs, with the claims that made the difference.
         prefer: A criterion, such as "more complete, without errors", by which the judge is asked which of the two
             responses to a sample is better, in both orders; or "claims", which asks nothing. Other metrics are then
@@ -401,7 +403,7 @@ def compare(
         check_run(run)
     _check_test_sets(a, b, force)
     named = split_specs(metrics) if isinstance(metrics, str) else metrics
-    kept, left_out = _chosen(a.record, b.record, named) if named or not prefer else ([], {})
+    kept, left_out = _chosen(a.record, b.record, named, gated) if named or not prefer else ([], {})
     matched = _MatchedRuns((a, b), kept, group)
     pairing = matched.pairing
     measures = _measures(b.record)
@@ -450,8 +452,10 @@ def _measures(run: RunRecord) -> dict[str, Measure]:
     return {key: measure for measure in registered_metrics(run) for key in measure.values}
 
 
-def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[str], dict[str, str]]:
-    """The keys that both runs measured in the same way, and the others with the reason why not."""
+def _chosen(
+    a: RunRecord, b: RunRecord, wanted: Collection[str], gated: Collection[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The keys to compare, which both runs measured in the same way, and the others with the reason why not."""
     left_out = {key: _only_one(key, "first", b) for key in a.estimates if key not in b.estimates}
     left_out |= {key: _only_one(key, "second", a) for key in b.estimates if key not in a.estimates}
     first, second = _measures(a), _measures(b)
@@ -461,11 +465,20 @@ def _chosen(a: RunRecord, b: RunRecord, wanted: Collection[str]) -> tuple[list[s
             left_out[key] = f"it was measured as {specs[0]} in the first run and as {specs[1]} in the second"
         elif key not in first and a.estimates[key].over == "data":
             left_out[key] = "the formula of a custom metric over the data set is not known"
-    asked = [key for name in wanted for key in _named(name, a, left_out)]
-    kept = [key for key in a.estimates if key not in left_out and (not wanted or key in asked)]
+    common = [key for key in a.estimates if key not in left_out]
+    if not wanted:
+        first = headline([key for key in common if a.estimates[key].n or b.estimates[key].n] or common)
+        left_out |= {key: _LATER for key in common if key not in (*first, *gated)}
+    elif "all" not in wanted:
+        asked = [key for name in wanted for key in _named(name, a, left_out)]
+        common, left_out = [key for key in common if key in asked], {}
+    kept = [key for key in common if key not in left_out]
     if not kept:
         raise UsageError("the two runs have no metric in common; measure both with the same -m")
-    return kept, {} if wanted else left_out
+    return kept, left_out
+
+
+_LATER = "not among the six that are compared by default; -m all (metrics='all') compares all"
 
 
 #: Metrics that measure the same in two ways; a run may have only one of them.

@@ -138,7 +138,7 @@ _judging_options = opts.combined(
     "--metrics",
     metavar="LIST",
     shell_complete=opts.complete_metrics,
-    help="Compare only these, such as faithfulness,rouge.rougeL.",
+    help="Compare these, such as faithfulness,rouge.rougeL, or all. [default: the six that a run shows]",
 )
 @click.option("--prefer", default="", metavar="CRITERION", help=f"{_PREFER_HELP} Other metrics only with -m.")
 @_judging_options
@@ -164,7 +164,9 @@ def compare_command(
     opts.check_outputs(output, COMPARISON_WRITERS)
     runs = Run.open(store, a), Run.open(store, b)
     with judging(store.place, label="preferring") as progress:
-        comparison = compare(*runs, metrics or "", group=group, progress=progress, planned=_show_price, **options)
+        comparison = compare(
+            *runs, metrics or "", group=group, gated=gated, progress=progress, planned=_show_price, **options
+        )
     worse = comparison.worse(gated)
     written = [f"wrote {comparison.save(path)}" for path in output]
     try:

@@ -127,7 +127,11 @@ MAX_HEADLINES = 6
 
 def headline_metrics(run: RunRecord) -> list[str]:
     """The six metrics to show first, of those with a value, in the order of the run."""
-    measured = [key for key, estimate in run.estimates.items() if estimate.n]
+    return headline([key for key, estimate in run.estimates.items() if estimate.n])
+
+
+def headline(measured: Sequence[str]) -> list[str]:
+    """The six to show first of the keys of metrics, in their order."""
     ranks = {key: rank for rank, key in enumerate(HEADLINE)}
     first = sorted(measured, key=lambda key: ranks.get(key, len(HEADLINE)))[:MAX_HEADLINES]
     return [key for key in measured if key in first]
