@@ -138,6 +138,19 @@ def test_arguments_that_are_no_json() -> None:
         list(read([row]))
 
 
+def test_a_refusal_of_openai_is_what_was_said() -> None:
+    """Without other content, `refusal` is the text of a message, also as a part; null beside a content is nothing."""
+    refusal = "I'm sorry, but I can't help with that."
+    for said in (
+        {"content": None, "refusal": refusal},
+        {"content": [{"type": "refusal", "refusal": refusal}]},
+        {"refusal": refusal},
+        {"content": refusal, "refusal": None},
+    ):
+        (sample,) = read([{"messages": [user("?"), {"role": "assistant", **said}]}])
+        assert sample.response == refusal, said
+
+
 def test_messages_that_cannot_be_read_are_named() -> None:
     """A role that nobody has, a message with nothing in it, and no message at all are errors with their place."""
     for chat, problem in (

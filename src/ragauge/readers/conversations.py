@@ -104,10 +104,11 @@ def _message(item: Any) -> Message | None:
     inner = next((fields[key] for key in ("message", "kwargs", "data") if isinstance(fields.get(key), Mapping)), fields)
     role = next((name for key in ("role", "type", "from") if isinstance(name := inner.get(key), str)), "").casefold()
     content = next((inner[key] for key in _CONTENT if key in inner), None)
+    content = content or inner.get("refusal") or content
     parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list | tuple) else []
     listed = next((native(inner[key]) for key in _CALLS if inner.get(key) is not None), None)
     calls = _calls_among(listed, all_are=True) or _calls_among(parts) or _calls_among([inner])
-    if role not in ROLES or not (calls or any(key in inner for key in _CONTENT)):
+    if role not in ROLES or not (calls or content or any(key in inner for key in _CONTENT)):
         return None
     role, contexts = ROLES[role], _first(inner, _CONTEXTS)
     results = tuple(result for part in parts if (result := _result(part)) is not None)
@@ -430,8 +431,8 @@ def text_of(content: Any) -> str:
     texts = []
     for part in content if isinstance(content, list | tuple) else [content]:
         part = part.get("message_content", part) if isinstance(part, Mapping) else {"text": part}
-        if part.get("type", "text") in ("text", "input_text", "output_text"):
-            texts += [part[key] for key in ("text", "content") if isinstance(part.get(key), str)]
+        if part.get("type", "text") in ("text", "input_text", "output_text", "refusal"):
+            texts += [part[key] for key in ("text", "content", "refusal") if isinstance(part.get(key), str)]
     return "\n".join(filter(None, texts))
 
 
