@@ -37,6 +37,19 @@ def test_a_folder_of_many_forms(tmp_path: Path) -> None:
     assert corpus.passages[-1].metadata == {"year": 1931}
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("---\ntitle: Cards\ntags:\n- a\n---\n# Tea\nHot.", ["Hot."]),
+        ("---\nHot, not: cold.\n\n---\nPale.", ["---\nHot, not: cold.\n\n---\nPale."]),
+        ("---\ntitle: Cards\nHot.", ["---\ntitle: Cards\nHot."]),
+    ],
+)
+def test_front_matter_is_no_passage(text: str, kept: list[str], tmp_path: Path) -> None:
+    """YAML keys between two rulers at the top of Markdown are left out; other texts between rulers are kept."""
+    assert [chunk.text for chunk in read_corpus(_folder(tmp_path, a_md=text)).passages] == kept
+
+
 def test_parquet_rows_are_documents(tmp_path: Path) -> None:
     """A Parquet file of texts is a corpus; a row longer than a passage is cut, and its pieces are numbered."""
     pa = pytest.importorskip("pyarrow")

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 import ragauge as rg
 from ragauge.cli.main import main
-from ragauge.datasets import QuestionSet, difference, questions
+from ragauge.datasets import QuestionSet, build, difference, questions
 from ragauge.datasets.corpus import read_corpus
 from ragauge.datasets.drawing import PassageMap
 from ragauge.datasets.offline_questions import GAP
@@ -124,7 +124,7 @@ def test_a_corpus_that_gives_less_is_said(tmp_path: Path) -> None:
     nothing = _call("dataset", "questions", tmp_path, "-o", tmp_path / "out.jsonl")
     assert nothing.exit_code == 1
     assert "1 passage; 1 more repeat one of them; files skipped: 1 .png" in nothing.output
-    assert "gives no question; see above" in nothing.output
+    assert "gives no question, and nothing is written; cloze takes " in nothing.output
     few = _call("dataset", "questions", MINI, "-n", 100, "-o", tmp_path / "out.jsonl")
     assert "not 100: there are no more" in few.output
 
@@ -163,6 +163,25 @@ def test_versions_of_a_set_are_told_apart(tmp_path: Path) -> None:
     assert found == {"added": ["own"], "removed": [made.samples[3].id], "changed": [second["id"]]}
     shown = _call("dataset", "diff", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
     assert shown.output.splitlines()[0] == "added: 1 (own)"
+
+
+def test_building_a_set_changes_no_row(tmp_path: Path) -> None:
+    """Documents, and labels of answerability, that `dataset build` adds to a test set are no change of its rows."""
+    made = questions(MINI, n=4, kinds=["cloze"])
+    made.save(tmp_path / "a.jsonl")
+    build(tmp_path / "a.jsonl", MINI).save(tmp_path / "b.jsonl")
+    assert any(sample.answerable for sample in rg.read(tmp_path / "b.jsonl"))
+    assert difference(tmp_path / "a.jsonl", tmp_path / "b.jsonl")["changed"] == []
+
+
+def test_no_question_writes_nothing(tmp_path: Path) -> None:
+    """Where no question can be made, a test set stays as it is, and the message says what each kind takes."""
+    (tmp_path / "a.md").write_text("# Cards\n## Fees\nEight euros.", encoding="utf-8")
+    (tmp_path / "kept.jsonl").write_text("kept", encoding="utf-8")
+    result = _call("dataset", "questions", tmp_path / "a.md", "-o", tmp_path / "kept.jsonl", "--no-store")
+    assert (result.exit_code, (tmp_path / "kept.jsonl").read_text(encoding="utf-8")) == (1, "kept")
+    assert "cloze takes whole sentences of 8 to 40 words" in result.stderr
+    assert "heading takes sections of at most 5 passages, with 3 words or more in titles" in result.stderr
 
 
 def test_runs_of_two_sets_are_compared_only_on_request(tmp_path: Path) -> None:

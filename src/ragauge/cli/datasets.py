@@ -21,6 +21,7 @@ from ragauge.datasets.drafting import ASKED_KINDS
 from ragauge.datasets.edits import edited
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
 from ragauge.datasets.nuggets import NuggetForm, nuggets
+from ragauge.datasets.offline_questions import NEEDED
 from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
@@ -141,13 +142,17 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
         return
     with exit_on_interrupt(options["store"]), progress_bar("questions", options["n"]) as progress:
         made = questions(corpus, progress=progress, **options)
-    made.save(output)
+    if made.samples:
+        made.save(output)
     say(*_corpus_lines(made.corpus), *_question_lines(made), *_closing_lines(made))
-    say(f"wrote {output}, test set {made.identity}")
+    if made.samples:
+        say(f"wrote {output}, test set {made.identity}")
     if made.stopped:
         exit_stopped(made.stopped, options["store"])
     if not made.samples:
-        raise RunFailed(f"{corpus} gives no question; see above, and use documents with whole sentences")
+        tried = (options["kinds"] or NEEDED) if options["model"] is None else ()
+        needed = "; ".join(f"{kind} takes {NEEDED[kind]}" for kind in tried) or "see above"
+        raise RunFailed(f"{corpus} gives no question, and nothing is written; {needed}")
 
 
 @dataset_command.command("diff")

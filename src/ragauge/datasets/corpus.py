@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from heapq import heappush, heappushpop
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -31,11 +31,14 @@ WORDS = 100
 _LONG_WORD = 10
 #: Characters of a text that are cut into passages at once.
 _SECTION = 1_000_000
+#: The lines of Markdown within which front matter ends.
+_FRONT_MATTER_LINES = 200
 
 _ENDS = re.compile(r"[.!?][\"')\]]*\s+|\n\s*\n|[。！？]")
 _WORD = re.compile(r"\S{1,400}\s*")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*\s*")
+_YAML_KEY = re.compile(r"[\w-]+:(\s|\Z)")
 _TABLE = re.compile(r"^[ \t]*\|.*\n[ \t]*\|[ \t:|-]+\n(?:[ \t]*\|.*(?:\n|\Z))+", re.MULTILINE)
 
 
@@ -276,7 +279,10 @@ class _Reading(NamedTuple):
             elif kind in _LIBRARIES:
                 yield from self._split(name, sections(_html_lines(path), path.stem))
             elif kind in _TEXT:
-                yield from self._split(name, sections(_lines(path), path.stem, markdown=kind in _MARKDOWN))
+                lines = _lines(path)
+                if kind in _MARKDOWN:
+                    lines = _without_front_matter(lines)
+                yield from self._split(name, sections(lines, path.stem, markdown=kind in _MARKDOWN))
             else:
                 yield from _row_passages(file_source(path).rows(), name, str(path), self.words, self.skip)
         except BadData as error:
@@ -319,6 +325,16 @@ def _lines(path: Path) -> Iterator[str]:
             yield from decoded_lines(stream, str(path))
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
+
+
+def _without_front_matter(lines: Iterator[str]) -> Iterator[str]:
+    """The lines of a Markdown file without YAML keys between two lines of "---" at its top."""
+    top = list(islice(lines, _FRONT_MATTER_LINES))
+    if top and top[0].rstrip() == "---":
+        end = next((number for number, line in enumerate(top) if number and line.rstrip() in ("---", "...")), 0)
+        if any(map(_YAML_KEY.match, top[1:end])):
+            del top[: end + 1]
+    return chain(top, lines)
 
 
 def _html_lines(path: Path) -> Iterator[str]:

@@ -232,8 +232,15 @@ def difference(a: Any, b: Any) -> dict[str, list[str]]:
     return {
         "added": [id for id in second if id not in first],
         "removed": [id for id in first if id not in second],
-        "changed": [id for id in first if id in second and first[id] != second[id]],
+        "changed": [id for id in first if id in second and _differ(first[id], second[id])],
     }
+
+
+def _differ(a: Sample, b: Sample) -> bool:
+    """Whether two versions of a row differ, in `answerable` only where both have it, since `build` adds it."""
+    if None in (a.answerable, b.answerable):
+        b = msgspec.structs.replace(b, answerable=a.answerable)
+    return a != b
 
 
 def _content(sample: Sample) -> Sample:
