@@ -333,6 +333,24 @@ def test_the_claims_that_made_the_difference() -> None:
     assert rg.compare(a, b, show=0).changes == ()
 
 
+def test_a_refusal_that_became_an_invented_answer_is_listed() -> None:
+    """A sample that is undefined in one run alone is among the changes, with its value in the other and the pieces."""
+    a = _evaluated(["", "Ada wrote it", "Ada wrote it"], "faithfulness")
+    b = _evaluated(["Bob sang", "", "Ada wrote it"], "faithfulness")
+    found = rg.compare(a, b)
+    assert [(change.id, change.a, change.b) for change in found.changes] == [("1", None, 0), ("2", 1, None)]
+    assert [piece.said for piece in found.changes[0].pieces] == ["not supported by contexts: “Bob sang”"]
+    assert "faithfulness undefined → 0.000, sample 1:" in found._repr_markdown_()
+
+
+def test_a_sample_that_changed_in_several_metrics_is_one_line(run: Make) -> None:
+    """What changed most has a line a sample, and none where values differ by rounding alone."""
+    a, b = run({"bleu": [0.0, 1.0], "chrf": [0.0, 1.0]}), run({"bleu": [1.0, 1 - 1e-12], "chrf": [1.0, 1.0]})
+    text = rg.compare(a, b)._repr_markdown_()
+    assert text.count(", sample ") == 1
+    assert "bleu 0.000 → 1.000, chrf 0.000 → 1.000, sample 0: query 0" in text
+
+
 def test_pieces_for_the_better_response() -> None:
     """If the worse response only lacks something, the pieces that support the better one are shown."""
     a = _evaluated(["Ada wrote. Ada wrote it. Eve ran"], "faithfulness")

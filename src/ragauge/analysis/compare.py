@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ragauge.analysis.differences import (
+    EQUAL,
     HEAD,
     LEVEL,
     Difference,
@@ -54,13 +55,16 @@ class ChangedPiece(msgspec.Struct, frozen=True):
 
 
 class Change(msgspec.Struct, frozen=True):
-    """A sample on which a metric differs, and the pieces that made the difference: those against the worse response."""
+    """A sample on which a metric differs, and the pieces that made the difference: those against the worse response.
+
+    a, b: the values; None where the metric is undefined in that run alone.
+    """
 
     metric: str
     id: str
     query: str
-    a: float
-    b: float
+    a: float | None
+    b: float | None
     pieces: tuple[ChangedPiece, ...]
 
 
@@ -139,9 +143,9 @@ class Comparison(msgspec.Struct, frozen=True):
         if self.changes:
             lines += ["", "## What changed most", ""]
         room = LENGTH - sum(len(line) + 1 for line in lines)
-        for change in _changes(self, len(self.differences)):
-            added = [f"- {plain(_change_words(change))} {plain(shortened(change.query, 100))}"]
-            added += [f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in change.pieces]
+        for changes in _changes(self, len(self.differences)):
+            added = [f"- {plain(_change_words(changes))} {plain(shortened(changes[0].query, 100))}"]
+            added += [f"  - {piece.run.upper()}: {plain(piece.said)}" for piece in _pieces(changes)]
             room -= sum(len(line) + 1 for line in added)
             if room < 0:
                 break
@@ -173,16 +177,26 @@ def changes_view(comparison: Comparison) -> Iterator[RenderableType]:
     changed = _changes(comparison, TOP_METRICS)
     if changed:
         yield from ("", "What changed most:", "")
-    for change in changed:
-        yield Text.assemble((f"{_change_words(change)} ", "bold"), (shortened(change.query, 100), "dim"))
-        yield from (Text(f"  {piece.run.upper()}: {piece.said}") for piece in change.pieces)
+    for changes in changed:
+        yield Text.assemble((f"{_change_words(changes)} ", "bold"), (shortened(changes[0].query, 100), "dim"))
+        yield from (Text(f"  {piece.run.upper()}: {piece.said}") for piece in _pieces(changes))
 
 
-def _changes(comparison: Comparison, metrics: int) -> list[Change]:
-    """The changes of the `metrics` metrics with the smallest p-values, in that order."""
+def _changes(comparison: Comparison, metrics: int) -> list[list[Change]]:
+    """By sample, the changes of the `metrics` metrics with the smallest p-values, and what one run alone defines."""
     p_values = {key: difference.p for key, difference in comparison.differences.items() if difference.p is not None}
     surest = sorted(p_values, key=lambda key: p_values[key])[:metrics]
-    return [change for key in surest for change in comparison.changes if change.metric == key]
+    shown = [change for key in surest for change in comparison.changes if change.metric == key]
+    shown += [change for change in comparison.changes if None in (change.a, change.b) and change not in shown]
+    of_sample: dict[str, list[Change]] = {}
+    for change in shown:
+        of_sample.setdefault(change.id, []).append(change)
+    return list(of_sample.values())
+
+
+def _pieces(changes: Sequence[Change]) -> list[ChangedPiece]:
+    """The pieces of all changes, each once."""
+    return list(dict.fromkeys(piece for change in changes for piece in change.pieces))
 
 
 def _headlines(comparison: Comparison) -> Iterator[str]:
@@ -218,8 +232,14 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     yield from comparison.judging
 
 
-def _change_words(change: Change) -> str:
-    return f"{change.metric} {number(change.a)} → {number(change.b)}, sample {printable(change.id)}:"
+def _change_words(changes: Sequence[Change]) -> str:
+    """What changed of one sample."""
+    words = [f"{change.metric} {_value_words(change.a)} → {_value_words(change.b)}" for change in changes]
+    return f"{', '.join(words)}, sample {printable(changes[0].id)}:"
+
+
+def _value_words(value: float | None) -> str:
+    return "undefined" if value is None else number(value)
 
 
 def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
@@ -305,20 +325,30 @@ def _differences(
     return differences | {PREFERRED: of_pairs(differences[PREFERRED])}
 
 
+#: What values are sorted by, the positions of the samples, and the values in A and B.
+_RankedValues = tuple[float, tuple[int, int], float | None, float | None]
+
+
 def _largest_changes(matched: _MatchedRuns, differences: Mapping[str, Difference], count: int) -> Iterator[Change]:
-    """For each metric over samples, the `count` samples on which it differs most, the largest difference first."""
+    """For each metric over samples, the `count` samples on which it differs most, the largest difference first; then as
+    many on which one run alone defines it, the worst value first."""
     for key in matched.keys:
-        apart = [
-            (positions, first, second)
-            for positions, (first, second) in zip(matched.pairing.pairs, matched.cells(key), strict=True)
-            if isinstance(first, float) and isinstance(second, float) and first != second
-        ]
-        largest = heapq.nsmallest(count, apart, key=lambda change: (-abs(change[2] - change[1]), change[0]))
         better = differences[key].better
-        for positions, first, second in largest:
+        sign = 1 if better == "higher" else -1
+        apart: list[_RankedValues] = []
+        one_sided: list[_RankedValues] = []
+        for positions, pair in zip(matched.pairing.pairs, matched.cells(key), strict=True):
+            first, second = (cell if isinstance(cell, float) else None for cell in pair)
+            if first is not None and second is not None:
+                if abs(second - first) > EQUAL:
+                    apart.append((-abs(second - first), positions, first, second))
+            elif "undefined" in pair and (value := second if first is None else first) is not None:
+                one_sided.append((sign * value, positions, first, second))
+        largest = heapq.nsmallest(count, apart) + heapq.nsmallest(count, one_sided)
+        for _, positions, first, second in largest:
             in_runs = zip("ab", matched.runs, positions, strict=True)
             in_a, in_b = ((name, run.scores[position]) for name, run, position in in_runs)
-            b_is_worse = (second < first) == (better == "higher")
+            b_is_worse = first is None or (second is not None and (second < first) == (better == "higher"))
             worse_run, better_run = (in_b, in_a) if b_is_worse else (in_a, in_b)
             pieces = _deciding_pieces(worse_run, better_run, key, better)
             row = matched.sides[0].rows[positions[0]]
