@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
 from ragauge.statistics.agreement import (
+    Statistic,
     auc,
     balanced_accuracy,
     best_threshold,
@@ -85,6 +86,17 @@ def test_rows_that_belong_together_widen_the_interval() -> None:
     assert grouped is not None
     assert alone is not None
     assert grouped[1] - grouped[0] > alone[1] - alone[0]
+
+
+@pytest.mark.parametrize("statistic", [auc, balanced_accuracy])
+@pytest.mark.parametrize("ones", [2, 4, 10])
+def test_a_few_right_rows_leave_room_for_mistakes(statistic: Statistic, ones: int) -> None:
+    """Twenty rows that are all right reach to 1, and down to a share of ones right that could still give them."""
+    labels = [1] * ones + [0] * (20 - ones)
+    interval = group_interval(labels, labels, range(20), statistic, resamples=300)
+    assert interval is not None
+    assert interval[0] < (1 + 0.025 ** (1 / ones)) / 2 + 0.05  # Clopper and Pearson's end for the ones
+    assert interval[1] == 1
 
 
 def test_no_rows_give_no_interval() -> None:

@@ -142,6 +142,19 @@ def test_one_cluster_says_almost_nothing() -> None:
     assert high - low > 0.9
 
 
+def test_uneven_clusters_cover_the_truth() -> None:
+    """Over seeded draws of 30 clusters, one in ten of 20 samples, the true mean is inside at least 93 % of the time."""
+    chance = np.random.default_rng(12)
+    covered = 0
+    for _ in range(150):
+        sizes = chance.choice([1, 20], p=[0.9, 0.1], size=30)
+        yes = chance.random(sizes.sum()) < np.repeat(chance.beta(2, 1, 30), sizes)
+        names = np.repeat(np.arange(30), sizes).astype(str).tolist()
+        low, high = ends(mean_interval(yes.astype(float).tolist(), clusters=names))
+        covered += low <= 2 / 3 <= high
+    assert covered >= 0.93 * 150
+
+
 @settings(max_examples=5)
 @given(st.sampled_from([0.02, 0.1, 0.5, 0.9, 0.98]))
 def test_covers_the_truth(p: float) -> None:

@@ -39,7 +39,6 @@ from ragauge.report.files import save_text
 from ragauge.report.text import markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
 from ragauge.statistics.agreement import (
-    METHOD,
     Statistic,
     auc,
     balanced_accuracy,
@@ -503,11 +502,11 @@ def calibration(
 def figure(
     labels: Sequence[float], scores: Sequence[float] | None, groups: Sequence[Hashable], statistic: Statistic
 ) -> Interval | None:
-    """A figure with its 95 % interval by resampling groups; None without scores, or if it is undefined."""
+    """A figure with its 95 % interval over groups; None without scores, or if it is undefined."""
     if scores is None or (value := statistic(labels, scores)) is None:
         return None
     low, high = group_interval(labels, scores, groups, statistic) or (None, None)
-    return Interval(value, low, high, METHOD)
+    return Interval(value, low, high, "Bayesian bootstrap over groups")
 
 
 def _difference(cases: Sequence[LabelledCase], judge: Outcomes, baseline: Outcomes) -> BaselineDifference | None:

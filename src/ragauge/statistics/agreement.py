@@ -6,6 +6,7 @@ Labels are 0 or 1, scores any real numbers, higher for 1. Undefined values are N
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from itertools import combinations, product
 from math import ceil, hypot
 from typing import Any, TypeVar
@@ -15,8 +16,8 @@ from ragauge.errors import BadParameter
 from ragauge.statistics.intervals import ROUNDING, Clusters, Interval, aggregate_interval, mean_interval
 from ragauge.statistics.paired import MIN_DIFFERING, Paired
 
-#: A statistic of labels and scores, such as `auc`; None where undefined.
-Statistic = Callable[[Sequence[float] | Array, Sequence[float] | Array], float | None]
+#: A statistic of labels, scores and the weights of the rows, such as `auc`; None where undefined.
+Statistic = Callable[..., float | None]
 
 #: The method of intervals by resampling groups.
 METHOD = "bootstrap of groups"
@@ -27,39 +28,51 @@ T = TypeVar("T")
 _MIN_RESAMPLES = 40  # one of which lies beyond each end of a 95 % interval
 
 
-def average_ranks(values: Array) -> Array:
-    """The ranks of `values` from 1, ties averaged."""
-    _, index, counts = np.unique(values, return_inverse=True, return_counts=True)
+def average_ranks(values: Array, weights: Array | None = None) -> Array:
+    """The ranks of `values` from 1, ties averaged; a value of weight k counts as k equal values."""
+    _, index = np.unique(values, return_inverse=True)
+    counts = np.bincount(index, weights)
     ranks: Array = (np.cumsum(counts) - (counts - 1) / 2)[index]
     return ranks
 
 
-def spearman(first: Sequence[float] | Array, second: Sequence[float] | Array) -> float | None:
+def spearman(
+    first: Sequence[float] | Array, second: Sequence[float] | Array, weights: Array | None = None
+) -> float | None:
     """Spearman's rank correlation, ties with averaged ranks; None where a side has fewer than two distinct values."""
-    ranks = [average_ranks(np.asarray(values, dtype=float)) for values in (first, second)]
+    ranks = [average_ranks(np.asarray(values, dtype=float), weights) for values in (first, second)]
     if any(not len(values) or values.min() == values.max() for values in ranks):
         return None
-    a, b = (values - values.mean() for values in ranks)
-    return float(np.clip(a @ b / np.sqrt((a @ a) * (b @ b)), -1, 1))
+    a, b = (values - np.average(values, weights=weights) for values in ranks)
+    weighted = a if weights is None else weights * a
+    return float(np.clip(weighted @ b / np.sqrt((weighted @ a) * (b @ (b if weights is None else weights * b))), -1, 1))
 
 
-def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array) -> float | None:
+def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array, weights: Array | None = None) -> float | None:
     """Area under the ROC curve: P(a 1 scores above a 0), ties counting half. None unless both labels occur."""
-    truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
-    ones = int(truth.sum())
-    zeros = truth.size - ones
-    if not ones or not zeros:
+    ones, zeros = _class_weights(labels, weights)
+    all_ones, all_zeros = ones.sum(), zeros.sum()
+    if not all_ones or not all_zeros:
         return None
-    ranks = average_ranks(values)
-    return float((ranks[truth == 1].sum() - ones * (ones + 1) / 2) / (ones * zeros))
+    ranks = average_ranks(np.asarray(scores, dtype=float), weights)
+    return float(np.clip((ones @ ranks - all_ones * (all_ones + 1) / 2) / (all_ones * all_zeros), 0, 1))
 
 
-def balanced_accuracy(labels: Sequence[float] | Array, predictions: Sequence[float] | Array) -> float | None:
+def balanced_accuracy(
+    labels: Sequence[float] | Array, predictions: Sequence[float] | Array, weights: Array | None = None
+) -> float | None:
     """The mean of sensitivity and specificity. None unless both labels occur."""
-    truth, predicted = np.asarray(labels, dtype=float), np.asarray(predictions, dtype=float)
-    if not truth.sum() or truth.sum() == truth.size:
+    ones, zeros = _class_weights(labels, weights)
+    if not ones.any() or not zeros.any():
         return None
-    return float((predicted[truth == 1].mean() + (1 - predicted[truth == 0]).mean()) / 2)
+    predicted = np.asarray(predictions, dtype=float)
+    return float((ones @ predicted / ones.sum() + zeros @ (1 - predicted) / zeros.sum()) / 2)
+
+
+def _class_weights(labels: Sequence[float] | Array, weights: Array | None) -> tuple[Array, Array]:
+    """The weight of each row as a 1 and as a 0."""
+    truth = np.asarray(labels, dtype=float)
+    return (truth, 1 - truth) if weights is None else (weights * truth, weights * (1 - truth))
 
 
 def calibration_error(labels: Sequence[float], probabilities: Sequence[float]) -> float | None:
@@ -108,24 +121,45 @@ def group_interval(
     statistic: Statistic = auc,
     resamples: int = 1000,
 ) -> tuple[float, float] | None:
-    """The 95 % percentile interval of `statistic(labels, scores)` by the bootstrap over groups of dependent rows.
+    """The 95 % interval of `statistic(labels, scores)` by the Bayesian bootstrap over groups of dependent rows.
+
+    As in `aggregate_interval` one row is added, for the lower end the worst: label 1 with the lowest score or 0 with
+    the highest, whichever lowers the statistic more; for the upper end the best. It weighs as much as the group of an
+    average row. Coverage: docs/statistics.md.
 
     Args:
-        labels: 0 or 1.
-        scores: one for each label.
+        labels: 0 or 1, or grades.
+        scores: one for each label; the lowest and the highest that can be are 0 and 1, or those that occur beyond.
         groups: the group of each row.
-        statistic: of labels and scores.
-        resamples: how many are drawn; those in which the statistic is undefined are skipped.
+        statistic: of labels, scores and weights.
+        resamples: how many random weightings.
 
     Returns:
-        The lower and the upper end; None where the statistic is undefined in all resamples.
+        The lower and the upper end; None where the statistic is undefined.
     """
     truth, values = np.asarray(labels, dtype=float), np.asarray(scores, dtype=float)
-    drawn = resampled(groups, lambda rows: statistic(truth[rows], values[rows]), resamples)
-    if not drawn:
+    value = statistic(truth, values)
+    if value is None:
         return None
-    low, high = np.quantile(drawn, [0.025, 0.975])
-    return float(low), float(high)
+    indices: dict[Hashable, int] = {}
+    index = np.array([indices.setdefault(group, len(indices)) for group in groups])
+    added_weight = float(np.bincount(index)[index].mean())
+
+    def with_row(row: tuple[float, float], weights: Array) -> float:
+        label, score = row
+        return statistic(np.append(truth, label), np.append(values, score), weights) or 0.0
+
+    random = np.random.default_rng(0)
+    weightings = random.standard_exponential((resamples, len(indices) + 1))
+    unweighted = np.append(np.ones(truth.size), added_weight)
+    lowest, highest = min(values.min(), 0.0), max(values.max(), 1.0)
+    ends = []
+    for choose, level, scores_added in ((min, 0.025, (lowest, highest)), (max, 0.975, (highest, lowest))):
+        rows = zip((truth.max(), truth.min()), scores_added, strict=True)
+        row = choose(rows, key=partial(with_row, weights=unweighted))
+        drawn = [with_row(row, np.append(weights[index], added_weight * weights[-1])) for weights in weightings]
+        ends.append(choose(float(np.quantile(drawn, level)), value))
+    return ends[0], ends[1]
 
 
 def group_difference(

@@ -196,7 +196,7 @@ def mean_interval(
         scale: the lowest and the highest value that a score can have.
         clusters: of each sample, None for one of its own; clusters are then the units of sampling. A cluster counts as
             the mean plus its residual, the sum over its samples of value minus mean, divided by the mean cluster size:
-            the usual linearisation of a ratio.
+            the usual linearisation of a ratio. The added cluster has their root mean square size.
         confidence: at least 0.5 and below 1.
 
     Returns:
@@ -220,17 +220,20 @@ def interval_of_mean(summary: Summary, confidence: float = 0.95) -> Interval:
         return Interval(None, None, None, method)
     rows, times_of_rows, _, sums = summary.tables()
     units, times = on_unit_scale(rows[:, 0].tolist(), summary.scale), times_of_rows[:, 0]
+    worst = best = 0.0
     if len(sums):  # the unit of a cluster is the mean plus its scaled residual; see `mean_interval`
         sizes = np.append(np.ones(len(units)), sums[:, 1])
         totals = np.append(units, (sums[:, 0] - low * sums[:, 1]) / (high - low))
         times = np.append(times, np.ones(len(sums)))
         ratio = times @ totals / (times @ sizes)
         units = ratio + (totals - ratio * sizes) * times.sum() / (times @ sizes)
+        added_size = sqrt((times @ sizes**2) * times.sum()) / (times @ sizes)
+        worst, best = ratio * (1 - added_size), (1 - ratio) * (1 - added_size)
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     mean = min(max(fsum(summary.terms) / summary.n, low), high)
     inwards = []
-    for values in (units, 1 - units):
-        points, counts = _grouped((np.append(values, 0.0)[:, None],), (np.append(times, 1.0)[:, None],))
+    for values, added in ((units, worst), (1 - units, best)):
+        points, counts = _grouped((np.append(values, added)[:, None],), (np.append(times, 1.0)[:, None],))
         inwards.append((high - low) * max(0.0, low_quantile(points[:, 0], counts[:, 0], z)))
     return Interval(mean, min(low + inwards[0], mean), max(high - inwards[1], mean), method)
 
