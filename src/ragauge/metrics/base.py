@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self, get_args, get_origin, get_type
 import msgspec
 
 from ragauge.errors import BadParameter, MissingExtra, UnknownName
-from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NotReported, Undefined, raised
+from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NotReported, Undefined, failed_by
 from ragauge.scores import Better, Counts, Scale, Score, Share
 
 #: How far rounding may carry a value beyond its scale.
@@ -221,7 +221,7 @@ class Metric(_Named):
         except MissingExtra:
             raise
         except Exception as error:  # the code of a user's metric may raise anything
-            return dict.fromkeys(self.values, raised(self.name, error))
+            return dict.fromkeys(self.values, failed_by(self.name, error))
 
     def _on_scale(self, score: Score) -> Score:
         """The score; failed where its value is not on the metric's scale."""

@@ -20,7 +20,7 @@ from ragauge.errors import BadParameter
 from ragauge.metrics import claims
 from ragauge.metrics.base import listed, metric
 from ragauge.needs.base import EvidenceTable, Need, Undefined
-from ragauge.needs.checks import RefusalCheck, refusals
+from ragauge.needs.checks import RefusalCheck, refusal_check
 from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.gold import (
     Correctness,
@@ -85,7 +85,7 @@ def confusion(check: RefusalCheck, gold: GoldInContexts) -> tuple[float, float, 
     return answerable and not refused, not (answerable or refused), answerable and refused, refused and not answerable
 
 
-@metric(refusals, better="lower", caption="responses that refuse")
+@metric(refusal_check, better="lower", caption="responses that refuse")
 def refusal(check: RefusalCheck) -> Share:
     """Whether the response is a refusal; over the data, the share of refusals. An empty response is none.
 
@@ -97,14 +97,14 @@ def refusal(check: RefusalCheck) -> Share:
     return Share(check.refused, 1)
 
 
-@metric(refusals, caption="responses that answer")
+@metric(refusal_check, caption="responses that answer")
 def answered_ratio(check: RefusalCheck) -> Share:
     """Whether the response is an answer, not a refusal; over the data, the share of answers."""
     return Share(not check.refused, 1)
 
 
 @listed(aliases=("reject_rec", "refuse_rec", "refuse_recall", "refusal_rec", "refusal_recall"))
-@metric(refusals, answerability, over="data", caption="unanswerable ones refused")
+@metric(refusal_check, answerability, over="data", caption="unanswerable ones refused")
 def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold no answer that were refused.
 
@@ -115,46 +115,46 @@ def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefine
 
 
 @listed(aliases=("reject_prec", "refuse_prec", "refuse_precision", "refusal_prec", "refusal_precision"))
-@metric(refusals, answerability, over="data", caption="refusals that are right")
+@metric(refusal_check, answerability, over="data", caption="refusals that are right")
 def reject_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the refusals whose documents hold no answer."""
     return Share(not gold.answerable, 1) if check.refused else Undefined("the response is an answer")
 
 
 @listed(aliases=("refuse_f1", "refusal_f1"))
-@metric(refusals, answerability, over="data", caption="refusals that are right")
+@metric(refusal_check, answerability, over="data", caption="refusals that are right")
 def reject_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
     """Harmonic mean of reject_recall and reject_precision."""
     return RefusalConfusion(*confusion(check, gold)).refusing
 
 
 @listed(aliases=("answerable_rec",))
-@metric(refusals, answerability, over="data", caption="answerable ones answered")
+@metric(refusal_check, answerability, over="data", caption="answerable ones answered")
 def answerable_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold an answer that were answered."""
     return Share(not check.refused, 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
 @listed(aliases=("answerable_prec",))
-@metric(refusals, answerability, over="data", caption="answers that are right")
+@metric(refusal_check, answerability, over="data", caption="answers that are right")
 def answerable_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the answers whose documents hold an answer."""
     return Undefined(REFUSED) if check.refused else Share(gold.answerable, 1)
 
 
-@metric(refusals, answerability, over="data", caption="answers, both ways")
+@metric(refusal_check, answerability, over="data", caption="answers, both ways")
 def answerable_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
     """Harmonic mean of answerable_recall and answerable_precision."""
     return RefusalConfusion(*confusion(check, gold)).answering
 
 
-@metric(refusals, answerability, over="data", caption="refused or answered rightly")
+@metric(refusal_check, answerability, over="data", caption="refused or answered rightly")
 def macro_avg(check: RefusalCheck, gold: GoldInContexts) -> MeanRecall:
     """Mean of reject_recall and answerable_recall."""
     return MeanRecall(*confusion(check, gold))
 
 
-@metric(refusals, answerability, over="data", caption="refused or answered rightly")
+@metric(refusal_check, answerability, over="data", caption="refused or answered rightly")
 def macro_f1(check: RefusalCheck, gold: GoldInContexts) -> MeanF1:
     """Mean of reject_f1 and answerable_f1; at most 0.5 where every sample is answerable, or none is."""
     return MeanF1(*confusion(check, gold))
@@ -187,7 +187,7 @@ def _matched_and_contained(matched: MatchedGold, in_documents: Sequence[bool]) -
     return sum(match and contained for match, contained in zip(matched.claims, in_documents, strict=True))
 
 
-@metric(refusals, claims_in_response, over="data", caption="gold claims in the answers")
+@metric(refusal_check, claims_in_response, over="data", caption="gold claims in the answers")
 def answered_correctness(
     check: RefusalCheck, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -198,7 +198,7 @@ def answered_correctness(
     return Undefined(REFUSED) if check.refused else Share(match_score(matched, correctness), 1)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, over="data", caption="available claims in answers")
+@metric(refusal_check, claims_in_documents, claims_in_response, over="data", caption="available claims in answers")
 def calibrated_answered(
     check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -209,7 +209,7 @@ def calibrated_answered(
     return Undefined(REFUSED) if check.refused else Share(_calibrated(check, gold, matched, correctness), 1)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, over="data", caption="available claims given")
+@metric(refusal_check, claims_in_documents, claims_in_response, over="data", caption="available claims given")
 def calibrated_answerable(
     check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> Share | Undefined:
@@ -220,7 +220,7 @@ def calibrated_answerable(
     return Share(_calibrated(check, gold, matched, correctness), 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
-@metric(refusals, claims_in_documents, claims_in_response, over="data", caption="available claims, both ways")
+@metric(refusal_check, claims_in_documents, claims_in_response, over="data", caption="available claims, both ways")
 def calibrated_f1(
     check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, *, correctness: Correctness = "cm"
 ) -> F1Counts:
@@ -230,7 +230,7 @@ def calibrated_f1(
 
 
 @metric(
-    refusals,
+    refusal_check,
     claims_in_documents,
     claims_in_response,
     better="lower",
@@ -278,20 +278,20 @@ def regular_citation_f1(citing: CitationSupport) -> MeanCitations | Undefined:
 
 
 @listed(aliases=("answered_citation_rec",))
-@metric(refusals, citations, over="data", caption="sentences of answers")
+@metric(refusal_check, citations, over="data", caption="sentences of answers")
 def answered_citation_recall(check: RefusalCheck, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_recall of the answers, refusals excluded."""
     return _excluded(check, citing) or Share(_citation_means(citing)[1], 1)
 
 
 @listed(aliases=("answered_citation_prec",))
-@metric(refusals, citations, over="data", caption="citations of answers")
+@metric(refusal_check, citations, over="data", caption="citations of answers")
 def answered_citation_precision(check: RefusalCheck, citing: CitationSupport) -> Share | Undefined:
     """Mean citation_precision of the answers, refusals excluded; 0 for an answer without citations."""
     return _excluded(check, citing) or Share(_citation_means(citing)[2], 1)
 
 
-@metric(refusals, citations, over="data", caption="citations of the answers")
+@metric(refusal_check, citations, over="data", caption="citations of the answers")
 def answered_citation_f1(check: RefusalCheck, citing: CitationSupport) -> MeanCitations | Undefined:
     """Harmonic mean of answered_citation_recall and answered_citation_precision."""
     return _excluded(check, citing) or MeanCitations(*_citation_means(citing))
@@ -334,7 +334,7 @@ class Trust(RefusalConfusion, frozen=True):
 
 
 @metric(
-    refusals,
+    refusal_check,
     claims_in_documents,
     claims_in_response,
     citations,
@@ -379,7 +379,7 @@ def needs(correctness: Correctness = "cm", at_most: int = 3) -> tuple[Need[Evide
     """The needs of a `TrustEvalItem`, in the order of its fields."""
     units: Literal["items", "sentences"] = "items" if correctness == "em5" else "sentences"
     return (
-        refusals("trust_eval"),
+        refusal_check("trust_eval"),
         claims_in_documents("given"),
         claims_in_response(correctness, "trust_eval"),
         citations("trust_eval", "brackets", units, at_most),

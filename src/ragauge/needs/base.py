@@ -1,6 +1,6 @@
 """Needs, generators that ask questions in rounds, and the evidence tables that they return and metrics count.
 
-It yields a list of questions and is sent the judgments, in the same order; it may yield again, with questions that
+A need yields a list of questions and is sent the judgments, in the same order; it may yield again, with questions that
 depend on the answers. Needs that build on others delegate with `yield from`. `Rounds` drives them: equal questions of
 different needs are asked once, and a failed answer ends the flow.
 """
@@ -23,7 +23,7 @@ from ragauge.types import PEOPLE, Chunk, ChunkVerdict, Decomposition, Failure, G
 
 
 class EvidenceTable(Protocol):
-    """What a need returns: what a metric counts, with the evidence to show for it."""
+    """The result of a need: what a metric counts, with the evidence to show for it."""
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -55,6 +55,9 @@ class Failed:
 
 #: How a need of one sample ended.
 NeedOutcome = EvidenceTable | Undefined | Failed
+
+#: The key of a sample's metadata for the ids of retrieved contexts, whose texts may be missing.
+RETRIEVED_IDS_KEY = "retrieved_context_ids"
 
 
 class NothingToCount(Exception):
@@ -139,19 +142,16 @@ def answerable(topic: str, answers: frozenset[str]) -> bool:
 def present(sample: Sample, field: str) -> bool:
     """Whether a sample has a field: one of `Sample`, "metadata.KEY", or one of several joined by " or "."""
     for name in field.split(" or "):
-        value = sample.metadata.get(name[9:]) if name.startswith("metadata.") else getattr(sample, name)
+        key = name.removeprefix("metadata.")
+        value = getattr(sample, name) if key == name else sample.metadata.get(key)
         if value is not None:
             return True
     return False
 
 
-def raised(what: str, error: Exception) -> Failed:
-    """The failure of a score because `what` raised `error`."""
-    return Failed(f"{what} raised {type(error).__name__}: {error}")
-
-
-#: The key of a sample's metadata for the ids of contexts whose texts are not there.
-_IDS = "retrieved_context_ids"
+def failed_by(name: str, error: Exception) -> Failed:
+    """The failure of a score because the metric or need of this name raised an error."""
+    return Failed(f"{name} raised {type(error).__name__}: {error}")
 
 
 class Rounds:
@@ -170,8 +170,8 @@ class Rounds:
         for need in {need.name: need for need in needs}.values():
             missing = [field for field in need.reads if not present(sample, field)]
             if missing:
-                ids_alone = "contexts" in missing and "trace_id" in sample.metadata and _IDS in sample.metadata
-                why = ": the trace holds ids, not texts (--corpus FILE looks them up)" if ids_alone else ""
+                has_ids = "contexts" in missing and {"trace_id", RETRIEVED_IDS_KEY} <= sample.metadata.keys()
+                why = ": the trace holds ids, not texts (--corpus FILE looks them up)" if has_ids else ""
                 self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}{why}")
                 continue
             self._flows[need.name] = need.flow(sample)
@@ -195,7 +195,7 @@ class Rounds:
         except MissingExtra:
             raise
         except Exception as error:  # the code of a user's need may raise anything
-            self.outcomes[need] = raised(need, error)
+            self.outcomes[need] = failed_by(need, error)
         self._flows.pop(need).close()
 
     def _judgments_of(self, questions: Sequence[Question]) -> list[Judgment]:
@@ -275,12 +275,12 @@ class Statements:
 
     @property
     def claims(self) -> Statements:
-        """Those that assert something that can be checked."""
+        """The statements that assert something that can be checked."""
         return Statements(self.field, tuple(piece for piece in self.pieces if piece.claim))
 
     @property
     def opinions(self) -> Statements:
-        """Those that express the author's own belief or judgment."""
+        """The statements that express the author's own belief or judgment."""
         return Statements(self.field, tuple(piece for piece in self.pieces if piece.opinion))
 
     @property
@@ -294,6 +294,7 @@ class Support:
     """Verdicts on statements given chunks, all together and each alone.
 
     Args:
+        statements: the hypotheses.
         against: where the chunks come from: "contexts", "references[0]", "query".
         chunks: the ids of the chunks.
         judgments: one per statement; empty where there was no premise.
@@ -343,7 +344,15 @@ class Support:
 
 
 def with_verdict(piece: Evidence, against: str, verdict: Verdict, chunks: Iterable[str], judgment: str) -> Evidence:
-    """A piece with a verdict of entailment. chunks: the ids of the chunks that the verdict labels."""
+    """A piece with a verdict of entailment.
+
+    Args:
+        piece: the statement that was judged.
+        against: where the chunks come from, such as "contexts".
+        verdict: the label given all chunks together, and those given each.
+        chunks: the ids of the chunks, in the order of the verdict; those without a label are left out.
+        judgment: the key of the judgment in the store.
+    """
     labelled = zip(chunks, verdict.chunks, strict=False)
     return msgspec.structs.replace(
         piece,
@@ -382,10 +391,11 @@ class _JudgedPieces:
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The judged pieces, in the order of the text."""
-        return tuple(map(_judged, self.pieces, self.judgments))
+        return tuple(map(_with_answer, self.pieces, self.judgments))
 
 
-def _judged(piece: Evidence, judgment: Judgment) -> Evidence:
+def _with_answer(piece: Evidence, judgment: Judgment) -> Evidence:
+    """A piece with the verdict or grade of its judgment."""
     answer = cast(Verdict | Grade, judgment.answer)
     source: dict[str, Any] = {"rationale": answer.rationale, "judgment": judgment.key}
     if isinstance(answer, Grade):
@@ -400,7 +410,7 @@ class Checks(_JudgedPieces):
 
     @property
     def passed(self) -> tuple[bool, ...]:
-        """Which were answered yes."""
+        """Per piece, whether the answer is yes."""
         return tuple(cast(Verdict, judgment.answer).label is Label.YES for judgment in self.judgments)
 
 
@@ -420,10 +430,7 @@ class Grades(_JudgedPieces):
 
 @dataclass(frozen=True)
 class Preferences(Grades):
-    """Which of two texts is better: grades of the response against the other, and of that against the response.
-
-    Without grades the two are the same.
-    """
+    """Which of two texts is better, by grades in both orders; without grades the two are the same."""
 
     @property
     def orders(self) -> tuple[float, ...]:
@@ -447,7 +454,7 @@ def chunk_pieces(contexts: Sequence[Chunk], against: str) -> tuple[Evidence, ...
 
 @dataclass(frozen=True)
 class Measured:
-    """Numbers that a function made of the sample, by part; the one of a function without parts is under ""."""
+    """Numbers that a function computed from the sample, by part; "" is the key of a single number."""
 
     values: Mapping[str, float]
     evidence: tuple[Evidence, ...]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 
 from ragauge.needs.base import (
+    RETRIEVED_IDS_KEY,
     Checks,
     CheckSets,
     Grades,
@@ -39,8 +40,8 @@ from ragauge.types import Chunk, Label, Sample, Verdict
 def statements_to_query(sample: Sample) -> QuestionFlow[Checks]:
     """Is each statement of the response relevant to the query?"""
     statements = yield from response_statements(sample)
-    said = history(sample)
-    judgments = yield [Relevant(sample.query or "", piece.text, None, said) for piece in statements.pieces]
+    turns = history(sample)
+    judgments = yield [Relevant(sample.query or "", piece.text, None, turns) for piece in statements.pieces]
     pieces = tuple(Evidence(piece.text, statements.field, piece.span, "query") for piece in statements.pieces)
     return Checks(pieces, tuple(judgments))
 
@@ -58,13 +59,13 @@ def response_to_query(sample: Sample) -> QuestionFlow[Checks]:
 @need(reads=["query", "contexts"], asks=["relevant"])
 def contexts_to_query(sample: Sample) -> QuestionFlow[Checks]:
     """Is any part of each chunk relevant to the query?"""
-    return _usefulness(sample, "query", None)
+    return _judged_contexts(sample, "query", None)
 
 
 @need(reads=["query", "contexts", "references"], asks=["relevant"])
 def contexts_to_references(sample: Sample) -> QuestionFlow[CheckSets]:
     """Is each chunk useful for producing each reference?"""
-    flows = [_usefulness(sample, name, text) for name, text in references_of(sample).items()]
+    flows = [_judged_contexts(sample, name, text) for name, text in references_of(sample).items()]
     return CheckSets((yield from gather(flows)))
 
 
@@ -74,13 +75,13 @@ def contexts_to_response(sample: Sample) -> QuestionFlow[CheckSets]:
     text = response_of(sample)
     if not text.strip():
         raise NothingToCount("the response is empty")
-    return CheckSets(((yield from _usefulness(sample, "response", text)),))
+    return CheckSets(((yield from _judged_contexts(sample, "response", text)),))
 
 
-def _usefulness(sample: Sample, against: str, reference: str | None) -> QuestionFlow[Checks]:
-    contexts = sample.contexts or ()
-    said = history(sample)
-    judgments = yield [Relevant(sample.query or "", chunk.passage, reference, said) for chunk in contexts]
+def _judged_contexts(sample: Sample, against: str, reference: str | None) -> QuestionFlow[Checks]:
+    """Does each context help to answer the query, or to produce a reference where one is given?"""
+    contexts, turns = sample.contexts or (), history(sample)
+    judgments = yield [Relevant(sample.query or "", chunk.passage, reference, turns) for chunk in contexts]
     return Checks(chunk_pieces(contexts, against), tuple(judgments))
 
 
@@ -139,14 +140,17 @@ def grade_of(rubric: Rubric) -> Need[Grades]:
     return Need(f"grade_of({rubric.name} {rubric.digest})", reads, frozenset({f"rate:{rubric.name}"}), flow)
 
 
-def compared_with(text: str, column: str, reads: tuple[str, ...]) -> Need[Preferences]:
-    """Which is better by the criterion `text`, the response or the text in a column? Asked in both orders.
+def compared_with(criterion: str, column: str, reads: tuple[str, ...]) -> Need[Preferences]:
+    """Which is better by a criterion, the response or the text in a column? Nothing is asked if they are the same.
 
-    The orders are asked in rounds of their own, so that no judge sees both in one call. Nothing is asked where the two
-    texts are the same. reads: fields that the judge sees too, of samples that have them.
+    Both orders are asked, each in a round of its own, so that no judge sees both in one call.
+
+    Args:
+        criterion: the criterion in plain words.
+        column: the column of the other text, a key of the sample's metadata.
+        reads: the fields that the judge also sees, in samples that have them.
     """
-
-    whole = Rubric("preference", (*reads, "response", "other"), -2, 2, f"{_WHICH_IS_BETTER}{text}", whole=True)
+    whole = Rubric("preference", (*reads, "response", "other"), -2, 2, f"{_WHICH_IS_BETTER}{criterion}", whole=True)
 
     def flow(sample: Sample) -> QuestionFlow[Preferences]:
         shown = tuple((field, graded_text(sample, field)) for field in reads if present(sample, field))
@@ -207,11 +211,11 @@ class RefusalCheck:
     evidence: tuple[Evidence, ...]
 
 
-_GRADED = grade_of(REFUSAL)
+_REFUSAL_GRADE = grade_of(REFUSAL)
 
 
 @cache
-def refusals(
+def refusal_check(
     refusals: Annotated[
         RefusalDetector, "how refusals are detected: by rules, as in Trust-Eval, or by a judge"
     ] = "rules",
@@ -219,12 +223,12 @@ def refusals(
     """Is the response a refusal? Nothing is asked unless a judge is to decide."""
     name = f"refusals({refusals})"
     if refusals == "judge":
-        return Need(name, _GRADED.reads, _GRADED.asks, _by_judge)
+        return Need(name, _REFUSAL_GRADE.reads, _REFUSAL_GRADE.asks, _by_judge)
     return Need(name, ("response",), frozenset(), _by_trust_eval if refusals == "trust_eval" else _by_rules)
 
 
 def _by_judge(sample: Sample) -> QuestionFlow[RefusalCheck]:
-    grades = yield from _GRADED.flow(sample)
+    grades = yield from _REFUSAL_GRADE.flow(sample)
     refused = grades.values[0] >= (REFUSAL.low + REFUSAL.high) / 2
     return RefusalCheck(refused, refused, grades.evidence)
 
@@ -251,7 +255,13 @@ def _piece(text: str, against: str, label: Label | None = None, value: float | N
 
 
 def measured_by(name: str, reads: Sequence[str], function: Callable[[Sample], Any]) -> Need[Measured]:
-    """A need that calls a function of the sample, which returns a bool or a number, or one with the reason."""
+    """A need that calls a function of the sample.
+
+    Args:
+        name: the name of the need, which its evidence shows too.
+        reads: the fields of the sample that must be present.
+        function: from a sample to a bool or a number, or to a pair of one of them and the reason.
+    """
 
     def flow(sample: Sample) -> QuestionFlow[Measured]:
         yield from ()
@@ -260,8 +270,10 @@ def measured_by(name: str, reads: Sequence[str], function: Callable[[Sample], An
         value = value.item() if hasattr(value, "item") else value  # numpy's numbers
         if not isinstance(value, Real):
             raise TypeError(f"it returned {result!r}; return a bool, a number, or one of them with a reason")
-        label = (Label.YES if value else Label.NO) if isinstance(value, bool) else None
-        piece = _piece(sample.response or "", name, label, None if label else float(value))
+        if isinstance(value, bool):
+            piece = _piece(sample.response or "", name, Label.YES if value else Label.NO)
+        else:
+            piece = _piece(sample.response or "", name, value=float(value))
         piece = msgspec.structs.replace(piece, rationale=None if reason is None else str(reason))
         return Measured({"": float(value)}, (piece,))
 
@@ -289,17 +301,17 @@ def bertscore_to_references(sample: Sample) -> QuestionFlow[Measured]:
     return Measured({"precision": precision, "recall": recall, "f1": f1}, (_piece(text, name, value=f1),))
 
 
-@need(reads=["contexts or metadata.retrieved_context_ids", "reference_contexts or metadata.reference_context_ids"])
+@need(reads=[f"contexts or metadata.{RETRIEVED_IDS_KEY}", "reference_contexts or metadata.reference_context_ids"])
 def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
     """The grades of the retrieved chunks among the relevant ones, and of all relevant ones."""
     yield from ()
-    retrieved, relevant, places = aligned(sample)
-    grades = [_grade_of(chunk) for chunk in relevant]
+    retrieved, relevant, positions = aligned(sample)
+    grades = [_relevance_grade(chunk) for chunk in relevant]
     ideal = tuple(sorted((grade for grade in grades if grade > 0), reverse=True))
     if not ideal:
         raise NothingToCount("the sample has no relevant context")
-    ranks = tuple(0.0 if i is None else grades[i] for i in places)
-    field = "contexts" if sample.contexts is not None else "retrieved_context_ids"
+    ranks = tuple(0.0 if i is None else grades[i] for i in positions)
+    field = "contexts" if sample.contexts is not None else RETRIEVED_IDS_KEY
     against, labels = "reference_contexts", [Label.YES if grade else Label.NO for grade in ranks]
     evidence = (
         Evidence(chunk.passage or chunk.id, f"{field}[{i}]", None, against, label)
@@ -309,26 +321,28 @@ def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
 
 
 def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]:
-    """The retrieved chunks, the relevant ones, and the position of each retrieved one among these, None if not there.
+    """The retrieved chunks, the relevant ones, and the position of each retrieved one among the relevant, if any.
 
     Chunks are the same if they share an id or a text; the second of two is not relevant.
     """
-    retrieved, known_by = _chunks_or_ids(sample.contexts, sample.metadata.get("retrieved_context_ids"))
-    relevant, wanted_by = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
-    places = {name: i for i, names in reversed([*enumerate(wanted_by)]) for name in names}
-    aligned_with: list[int | None] = []
-    for names in known_by:
-        place = next((places[name] for name in names if name in places), None)
-        aligned_with.append(None if place in aligned_with else place)
-    return retrieved, relevant, aligned_with
+    retrieved, retrieved_names = _chunks_or_ids(sample.contexts, sample.metadata.get(RETRIEVED_IDS_KEY))
+    relevant, relevant_names = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
+    position_of = {name: i for i, names in reversed([*enumerate(relevant_names)]) for name in names}
+    positions: list[int | None] = []
+    for names in retrieved_names:
+        position = next((position_of[name] for name in names if name in position_of), None)
+        positions.append(None if position in positions else position)
+    return retrieved, relevant, positions
 
 
 def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> tuple[list[Chunk], list[list[str]]]:
-    """Chunks, or chunks made of ids, and the names of each."""
+    """Chunks, or chunks made of ids, and the names by which each is recognised."""
     if chunks is None:
         if isinstance(ids, str) and ids.lstrip()[:1] in ("[", "{"):
             ids = json.loads(ids)
-        items = ids.items() if isinstance(ids, Mapping) else [ids] if isinstance(ids, str | int) else ids or ()
+        if isinstance(ids, str | int):
+            ids = [ids]
+        items = ids.items() if isinstance(ids, Mapping) else ids or ()
         pairs = [item if isinstance(item, tuple) else (item, 1) for item in items]
         chunks = [Chunk("", str(id), metadata={"grade": grade}) for id, grade in pairs]
         return list(chunks), [[chunk.id] for chunk in chunks]
@@ -337,7 +351,7 @@ def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> tuple[list[Chunk
     return list(chunks), [[chunk.id, text] if have_ids else [text] for chunk, text in zip(chunks, texts, strict=True)]
 
 
-def _grade_of(chunk: Chunk) -> float:
+def _relevance_grade(chunk: Chunk) -> float:
     grade = chunk.metadata.get("grade", chunk.metadata.get("relevance", 1))
     try:
         value = float(grade)
