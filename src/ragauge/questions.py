@@ -31,16 +31,6 @@ from ragauge.types import Answer, Failure, Identity
 _encode = msgspec.json.Encoder().encode
 
 
-def kind(question: Question) -> str:
-    """The kind of a question, one of KINDS."""
-    return question.kind
-
-
-def topic(question: Question) -> str:
-    """The topic of a question: "classify:toxic", "rate:coherence", or its kind alone."""
-    return question.topic
-
-
 def language(question: Question) -> str:
     """The language of a question: the first that one of its texts is evidently in, or else "en"."""
     return next(filter(None, map(foreign, question.language_texts())), "en")

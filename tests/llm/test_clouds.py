@@ -97,7 +97,7 @@ def test_faults_are_told_apart(name: str, stub_server: StubFactory) -> None:
     (failure,) = answered(stub_server(key="other"), name, ONE, api_key="k")
     assert isinstance(failure, Failure)
     assert failure.reason == "unauthorized"
-    assert provider(name).keys[0] in failure.detail
+    assert provider(name).key_variables[0] in failure.detail
     (failure,) = answered(stub_server(window=5), name, ONE, api_key="k")
     assert isinstance(failure, Failure)
     assert failure.reason == "too_long"

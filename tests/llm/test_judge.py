@@ -19,7 +19,7 @@ from ragauge.judges.base import ContextJudge, Judge, checked
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Completion
 from ragauge.kinds.call import PromptStyle
-from ragauge.questions import KINDS, Decompose, Relevant, kind
+from ragauge.questions import KINDS, Decompose, Relevant
 from ragauge.testing import PLAIN, check_judge
 from ragauge.types import Failure
 
@@ -164,7 +164,7 @@ def test_whatever_comes_back_every_question_ends(data: st.DataObject) -> None:
     answers = consult(model, questions, till, style=PromptStyle(quotes=True))
     assert len(answers) == len(questions)
     for question, answer in zip(questions, answers, strict=True):
-        assert checked(question, answer) is answer, (kind(question), answer)
+        assert checked(question, answer) is answer, (question.kind, answer)
         assert not isinstance(answer, Failure) or answer.detail
     assert len(model.prompts) <= 4 * len(questions)
     assert len(till.calls) == len(model.prompts)

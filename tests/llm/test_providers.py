@@ -36,7 +36,7 @@ DOCUMENTED = {
 
 def test_providers_are_as_documented() -> None:
     """Base URLs and key variables are those of the providers' own pages."""
-    assert {name: (one.base_url, one.keys[0]) for name, one in PROVIDERS.items()} == DOCUMENTED
+    assert {name: (one.base_url, one.key_variables[0]) for name, one in PROVIDERS.items()} == DOCUMENTED
 
 
 @pytest.mark.parametrize("name", PROVIDERS)
@@ -103,7 +103,7 @@ def test_any_address_gives_a_url_or_a_usage_error(written: str) -> None:
     for name in ("ollama", "anthropic", "azure"):
         one = provider(name)
         try:
-            url = one.base_url_from({one.bases[0]: written})
+            url = one.base_url_from({one.url_variables[0]: written})
         except UsageError:
             continue
         assert url == one.base_url or str(url).startswith(("http://", "https://"))

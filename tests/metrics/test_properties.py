@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragauge.metrics.base import DatasetMetric, Metric
 from ragauge.metrics.registry import METRICS, metric_named, parse_metric, select_metrics
-from ragauge.questions import Decompose, Question, topic
+from ragauge.questions import Decompose, Question
 from ragauge.types import Answer, Chunk, Decomposition, Failure, Sample
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def test_metrics_ask_only_what_they_declare(
     measures = select_metrics(subset)
     declared = {one for measure in measures for need in measure.needs for one in need.asks}
     kinds = declared | {one.partition(":")[0] for one in declared if one.startswith("entail")}
-    assert {topic(question) for question in drive([sample], measures, chance(seed)).questions} <= kinds
+    assert {question.topic for question in drive([sample], measures, chance(seed)).questions} <= kinds
 
 
 @given(sample=full_samples, seed=seeds, order=st.randoms(use_true_random=False))

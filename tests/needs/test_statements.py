@@ -11,7 +11,6 @@ from ragauge.needs.entailment import (
     reference_statements,
     references_of,
     response_and_references,
-    response_claims,
     response_sentences,
     response_statements,
 )
@@ -50,9 +49,8 @@ def test_claims_are_the_statements_that_can_be_checked(worked: Working) -> None:
     def answer(question: Question) -> Answer:
         return Decomposition(pieces)
 
-    found, _ = worked(response_claims(Sample("1", response="r")), answer)
-    assert [piece.text for piece in found.pieces] == ["10", "11"]
     statements, _ = worked(response_statements(Sample("1", response="r")), answer)
+    assert [piece.text for piece in statements.claims.pieces] == ["10", "11"]
     assert [piece.text for piece in statements.opinions.pieces] == ["01", "11"]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.questions import Classify, Correct, Decompose, Entail, Question, Rate, Relevant, kind
+from ragauge.questions import Classify, Correct, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import (
     Answer,
     Chunk,
@@ -44,7 +44,7 @@ class Stub:
     @property
     def kinds(self) -> set[str]:
         """The kinds it was asked."""
-        return {kind(question) for question in self.asked}
+        return {question.kind for question in self.asked}
 
 
 def _answer(question: Question) -> Answer:

@@ -11,7 +11,7 @@ import pytest
 import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.composite import Cascade, Panel
-from ragauge.questions import Question, kind
+from ragauge.questions import Question
 from ragauge.run.specs import load_judge
 from ragauge.store import Store
 from ragauge.types import Answer, Failure, Grade, Identity, Sample, Verdict
@@ -109,7 +109,7 @@ def test_members_are_never_asked_twice(stub: Any, rows: Rows, tmp_path: Path) ->
         assert together.record.asked == len(b.asked) + len(c.asked)
         assert together.estimates == alone.estimates
         again = [rg.evaluate(rows(3), METRICS, one, store).record.asked for one in (rg.panel(a, b, c), c)]
-        assert again == [0, sum(kind(question) == "decompose" for question in a.asked)]
+        assert again == [0, sum(question.kind == "decompose" for question in a.asked)]
     assert len(set(map(repr, b.asked))) == len(b.asked)
     assert "panel(a, b, c): all agreed on 12 of 12 entail questions (100%, kappa 1.00)." in together.record.notes
 
@@ -138,7 +138,7 @@ def test_a_cascade_in_a_run(stub: Any, rows: Rows, tmp_path: Path) -> None:
         run = rg.evaluate(rows(4), ["answer_relevance"], rg.cascade(first, second, threshold=0.9), store)
         fresh = rg.evaluate(rows(4), ["answer_relevance"], rg.cascade(first, second, threshold=0.5), store)
     assert run.estimates["answer_relevance"].n == 4
-    relevant = [question for question in second.asked if kind(question) == "relevant"]
+    relevant = [question for question in second.asked if question.kind == "relevant"]
     assert 0 < len(relevant) < 12
     assert fresh.record.asked == 0
     assert run.record.notes[0].startswith(f"cascade(sure, b): {4 + len(relevant)} of 16 questions")

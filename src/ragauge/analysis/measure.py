@@ -31,7 +31,6 @@ from ragauge.questions import (
     Question,
     Rate,
     Relevant,
-    topic,
 )
 from ragauge.readers.formats import file_source
 from ragauge.readers.values import Malformed
@@ -318,7 +317,7 @@ Outcomes = Sequence[CaseOutcome | None]
 def _unanswerable(judge: Judge, cases: Iterable[LabelledCase]) -> str | None:
     """The topic of the first question about the cases that the judge does not answer; None if it answers all."""
     needed = (question for case in cases for question in (*case.asked_of(judge), *filter(None, [case.first])))
-    return next((topic(question) for question in needed if not can_answer(judge, question)), None)
+    return next((question.topic for question in needed if not can_answer(judge, question)), None)
 
 
 async def _outcomes(

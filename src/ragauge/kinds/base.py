@@ -1,7 +1,7 @@
 """What a kind of question supplies, as class attributes and methods of its questions.
 
 A kind is a subclass of `BaseQuestion` in a file of its own, with its prompt and worked examples next to it, and a place
-in the list of `ragauge.kinds`. What is abstract here every kind defines; `complete` checks that as it is imported.
+in the list of `ragauge.kinds`. Every kind defines what is abstract here; `complete` checks that on import.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LabelChoice(msgspec.Struct, frozen=True):
 
 
 class PackingParts(NamedTuple):
-    """What a question takes of a call: texts and a query that others may share, and the characters of its own."""
+    """The room that a question takes in a call: texts and a query that others may share, and its own characters."""
 
     shared: Sequence[str]
     query: str
@@ -44,11 +44,11 @@ class CallFunction(Protocol):
     """Calls a user's function once for each tuple of arguments by position, side by side."""
 
     async def __call__(self, *calls: tuple[object, ...], **optional: object) -> list[Any]:
-        """What the calls return. optional: arguments by keyword, of which the function is given those that it takes."""
+        """The results of the calls. optional: arguments by keyword; the function gets those that it takes."""
 
 
 class UnusableReply(Exception):
-    """What a user's function returned is no answer."""
+    """A user's function returned something that is no answer."""
 
     def __init__(self, message: str, reply: object) -> None:
         super().__init__(f"{message}, not {reply!r:.200}")
@@ -60,8 +60,8 @@ class BaseQuestion(
 ):
     """A question of one kind. As JSON it names its kind.
 
-    kind: the name of the class in lower case. order: its place in the list of kinds. prompt: the section of the system
-    message on it. examples: questions with their answers as items of a reply, as JSON lines.
+    kind: the name of the class in lower case. order: its place in the list of kinds. prompt: its section of the system
+    message. examples: questions with their answers as items of a reply, as JSON lines.
     """
 
     kind: ClassVar[str]
@@ -132,7 +132,7 @@ class BaseQuestion(
     @property
     @abstractmethod
     def group(self) -> object:
-        """What the questions have in common that stand together in a call; hashable."""
+        """What questions that stand together in a call have in common; hashable."""
 
     @property
     def rank(self) -> int:
@@ -141,7 +141,7 @@ class BaseQuestion(
 
     @abstractmethod
     def packing_parts(self) -> PackingParts:
-        """What it takes of a call."""
+        """The room that it takes in a call."""
 
     def cite(self, sources: SourceTexts) -> None:
         """Add the texts that the call's document gives an id."""
@@ -153,7 +153,7 @@ class BaseQuestion(
 
     @abstractmethod
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Answer:
-        """The answer that an item of a reply to the call gives. Raises InvalidItem for what is none."""
+        """The answer that an item of a reply to the call gives. Raises InvalidItem for any other item."""
 
     @classmethod
     def looks_like_item(cls, value: object) -> bool:
@@ -173,11 +173,11 @@ class BaseQuestion(
     # Texts that are too long for a call.
 
     def split_sizes(self) -> tuple[int, int] | None:
-        """Characters of the text that can be split, and of those that every part repeats; None where none can."""
+        """Characters of the text that can be split, and of those that every part repeats; None if none can be split."""
         return None
 
     def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
-        """It in parts whose texts have at most `size` characters; only where `split_sizes` are known."""
+        """The question in parts whose texts have at most `size` characters; only where `split_sizes` is not None."""
         raise NotImplementedError
 
     # Judges made of functions, panels, people, and the contract of judges.
@@ -216,7 +216,7 @@ class BaseQuestion(
 
     @classmethod
     def long_samples(cls, text: str) -> Sequence[Any]:
-        """The same about a very long text."""
+        """Questions about a very long text."""
         return ()
 
 

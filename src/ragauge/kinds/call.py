@@ -1,8 +1,8 @@
-"""A call to a model, as far as kinds of question have a part in it: its document, and the forms and items of its reply.
+"""The parts of a call that depend on kinds of question: its document, and the forms and items of its reply.
 
-Faults of items are described in words that quote nothing of the reply, since they are sent to the model.
+Faults of items are sent to the model, so they quote nothing of its reply.
 
-Schemas use only what strict modes and grammars of servers have in common: all properties required and no others,
+Schemas use only what strict modes and grammars of servers all support: every property required and no other allowed,
 `$defs`, enums, and bounds for numbers only.
 """
 
@@ -33,12 +33,12 @@ STRING: Schema = {"type": "string"}
 
 
 class PromptStyle(msgspec.Struct, frozen=True, cache_hash=True):
-    """What a judge is asked for beyond a label or grade, and the choices and texts of its prompts.
+    """What a judge gives beyond a label or grade, and the choices and texts of its prompts.
 
     rationales: a short reason before each verdict. quotes: the words of a source that decide, for entailment and
     relevance. sources: whether what a text says about its own sources is a claim. conflicts: the label of a claim that
-    one source entails and another contradicts. sections: the sections that are not the packaged ones, with their text.
-    shuffle: the seed of the order in which a call gives claims and sources; None for that of the questions.
+    one source entails and another contradicts. sections: the user's own sections in place of packaged ones, by name.
+    shuffle: the seed of the order of claims and sources in a call; None for the order of the questions.
     """
 
     rationales: bool = True
@@ -55,7 +55,7 @@ class PromptStyle(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class AskedCall(Protocol):
-    """The questions of a call, and the id of each text that is not inlined in one."""
+    """The questions of a call, and the id of each text that no question has inline."""
 
     @property
     def questions(self) -> Sequence[BaseQuestion]:
@@ -70,25 +70,26 @@ class AskedCall(Protocol):
 class SourceTexts:
     """The texts of a call that get an id, collected in the order of the kinds.
 
-    together: chunks that are judged together. passages: texts that are judged one by one. others: all else. seen: what
-    was added to `together` and `others` as a whole. named: the texts of these.
+    together: chunks that are judged together. passages: texts that are judged one by one. others: all other texts.
+    premises: those whose chunks were added. chunks: the chunks of all premises.
     """
 
     together: list[str] = field(default_factory=list)
     passages: list[str] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
-    seen: set[tuple[str, ...]] = field(default_factory=set)
-    named: set[str] = field(default_factory=set)
+    premises: set[tuple[str, ...]] = field(default_factory=set)
+    chunks: set[str] = field(default_factory=set)
 
 
-#: Names what was said before queries in a call, and says what it is for: not in the prompt, so that keys hold.
+#: The key of the conversations before queries, which says what they are for: a line in the prompt would change the keys
+#: of stored judgments.
 HISTORIES = "histories (said before the query: they explain pronouns and what is left out, and are no sources)"
 
 
 class Document:
     """The document of a call, filled question by question; questions that share texts are grouped.
 
-    sources: ids by text. shuffled: whether sources have an order of their own. top: what stands outside of groups.
+    sources: ids by text. shuffled: whether sources have an order of their own. top: the fields outside of groups.
     """
 
     def __init__(self, sources: Mapping[str, str], kinds: Iterable[str], shuffled: bool = False) -> None:
@@ -99,29 +100,29 @@ class Document:
         self._groups: dict[str, dict[object, Json]] = {kind: {} for kind in kinds}
 
     def content(self) -> Json:
-        """All that was added, sources first, and groups by kind."""
+        """The whole document: sources first, groups by kind last."""
         content: Json = {}
         if self.sources:
             content["sources"] = {id: text for text, id in self.sources.items()}
         if self._queries:
             content["queries"] = {id: query for query, id in self._queries.items()}
         if self._histories:
-            content[HISTORIES] = {id: list(said) for said, id in self._histories.items()}
+            content[HISTORIES] = {id: list(turns) for turns, id in self._histories.items()}
         content |= self.top
         content.update((kind, list(groups.values())) for kind, groups in self._groups.items() if groups)
         return content
 
     def group(self, question: BaseQuestion) -> Json:
-        """The group of a question; empty where it is the first."""
+        """The group of a question; empty until its first question is added."""
         return self._groups[question.kind].setdefault(question.group, {})
 
     def query(self, query: str | None, history: Sequence[str] = ()) -> Json:
-        """The fields of a group that name its query, and what was said before, if it has them."""
-        named = {} if query is None else {"query": self.query_id(query)}
-        return {**named, **({"history": self.history_id(history)} if history else {})}
+        """The fields of a group for its query and the turns before it, where it has them."""
+        fields = {} if query is None else {"query": self.query_id(query)}
+        return fields | ({"history": self.history_id(history)} if history else {})
 
     def history_id(self, history: Sequence[str]) -> str:
-        """The id of what was said before a query ("H1", "H2" ...), which a call shows once."""
+        """The id ("H1", "H2" ...) of the turns before a query, which a call shows once."""
         return self._histories.setdefault(tuple(history), f"H{len(self._histories) + 1}")
 
     def query_id(self, query: str) -> str:
@@ -130,16 +131,16 @@ class Document:
 
 
 class ReplyForm(msgspec.Struct, frozen=True, cache_hash=True):
-    """The form of one answer in a reply. name: of its definition in the schema."""
+    """The form of an answer in a reply. name: what its definition in the schema is called."""
 
     name: str
 
     def definition(self, style: PromptStyle) -> Schema:
-        """The schema of the form, which answers of one form share."""
+        """The schema that all answers of this form share."""
         raise NotImplementedError
 
     def at_key(self, reference: Schema) -> Schema:
-        """The schema of the answer. reference: to the definition."""
+        """The schema of an answer. reference: the "$ref" to the definition."""
         return reference
 
 
@@ -150,18 +151,24 @@ class LabelForm(ReplyForm, frozen=True, cache_hash=True):
     quoted: bool = False
 
     def definition(self, style: PromptStyle) -> Schema:
-        """The schema of an object with the label, and a reason and a quote before it where the style asks for them."""
+        """An object with the label, preceded by a reason and a quote where the style asks for them."""
         return object_schema(self.fields(style))
 
     def fields(self, style: PromptStyle) -> Schema:
-        """The fields of that object."""
+        """The fields of the object."""
         quote = {"quote": STRING} if style.quotes and self.quoted else {}
         return {**explanation(style), **quote, "label": enum(self.labels)}
 
 
 @lru_cache(maxsize=512)
 def reply_schema(keys: tuple[str, ...], forms: tuple[ReplyForm, ...], style: PromptStyle) -> Schema:
-    """The schema of a reply with an answer of its form under each key. It is shared: do not modify it."""
+    """The schema of a reply. It is shared: do not modify it.
+
+    Args:
+        keys: the keys of the answers, in order.
+        forms: the form of the answer under each key.
+        style: whether answers have reasons and quotes.
+    """
     names: dict[ReplyForm, str] = {}
     for form in forms:
         names.setdefault(form, f"{form.name}{len(names) + 1}")
@@ -198,15 +205,15 @@ class InvalidItem(Exception):
 
 
 class CutOff(InvalidItem):
-    """A list without its end. answer: to the first part of the question. split: into that part and the rest."""
+    """A list whose end is missing. answer: to the first part of the question. split: into that part and the rest."""
 
     def __init__(self, answer: Answer, split: SplitQuestion) -> None:
         super().__init__("is cut off")
         self.answer, self.split = answer, split
 
 
-def tried(faults: list[str], parse: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
-    """The part that `parse` finds; None where it is invalid, and `faults` then say why."""
+def parse_part(faults: list[str], parse: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+    """A part of a reply, as `parse` returns it; None where it is invalid, and why is added to `faults`."""
     try:
         return parse(*args, **kwargs)
     except InvalidItem as invalid:
@@ -215,16 +222,16 @@ def tried(faults: list[str], parse: Callable[P, T], *args: P.args, **kwargs: P.k
 
 
 def item_of(value: object, field: str) -> ReplyItem:
-    """The object of an answer; a bare label or grade stands for one. field: that it would have there."""
+    """An answer as an object; a bare label or grade becomes its `field`."""
     if isinstance(value, dict):
         return value
     if value != REPEATED and isinstance(value, str | int | float) and not isinstance(value, bool):
         return {field: value}
-    raise not_a("object", value)
+    raise wrong_type("object", value)
 
 
-#: What models write in place of a label, where that can mean nothing else -> the label.
-_SAME_LABEL: Mapping[str, str] = {
+#: The label by words that models write in its place, where these can mean nothing else.
+_LABEL_BY_SYNONYM: Mapping[str, str] = {
     **dict.fromkeys(("supported", "entails", "entailment", "fully supported"), "entailed"),
     **dict.fromkeys(("unsupported", "not supported", "not_supported", "not mentioned"), "neutral"),
     **dict.fromkeys(("contradicts", "contradiction", "contradictory", "refuted"), "contradicted"),
@@ -236,8 +243,8 @@ _SAME_LABEL: Mapping[str, str] = {
 def label_of(item: ReplyItem, labels: Mapping[str, Label]) -> Label:
     """The label of an answer."""
     value = item.get("label")
-    said = word(str(value) if isinstance(value, bool) else value)
-    label = labels.get(_SAME_LABEL.get(said, said))
+    name = word(str(value) if isinstance(value, bool) else value)
+    label = labels.get(_LABEL_BY_SYNONYM.get(name, name))
     if label is None:
         raise InvalidItem(f'has as its "label" {described(value)}, not one of {", ".join(labels)}')
     return label
@@ -269,8 +276,8 @@ def listing(values: Sequence[object]) -> str:
     return ", ".join(map(str, values))
 
 
-def not_a(wanted: str, value: object) -> InvalidItem:
-    """The fault of a value that is not what was wanted."""
+def wrong_type(wanted: str, value: object) -> InvalidItem:
+    """The fault of a value that is not of the wanted type."""
     if value == REPEATED:
         return InvalidItem("is given more than once")
     return InvalidItem(f"is {described(value)}, not {'an' if wanted[0] in 'aeiou' else 'a'} {wanted}")

@@ -7,12 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply
-from ragauge.kinds.call import (
-    Document,
-    LabelForm,
-    ReplyForm,
-    SourceTexts,
-)
+from ragauge.kinds.call import Document, LabelForm, ReplyForm, SourceTexts
 from ragauge.kinds.sampled import QUERY, RESPONSE
 from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability
 from ragauge.types import Label, Statement, Verdict
@@ -25,7 +20,13 @@ _FORM = LabelForm("correct", tuple(CORRECTNESS))
 
 
 class Correct(VerdictQuestion, frozen=True):
-    """Is `response` a right answer to `query`, held against all `references`, alternative right answers, together?"""
+    """Is a response a right answer, held against all references together?
+
+    Args:
+        query: the question; None where there is none.
+        response: the answer.
+        references: alternative right answers.
+    """
 
     query: str | None
     response: str
@@ -45,7 +46,7 @@ class Correct(VerdictQuestion, frozen=True):
         return self.query or "\n".join(self.references)
 
     def language_texts(self) -> Iterable[str]:
-        """Of the references the first, since further ones may be names in other languages."""
+        """Of the references only the first: others may be names in other languages."""
         return tuple(f"{self.query or ''} {text}" for text in (self.response, *self.references[:1]))
 
     def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
@@ -70,7 +71,7 @@ class Correct(VerdictQuestion, frozen=True):
         return _FORM
 
     def joint(self, answers: Sequence[Verdict]) -> Verdict:
-        """The majority label; without one "partly" if a judge says so, and else what decides nothing."""
+        """The majority label; without one "partly" if a judge says so, or else "undecided"."""
         whole = super().joint(answers)
         if whole.label in CORRECTNESS.values():
             return whole

@@ -24,11 +24,11 @@ from ragauge.kinds.call import (
     described,
     enum,
     listing,
-    not_a,
     number,
     object_schema,
-    tried,
+    parse_part,
     word,
+    wrong_type,
 )
 from ragauge.kinds.sampled import QUERY, RESPONSE
 from ragauge.kinds.windows import SplitQuestion, shifted, windows
@@ -44,9 +44,9 @@ STATEMENT_FIELDS = frozenset({"s", "text", "kind"})
 #: A name or a number; within a word in small letters, where no name begins, none is looked for.
 _NAME = re.compile(r"(?<![a-z_])[\d_a-z]*+[^\W\d_a-z]\w*|\d+(?:[.,]\d+)*")
 
-#: Tokens of a list in a reply; statements of a sentence; tokens of a statement in addition to its text; its length
-#: relative to its sentence.
-_LIST_TOKENS, _STATEMENTS, _STATEMENT_TOKENS, _EXPANSION = 3, 1.4, 11, 1.1
+#: Tokens of a list in a reply; statements of a sentence; tokens of a statement in addition to its text; the length of
+#: all statements relative to the text.
+_LIST_TOKENS, _STATEMENTS_PER_SENTENCE, _STATEMENT_TOKENS, _EXPANSION = 3, 1.4, 11, 1.1
 
 
 @lru_cache(maxsize=1024)
@@ -56,7 +56,7 @@ def sentence_spans(text: str) -> tuple[Span, ...]:
 
 
 class _StatementsForm(ReplyForm, frozen=True, cache_hash=True):
-    """A list of statements, each of one of so many sentences."""
+    """A list of statements, each from one of a number of sentences."""
 
     sentences: int = 1
 
@@ -69,9 +69,12 @@ class _StatementsForm(ReplyForm, frozen=True, cache_hash=True):
 
 
 class Decompose(BaseQuestion, frozen=True):
-    """Split `text` into statements, read as an answer to `query` where there is one.
+    """Split a text into statements.
 
-    history: what was said before the query, oldest first, which explains pronouns and what is left out.
+    Args:
+        text: the text.
+        query: what the text answers; None where it answers nothing.
+        history: what was said before the query, oldest first, which explains pronouns and what is left out.
     """
 
     text: str
@@ -114,12 +117,12 @@ class Decompose(BaseQuestion, frozen=True):
         return _StatementsForm("statement", len(spans))
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Decomposition:
-        """The statements, of which each sentence has one. Raises CutOff where only the first sentences have theirs."""
+        """The statements, one or more a sentence. Raises CutOff where only the first sentences have theirs."""
         if not isinstance(item, list):
-            raise not_a("list of statements", item)
+            raise wrong_type("list of statements", item)
         spans, cut = sentence_spans(self.text), bool(item) and item[-1] == CUT_OFF
         faults: list[str] = []
-        pieces = [tried(faults, self._numbered, spans, value) for value in (item[:-1] if cut else item)]
+        pieces = [parse_part(faults, self._numbered, spans, value) for value in (item[:-1] if cut else item)]
         numbered = sorted(filter(None, pieces), key=itemgetter(0))
         stated = {sentence for sentence, piece in numbered if piece.text}
         end = max(stated) if cut and stated else len(spans) + 1
@@ -158,18 +161,16 @@ class Decompose(BaseQuestion, frozen=True):
         return sentence, Statement(statement, span, *STATEMENT_KINDS[called])
 
     def _foreign_faults(self, numbered: Sequence[tuple[int, Statement]], call: AskedCall) -> list[str]:
-        """What is wrong where statements name what stands in another text of the call alone."""
+        """The fault of statements that name what only another text of the call contains."""
         others = " ".join(other.text for other in call.questions if other is not self and isinstance(other, Decompose))
         if not others:
             return []
         own = " ".join([self.text, self.query or "", *self.history]).casefold()
         foreign = sorted({sentence for sentence, piece in numbered if _names_what_is_in(others, own, piece.text)})
-        if not foreign:
-            return []
-        return [f'names in statements with "s" {listing(foreign)} what stands in another text alone']
+        return [f'names in statements with "s" {listing(foreign)} what stands in another text alone'] if foreign else []
 
     def _missing_faults(self, spans: Sequence[Span], stated: set[int]) -> list[str]:
-        """What is wrong where sentences have no statement. spans: of the sentences that need one."""
+        """The fault of sentences without a statement. spans: the sentences that need one."""
         written = {sentence for sentence, (start, end) in enumerate(spans, 1) if self.text[start:end].strip()}
         if written <= stated:
             return []
@@ -187,7 +188,7 @@ class Decompose(BaseQuestion, frozen=True):
         return all(isinstance(piece, dict) and piece.keys() == STATEMENT_FIELDS for piece in value)
 
     def reply_tokens(self, style: PromptStyle, estimate: Callable[[str], float]) -> float:
-        statements = _STATEMENTS * len(sentence_spans(self.text))
+        statements = _STATEMENTS_PER_SENTENCE * len(sentence_spans(self.text))
         return _LIST_TOKENS + _EXPANSION * estimate(self.text) + _STATEMENT_TOKENS * statements
 
     def split_sizes(self) -> tuple[int, int]:
@@ -197,7 +198,7 @@ class Decompose(BaseQuestion, frozen=True):
         return self._split(windows(self.text, size, 0))
 
     def _split_at(self, end: int) -> SplitQuestion:
-        """It in two parts: up to this character, and the rest."""
+        """The question in two parts: up to this character, and the rest."""
         return self._split([(0, end), (end, len(self.text))])
 
     def _split(self, spans: Sequence[Span]) -> SplitQuestion:

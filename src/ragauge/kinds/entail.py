@@ -13,14 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.kinds.base import (
-    QUESTION_OVERHEAD,
-    CallFunction,
-    LabelChoice,
-    PackingParts,
-    UnusableReply,
-    span_fault,
-)
+from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply, span_fault
 from ragauge.kinds.call import (
     AskedCall,
     Document,
@@ -38,9 +31,9 @@ from ragauge.kinds.call import (
     listing,
     locate_quote,
     object_schema,
+    parse_part,
     quote_of,
     rationale_of,
-    tried,
 )
 from ragauge.kinds.sampled import CHUNKS, QUERY
 from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability, first, label_fault, vote
@@ -59,7 +52,7 @@ _LISTS_TOKENS = 11
 
 
 class _JointForm(LabelForm, frozen=True, cache_hash=True):
-    """A label by several sources together, and lists of those that support and contradict alone."""
+    """A label given several sources together, and lists of those that support or contradict alone."""
 
     ids: tuple[str, ...] = ()
 
@@ -71,8 +64,11 @@ class _JointForm(LabelForm, frozen=True, cache_hash=True):
 class Entail(VerdictQuestion, frozen=True):
     """Does `hypothesis` follow from the chunks of `premise` together, and does each chunk support or contradict it?
 
-    query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
-    history: what was said before the query, oldest first, for the same purpose.
+    Args:
+        premise: the texts of the chunks.
+        hypothesis: the statement.
+        query: what the hypothesis answers, so that a fragment ("Six days.") can be read as a full statement.
+        history: what was said before the query, oldest first, for the same purpose.
     """
 
     premise: tuple[str, ...]
@@ -130,10 +126,10 @@ class Entail(VerdictQuestion, frozen=True):
         return PackingParts((*self.premise, *self.history), self.query or "", len(self.hypothesis) + QUESTION_OVERHEAD)
 
     def cite(self, sources: SourceTexts) -> None:
-        if self.premise not in sources.seen:
-            sources.seen.add(self.premise)
+        if self.premise not in sources.premises:
+            sources.premises.add(self.premise)
             (sources.together if len(self.premise) > 1 else sources.others).extend(self.premise)
-            sources.named.update(self.premise)
+            sources.chunks.update(self.premise)
 
     def add_to(self, document: Document, key: str) -> ReplyForm:
         group = document.group(self)
@@ -193,7 +189,7 @@ class Entail(VerdictQuestion, frozen=True):
         return SplitQuestion(tuple(parts), lambda answers: _merged(n_chunks, groups, answers, support_outweighs))
 
     def joint(self, answers: Sequence[Verdict]) -> Verdict:
-        """Also of each chunk; a vote without verdicts of chunks counts as one of its single chunk."""
+        """The joint verdict, also on each chunk; a vote without verdicts on chunks counts as one on its only chunk."""
         whole = super().joint(answers)
         if not any(answer.chunks for answer in answers):
             return whole
@@ -254,7 +250,7 @@ class Entail(VerdictQuestion, frozen=True):
         return tuple(ChunkVerdict(labelled.get(place, Label.NEUTRAL)) for place in range(size))
 
     def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
-        """Of several chunks with the judge's lists, which are known where it agrees."""
+        """For several chunks the item has the judge's lists, which hold only if the judge agrees."""
         item = super().example_item(label, why, judge, agrees)
         if item is None or len(set(self.premise)) < 2:
             return item
@@ -287,14 +283,15 @@ def _form(ids: tuple[str, ...]) -> ReplyForm:
 
 
 def _joint_labels(item: ReplyItem, valid_ids: set[str], support_outweighs: bool) -> tuple[Label, dict[str, Label]]:
-    """The label of a claim by all its sources, and those by single ones; a source in both lists contradicts.
+    """The label of a claim given all its sources, and those given single ones; a source in both lists contradicts.
 
-    support_outweighs: of an entailed claim no source counts as contradicting, since that would make it unsupported.
+    support_outweighs: no source contradicts an entailed claim, since that would make it unsupported.
     """
     faults: list[str] = []
-    label = tried(faults, label_of, item, ENTAILMENT)
+    label = parse_part(faults, label_of, item, ENTAILMENT)
     supports, contradicts = (
-        tried(faults, _listed, item, name, valid_ids, label is Label.NEUTRAL) for name in ("supports", "contradicts")
+        parse_part(faults, _listed, item, name, valid_ids, label is Label.NEUTRAL)
+        for name in ("supports", "contradicts")
     )
     if label is None or supports is None or contradicts is None:
         raise InvalidItem(*faults)
@@ -314,13 +311,16 @@ def _joint_labels(item: ReplyItem, valid_ids: set[str], support_outweighs: bool)
 def _listed(item: ReplyItem, name: str, valid_ids: set[str], optional: bool) -> list[str]:
     if name not in item and not optional:
         raise InvalidItem(f'has no list "{name}"')
-    value = item.get(name)
-    listed = [] if value is None else [value] if isinstance(value, str) and value in valid_ids else value
-    if not isinstance(listed, list):
+    sources = item.get(name)
+    if sources is None:
+        return []
+    if isinstance(sources, str) and sources in valid_ids:
+        return [sources]
+    if not isinstance(sources, list):
         raise InvalidItem(
-            f'has as "{name}" {described(listed)}, not a list of its sources {listing(sorted(valid_ids))}'
+            f'has as "{name}" {described(sources)}, not a list of its sources {listing(sorted(valid_ids))}'
         )
-    return [_source(source, name, valid_ids) for source in listed]
+    return [_source(source, name, valid_ids) for source in sources]
 
 
 def _source(source: object, name: str, valid_ids: set[str]) -> str:
@@ -343,7 +343,7 @@ class _TextPiece(NamedTuple):
 def _merged(
     n_chunks: int, groups: Sequence[Sequence[_TextPiece]], answers: Sequence[Answer], support_outweighs: bool
 ) -> Verdict:
-    """Each chunk by its windows together; the whole by the parts whose verdict no other window outweighs."""
+    """The verdict on each chunk by all its windows, and on the whole by the parts that no other window outweighs."""
     verdicts = [answer for answer in answers if isinstance(answer, Verdict)]
     by_chunk: list[list[ChunkVerdict]] = [[] for _ in range(n_chunks)]
     for group, verdict in zip(groups, verdicts, strict=True):

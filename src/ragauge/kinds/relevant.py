@@ -32,7 +32,11 @@ _PASSAGE = LabelForm("passage", tuple(YES_NO), quoted=True)
 class Relevant(VerdictQuestion, frozen=True):
     """Does any part of `text` help to answer `query` (with a reference: to produce that reference)?
 
-    history: what was said before the query, oldest first, which says what a query such as "And the second?" asks.
+    Args:
+        query: the question or request.
+        text: the passage or statement.
+        reference: an answer; None where any help to answer counts.
+        history: what was said before the query, oldest first, which says what a query such as "And the second?" asks.
     """
 
     query: str
@@ -63,7 +67,7 @@ class Relevant(VerdictQuestion, frozen=True):
         """A text is inlined if it is short, needed nowhere else, and not compared with a reference."""
         if self.reference is not None:
             sources.others.append(self.reference)
-        if self.reference is not None or len(self.text) > MAX_INLINE_CHARS or self.text in sources.named:
+        if self.reference is not None or len(self.text) > MAX_INLINE_CHARS or self.text in sources.chunks:
             sources.passages.append(self.text)
 
     def add_to(self, document: Document, key: str) -> ReplyForm:
@@ -87,7 +91,7 @@ class Relevant(VerdictQuestion, frozen=True):
         return len(self.text), len(self.query) + len(self.reference or "") + sum(map(len, self.history))
 
     def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
-        """Windows of the text, of which any that is relevant makes the whole so."""
+        """Windows of the text; one that is relevant makes the whole relevant."""
         spans = windows(self.text, size, int(size * OVERLAP))
         parts = tuple(msgspec.structs.replace(self, text=self.text[start:end]) for start, end in spans)
         starts = [start for start, _ in spans]

@@ -1,4 +1,4 @@
-"""What the kinds have in common that are answered by a label.
+"""What kinds that are answered by a label have in common.
 
 In a vote a label needs more than half of the ballots. Without such a majority the answer is the one that asserts least:
 NO, or NEUTRAL (neither supported nor contradicted), or NOT_ENTAILED where a two-way ballot leaves open which. So the
@@ -141,7 +141,7 @@ _BOOLS = {Label.YES: True, Label.NO: False, Label.NOT_ENTAILED: False}
 
 
 def answer_and_probability(reply: Any) -> tuple[Any, float | None]:
-    """What a function answered, and its probability: (answer, probability), a Verdict, or an answer alone."""
+    """The answer and probability that a function returned: as a pair, as a Verdict, or as an answer alone."""
     if isinstance(reply, Verdict):
         return _BOOLS.get(reply.label, reply.label.value), reply.probability
     if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], int | float):

@@ -36,7 +36,7 @@ AnyVerdict = TypeVar("AnyVerdict", Verdict, ChunkVerdict)
 
 
 class SplitQuestion(NamedTuple):
-    """A question in parts, in the order of the text. merge: makes the answer to the whole from those to the parts."""
+    """A question in parts, in the order of the text. merge: makes the whole answer from those to the parts."""
 
     parts: tuple[Question, ...]
     merge: Callable[[Sequence[Answer]], Answer]
@@ -98,9 +98,9 @@ def group_units(
 ) -> list[Span]:
     """Windows of consecutive units, each at most `size` long, as spans from the start of a unit to the end of one.
 
-    units: spans of sentences, or of parts of sentences, in order; one that is longer than `size` is a window by itself.
-    length: that of the text between two characters, in characters or tokens. overlap: how long the units may be that a
-    window shares with the previous one. text: where given, a paragraph's end in the second half of a window ends it.
+    units: spans of sentences, or of parts of sentences, in order; one longer than `size` is a window of its own.
+    length: of the text between two characters, in characters or tokens. overlap: the greatest length of the units that
+    a window shares with the previous one. text: where given, a paragraph's end in the second half of a window ends it.
     """
     spans: list[Span] = []
     first = 0

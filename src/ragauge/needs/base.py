@@ -338,17 +338,18 @@ class Support:
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The judged pieces, in the order of the text."""
+        field, against = self.statements.field, self.against
+        pieces = [Evidence(statement.text, field, statement.span, against) for statement in self.statements.pieces]
         keys = [judgment.key for judgment in self.judgments] or [""] * len(self)
-        rows = zip(self.statements.evidence, self.verdicts, keys, strict=True)
-        return tuple(with_verdict(piece, self.against, verdict, self.chunks, key) for piece, verdict, key in rows)
+        rows = zip(pieces, self.verdicts, keys, strict=True)
+        return tuple(with_verdict(piece, verdict, self.chunks, key) for piece, verdict, key in rows)
 
 
-def with_verdict(piece: Evidence, against: str, verdict: Verdict, chunks: Iterable[str], judgment: str) -> Evidence:
+def with_verdict(piece: Evidence, verdict: Verdict, chunks: Iterable[str], judgment: str) -> Evidence:
     """A piece with a verdict of entailment.
 
     Args:
         piece: the statement that was judged.
-        against: where the chunks come from, such as "contexts".
         verdict: the label given all chunks together, and those given each.
         chunks: the ids of the chunks, in the order of the verdict; those without a label are left out.
         judgment: the key of the judgment in the store.
@@ -356,7 +357,6 @@ def with_verdict(piece: Evidence, against: str, verdict: Verdict, chunks: Iterab
     labelled = zip(chunks, verdict.chunks, strict=False)
     return msgspec.structs.replace(
         piece,
-        against=against,
         label=verdict.label,
         probability=verdict.probability,
         chunks=tuple(ChunkEvidence(id, chunk.label, chunk.probability, chunk.span) for id, chunk in labelled),

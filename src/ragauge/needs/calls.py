@@ -20,7 +20,7 @@ from ragauge.types import Label, Sample, ToolCall, Turn, Verdict, written
 #: Which calls are compared, and whether by their arguments.
 Match = Literal["effects", "all", "names"]
 
-#: What the order of the calls counts for.
+#: How far the order of the calls counts.
 Order = Literal["any", "in_order", "exact"]
 
 NO_CALL = "no tool was called"
@@ -28,7 +28,7 @@ NO_CALL = "no tool was called"
 
 @dataclass(frozen=True)
 class MatchedCalls:
-    """How many calls were made, should have been made, and are both."""
+    """How many calls were made, how many were expected, and how many are both."""
 
     made: int
     expected: int
@@ -50,7 +50,9 @@ def matched_calls(
     reads: Annotated[tuple[str, ...], "the tools that only read, such as get_*+search_*; all others change"] = (),
 ) -> Need[MatchedCalls]:
     """Which calls are among those that should have been made?"""
-    compared = () if match == "names" else None if arguments in (("equal",), ("subset",)) else arguments
+    compared = None if arguments in (("equal",), ("subset",)) else arguments
+    if match == "names":
+        compared = ()
     subset = arguments == ("subset",)
 
     def flow(sample: Sample) -> QuestionFlow[MatchedCalls]:
@@ -60,9 +62,9 @@ def matched_calls(
         if match == "effects":
             made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
             expected = {field: call for field, call in expected.items() if _changes(call, reads)}
-        own = [_traits(call, compared) for call in made.values()]
-        fits = [_fits(call, compared, subset, list(made.values()), own) for call in expected.values()]
-        pairs = _PAIRED[order](fits, len(own))
+        traits = [_traits(call, compared) for call in made.values()]
+        fits = [_fits(call, compared, subset, list(made.values()), traits) for call in expected.values()]
+        pairs = _PAIRED[order](fits, len(made))
         return MatchedCalls(len(made), len(expected), len(pairs), _shown(made, expected, pairs))
 
     parameters = ",".join((match, order, "+".join(arguments), "+".join(reads)))
@@ -78,23 +80,27 @@ def _changes(call: ToolCall, reads: Sequence[str]) -> bool:
 
 
 def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
-    """What is compared of a call. compared: the names of its arguments, None for all."""
+    """The parts of a call that are compared. compared: the names of its arguments, None for all."""
     named = {name: value for name, value in call.arguments.items() if compared is None or name in compared}
     return frozenset({("", call.name), *((name, canonical(value)) for name, value in named.items())})
 
 
 def _fits(
-    expected: ToolCall, compared: Sequence[str] | None, subset: bool, made: Sequence[ToolCall], own: Sequence[_Traits]
+    expected: ToolCall,
+    compared: Sequence[str] | None,
+    subset: bool,
+    made: Sequence[ToolCall],
+    traits: Sequence[_Traits],
 ) -> list[bool]:
-    """Whether each call that was made is the expected one. own: what is compared of each."""
+    """Whether each call that was made is the expected one. traits: of each of these, what is compared."""
     if expected.acceptable is not None:
         return [_is_acceptable(expected, call, compared, subset) for call in made]
     wanted = _traits(expected, compared)
-    return [wanted <= traits if subset else wanted == traits for traits in own]
+    return [wanted <= own if subset else wanted == own for own in traits]
 
 
 def _is_acceptable(expected: ToolCall, made: ToolCall, compared: Sequence[str] | None, subset: bool) -> bool:
-    """Whether a call has acceptable values. Its name may have _ in place of a point, which models do not take."""
+    """Whether a call has acceptable values. Its name may have _ for a full stop, which models cannot write there."""
     arguments, acceptable = (
         {name: value for name, value in named.items() if compared is None or name in compared}
         for named in (made.arguments, expected.acceptable or {})
@@ -106,7 +112,7 @@ def _is_acceptable(expected: ToolCall, made: ToolCall, compared: Sequence[str] |
 
 
 def _are_acceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> bool:
-    """Whether each value is acceptable, and none is missing but where "" is acceptable."""
+    """Whether each value is acceptable; one may be missing where "" is acceptable."""
     lists = {name: values if isinstance(values, list) else [values] for name, values in acceptable.items()}
     return made.keys() <= lists.keys() and all(
         any(_is_alike(made[name], value) for value in values) if name in made else "" in values
@@ -114,13 +120,13 @@ def _are_acceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> b
     )
 
 
-#: What does not count in texts where acceptable values are listed, by BFCL's definition, as case does not.
-_LOOSE = str.maketrans({"'": '"', **dict.fromkeys(" ,./-_*^")})
+#: The characters that BFCL ignores, like case, in texts where acceptable values are listed.
+_IGNORED = str.maketrans({"'": '"', **dict.fromkeys(" ,./-_*^")})
 
 
 def _is_alike(made: Any, acceptable: Any) -> bool:
     if isinstance(made, str) and isinstance(acceptable, str):
-        return made.lower().translate(_LOOSE) == acceptable.lower().translate(_LOOSE)
+        return made.lower().translate(_IGNORED) == acceptable.lower().translate(_IGNORED)
     if isinstance(made, Mapping) and isinstance(acceptable, Mapping):
         return _are_acceptable(made, acceptable)
     if isinstance(made, list) and isinstance(acceptable, list):
@@ -145,7 +151,7 @@ _Pairs: TypeAlias = dict[int, int]
 
 
 def _in_any_order(fits: _Fits, made: int) -> _Pairs:
-    """As many pairs as can be, by augmenting paths (Berge 1957)."""
+    """As many pairs as possible, by augmenting paths (Berge 1957)."""
     takers: dict[int, int] = {}
 
     def placed(wanted: int, tried: set[int]) -> bool:
@@ -163,7 +169,7 @@ def _in_any_order(fits: _Fits, made: int) -> _Pairs:
 
 
 def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
-    """As many pairs as can be without crossing: the longest common subsequence."""
+    """As many pairs as possible without crossing: the longest common subsequence."""
     best: list[_Pairs] = [{}] * (made + 1)  # of the expected calls so far and the first calls that were made
     for wanted, fit in enumerate(fits):
         before, best = best, [{}]
@@ -187,7 +193,7 @@ _PAIRED: Mapping[Order, Callable[[_Fits, int], _Pairs]] = {
 def _shown(
     made: Mapping[str, ToolCall], expected: Mapping[str, ToolCall], pairs: Mapping[int, int]
 ) -> tuple[Evidence, ...]:
-    """Each call that was made, then those that are missing, with what differs from one to the same tool."""
+    """Each call that was made, then the missing ones, with the difference to a call of the same tool."""
     taken = set(pairs.values())
     extra = {field: call for place, (field, call) in enumerate(made.items()) if place not in taken}
     pieces = [
@@ -208,7 +214,7 @@ def _piece(field: str, call: ToolCall, against: str, flag: bool, why: str | None
 
 
 def _difference(made: ToolCall, expected: ToolCall) -> str:
-    """What a call has in place of the arguments of another one to the same tool."""
+    """How the arguments of a call differ from the expected ones to the same tool."""
     if expected.acceptable is not None:
         differing = list(_unacceptable(made.arguments, expected.acceptable))
     else:
@@ -219,7 +225,7 @@ def _difference(made: ToolCall, expected: ToolCall) -> str:
 
 
 def _unacceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> Iterator[str]:
-    """The arguments without an acceptable value, with those that are."""
+    """The arguments without an acceptable value, each with the values that are."""
     for name, values in {**{name: [""] for name in made}, **acceptable}.items():
         if not _are_acceptable({name: made[name]} if name in made else {}, {name: values}):
             gold = ["none" if value == "" else canonical(value) for value in values]
@@ -261,7 +267,7 @@ def _valid(sample: Sample) -> _Flags:
 
 
 def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
-    """What the tools that were offered do not allow of a call."""
+    """What the offered tools do not allow about a call, or None."""
     if call.name not in offered:
         return "no such tool is offered"
     if (schema := offered[call.name]) is None:
@@ -270,7 +276,7 @@ def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
 
 
 def _failed(sample: Sample) -> _Flags:
-    """Did each call fail, of those of which the outcome is recorded?"""
+    """Did each call whose outcome is recorded fail?"""
     recorded = {field: call for field, call in sample.counted_calls.items() if call.error or call.result is not None}
     if not recorded:
         raise NothingToCount("the data do not say what the calls returned")
@@ -313,14 +319,12 @@ def arguments_said_before(sample: Sample) -> QuestionFlow[FlaggedCalls]:
         raise NothingToCount("no tool was called with an argument")
     judgments = yield list(questions.values())
     for place, judgment in zip(questions, judgments, strict=True):
-        pieces[place] = with_verdict(
-            pieces[place], pieces[place].against, cast(Verdict, judgment.answer), (), judgment.key
-        )
+        pieces[place] = with_verdict(pieces[place], cast(Verdict, judgment.answer), (), judgment.key)
     return FlaggedCalls(tuple(piece.label is Label.ENTAILED for piece in pieces), tuple(pieces))
 
 
 def _calls_with_past(sample: Sample) -> Iterator[tuple[str, ToolCall, list[str]]]:
-    """Each call with its field, and all that was said before it, but for what the agent said."""
+    """Each call with its field, and all that was said before it by others than the agent."""
     said: list[str] = []
     fields = iter(sample.calls)
     for turn in (*(sample.turns or ()), Turn("user", sample.query or "", calls=sample.tool_calls or ())):

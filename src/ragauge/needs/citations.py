@@ -28,7 +28,7 @@ Units = Literal["sentences", "items"]
 
 @dataclass(frozen=True)
 class Pointer:
-    """One citation as written. chunk: the position of the cited chunk, if there is one. counts: towards precision."""
+    """One citation as written. chunk: the position of the cited chunk, if any. counts: whether towards precision."""
 
     text: str
     span: Span
@@ -165,7 +165,7 @@ def citations(
 
 
 class _CitationJudging:
-    """How the sentences of one sample are judged."""
+    """Judges the sentences of one sample."""
 
     def __init__(self, sample: Sample, variant: Variant) -> None:
         self._chunks = sample.contexts or ()
@@ -182,18 +182,20 @@ class _CitationJudging:
         """Whether the citations of a sentence support it together, and whether each is needed."""
         piece, chunks = Evidence(cited.text, "response", cited.span, "citations", Label.NEUTRAL), cited.chunks
         if not any(map(str.isalnum, cited.text)) or not any(self._passages[i].strip() for i in chunks):
-            reason = "is empty" if not cited.text else "cites no document" if cited.pointers else "cites nothing"
+            reason = "cites no document" if cited.pointers else "cites nothing"
+            if not cited.text:
+                reason = "is empty"
             piece = msgspec.structs.replace(piece, rationale=reason)
             return _judged_sentence(cited, False, piece, map(_unneeded, cited.pointers))
         (joint,) = yield [self._question(cited, chunks)]
         verdict = cast(Verdict, joint.answer)
-        # no label of each chunk where they were judged as one text, or by people
+        # chunks that were judged as one text, or by people, may have no labels of their own
         labels = [chunk.label for chunk in verdict.chunks] if len(verdict.chunks) == len(chunks) else []
         ids = [self._chunks[i].id for i in chunks] if labels else []
-        piece = with_verdict(piece, "citations", verdict, ids, joint.key)
+        piece = with_verdict(piece, verdict, ids, joint.key)
         if not self._supports(joint):
             return _judged_sentence(cited, False, piece, (_unneeded(pointer, joint.key) for pointer in cited.pointers))
-        alone: dict[int, Judgment]  # the judgments that a chunk supports the sentence by itself
+        alone: dict[int, Judgment]  # by chunk that supports the sentence alone, the judgment that says so
         if len(chunks) == 1:
             alone = {chunks[0]: joint}
         elif labels:

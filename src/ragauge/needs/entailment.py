@@ -27,14 +27,14 @@ def references_of(sample: Sample) -> dict[str, str]:
     return references
 
 
-#: The turns of a conversation that are shown with a question, and the characters of each.
-_TURNS, _TURN_CHARS = 10, 2000
+#: The most turns of a conversation that are shown with a question, and the most characters of each.
+_MAX_TURNS, _MAX_TURN_CHARS = 10, 2000
 
 
 def history(sample: Sample) -> tuple[str, ...]:
-    """What user and assistant said before the query, oldest first; of long conversations and texts the latest part."""
-    said = [turn for turn in sample.turns or () if turn.role != "system" and turn.text.strip()]
-    return tuple(f"{turn.role.capitalize()}: {turn.text[-_TURN_CHARS:]}" for turn in said[-_TURNS:])
+    """What user and assistant said before the query, oldest first; only the end of a long conversation or turn."""
+    turns = [turn for turn in sample.turns or () if turn.role != "system" and turn.text.strip()]
+    return tuple(f"{turn.role.capitalize()}: {turn.text[-_MAX_TURN_CHARS:]}" for turn in turns[-_MAX_TURNS:])
 
 
 def response_statements(sample: Sample) -> QuestionFlow[Statements]:
@@ -44,12 +44,6 @@ def response_statements(sample: Sample) -> QuestionFlow[Statements]:
         return Statements("response", ())
     (judgment,) = yield [Decompose(text, sample.query, history(sample))]
     return Statements.of("response", judgment)
-
-
-def response_claims(sample: Sample) -> QuestionFlow[Statements]:
-    """The claims of the response."""
-    statements = yield from response_statements(sample)
-    return statements.claims
 
 
 def response_sentences(sample: Sample) -> QuestionFlow[Statements]:
@@ -88,20 +82,25 @@ def support(
     against: str,
     chunks: Sequence[tuple[str, str]],
     query: str | None,
-    said: tuple[str, ...] = (),
+    turns: tuple[str, ...] = (),
 ) -> QuestionFlow[Support]:
-    """Is each statement supported by `chunks`, pairs of (id, text)? Nothing is asked if all texts are blank.
+    """Is each statement supported by a premise? Nothing is asked if all its texts are blank.
 
-    said: before the query; see `history`.
+    Args:
+        statements: the hypotheses.
+        against: where the chunks come from, such as "contexts".
+        chunks: the premise, pairs of an id and a text.
+        query: what the statements answer, if anything.
+        turns: the conversation before the query, as `history` gives it.
     """
     ids, premise = tuple(id for id, _ in chunks), tuple(text for _, text in chunks)
     if not statements.pieces or not any(text.strip() for text in premise):
         return Support(statements, against, ids, ())
-    judgments = yield [Entail(premise, piece.text, query, said) for piece in statements.pieces]
+    judgments = yield [Entail(premise, piece.text, query, turns) for piece in statements.pieces]
     return Support(statements, against, ids, tuple(judgments))
 
 
-#: The fields of which a sample has one, if it is known which tools were called.
+#: The fields that tell which tools were called; a sample needs one of them.
 CALLED = "tool_calls or turns"
 
 #: What statements are compared with, as the last arguments of `support`.
@@ -113,7 +112,7 @@ def _contexts(sample: Sample) -> list[_Premise]:
 
 
 def _remembered(sample: Sample) -> list[_Premise]:
-    """What was retrieved, and what the user said, up to the response; each passage once."""
+    """All that was retrieved or that the user said up to the response; each passage once."""
     passages: dict[str, str] = {}
     for number, turn in enumerate(sample.turns or (), start=1):
         if turn.role == "user" and turn.text.strip():
@@ -142,8 +141,8 @@ def _calls(sample: Sample) -> list[_Premise]:
 
 
 def _trial(sample: Sample) -> list[_Premise]:
-    (_, calls, query, said) = _calls(sample)[0]
-    return [("trial", [*calls, ("response", response_of(sample))], query, said)]
+    ((_, calls, query, turns),) = _calls(sample)
+    return [("trial", [*calls, ("response", response_of(sample))], query, turns)]
 
 
 def _query(sample: Sample) -> list[_Premise]:
@@ -172,7 +171,7 @@ def response_in_contexts(
         Literal["turn", "all"], "whose contexts count: the turn's, or all so far and what the user said"
     ] = "turn",
 ) -> Need[Support]:
-    """Are the claims of the response, or its sentences split by rule, supported by the contexts, or other texts?
+    """Are the claims of the response, or its sentences, supported by the contexts or other texts?
 
     Args:
         units: "claims", or "sentences" split by rule.
@@ -186,38 +185,38 @@ def response_in_contexts(
     field, premises = _AGAINST[place]
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
-        statements = yield from (response_claims if units == "claims" else response_sentences)(sample)
-        return (yield from support(statements, *premises(sample)[0]))
+        statements = yield from (response_statements if units == "claims" else response_sentences)(sample)
+        return (yield from support(statements.claims, *premises(sample)[0]))
 
     asks = _ASKS if units == "claims" else _ASKS_OF_SENTENCES
     return Need(f"response_in_{place}({units})", ("response", field), asks, flow)
 
 
-def _said_by(role: str, what: str, name: str) -> Need[Support]:
-    """Which claims of the response does an earlier turn of a speaker entail or contradict?"""
+def _claims_in_turns_of(role: str, speech: str, name: str) -> Need[Support]:
+    """Which claims of the response does an earlier turn of a speaker entail or contradict? speech: a turn, in words."""
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
         turns = enumerate(sample.turns or (), start=1)
-        said = [(f"turn {number}", turn.text) for number, turn in turns if turn.role == role and turn.text.strip()]
-        if not said:
-            raise NothingToCount(f"there is no {what}")
-        claims = yield from response_claims(sample)
-        return (yield from support(claims, "turns", said, sample.query, history(sample)))
+        chunks = [(f"turn {number}", turn.text) for number, turn in turns if turn.role == role and turn.text.strip()]
+        if not chunks:
+            raise NothingToCount(f"there is no {speech}")
+        statements = yield from response_statements(sample)
+        return (yield from support(statements.claims, "turns", chunks, sample.query, history(sample)))
 
     return Need(
         name, ("response", "turns"), frozenset({"decompose", "entail:contradiction", "entail:conversation"}), flow
     )
 
 
-response_claims_in_answers = _said_by("assistant", "earlier answer", "response_claims_in_answers")
-response_claims_in_requests = _said_by("user", "earlier turn of the user", "response_claims_in_requests")
+response_claims_in_answers = _claims_in_turns_of("assistant", "earlier answer", "response_claims_in_answers")
+response_claims_in_requests = _claims_in_turns_of("user", "earlier turn of the user", "response_claims_in_requests")
 
 
 @need(reads=["response"], asks=_ASKS)
 def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
     """Which claims of the response does the query already presuppose?"""
-    statements = yield from response_claims(sample)
-    return (yield from support(statements, *_query(sample)[0]))
+    statements = yield from response_statements(sample)
+    return (yield from support(statements.claims, *_query(sample)[0]))
 
 
 def _supports(
@@ -235,13 +234,8 @@ def _supports(
         else:
             texts = yield from reference_statements(sample, of)
         hypotheses = [text.claims for text in texts] if claims else texts
-        return Supports(
-            (
-                yield from gather(
-                    [support(hypothesis, *with_) for hypothesis, with_ in product(hypotheses, premises(sample))]
-                )
-            )
-        )
+        pairs = product(hypotheses, premises(sample))
+        return Supports((yield from gather([support(statements, *premise) for statements, premise in pairs])))
 
     return Need(name, reads, _ASKS, flow)
 

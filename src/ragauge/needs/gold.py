@@ -46,7 +46,7 @@ class MatchedGold:
 
 
 def gold_answers(sample: Sample) -> GoldAnswers:
-    """The gold claims. Raises NothingToCount where there are none, or one without wording."""
+    """The gold claims. Raises NothingToCount where there is none, or one has no wording."""
     if not sample.answers:
         raise NothingToCount("the sample has no gold claim in 'answers'")
     if not all(sample.answers):
@@ -55,7 +55,7 @@ def gold_answers(sample: Sample) -> GoldAnswers:
 
 
 def _wordings_to_judge(answers: GoldAnswers, texts: Sequence[str]) -> list[tuple[int, str]]:
-    """The wordings of each gold claim, by its index, that occur in some text as whole words; all where none does."""
+    """The wordings of each gold claim, by its index, that occur in some text as whole words, or else all of them."""
     normalised = [_padded(text) for text in texts] if any(len(wordings) > 1 for wordings in answers) else []
     asked = []
     for i, wordings in enumerate(answers):
@@ -105,7 +105,7 @@ def _entailed(sample: Sample, variant: Variant, style: CitationStyle) -> Questio
     statements = Statements("answers", tuple(Statement(wording) for _, wording in asked))
     query = sample.query if default else None
     judged: Support = yield from support(statements, "response", [("response", text)], query)
-    entailed = judged.entailed if default else tuple(v.label is Label.ENTAILED for v in judged.verdicts)
+    entailed = judged.entailed if default else tuple(verdict.label is Label.ENTAILED for verdict in judged.verdicts)
     return MatchedGold(_any_by_claim(entailed, [claim for claim, _ in asked], len(answers)), judged.evidence)
 
 

@@ -34,21 +34,21 @@ class NuggetCredits:
 @need(reads=["response", "answers"], asks=["decompose", "entail:support"])
 def nuggets_in_response(sample: Sample) -> QuestionFlow[NuggetCredits]:
     """How much of each gold claim does the response give? By the best of its wordings."""
-    answers, said = gold_answers(sample), history(sample)
+    answers, turns = gold_answers(sample), history(sample)
     weights = sample.answer_weights or (1.0,) * len(answers)
     if len(weights) != len(answers):
         raise ValueError(f"{len(weights)} weights for {len(answers)} answers")
-    wordings = [(place, text) for place, texts in enumerate(answers) for text in texts]
-    judgments = yield [Decompose(text, sample.query, said) for _, text in wordings]
+    wordings = [(claim, text) for claim, texts in enumerate(answers) for text in texts]
+    judgments = yield [Decompose(text, sample.query, turns) for _, text in wordings]
     response = [("response", response_of(sample))]
     flows = []
-    for (place, text), judgment in zip(wordings, judgments, strict=True):
-        claims = Statements.of("answers", judgment).claims.pieces or (Statement(text),)
-        pieces = tuple(Statement(claim.text) for claim in claims)
-        flows.append(support(Statements(f"answers[{place}]", pieces), "response", response, sample.query, said))
+    for (claim, text), judgment in zip(wordings, judgments, strict=True):
+        parts = Statements.of("answers", judgment).claims.pieces or (Statement(text),)
+        pieces = tuple(Statement(part.text) for part in parts)
+        flows.append(support(Statements(f"answers[{claim}]", pieces), "response", response, sample.query, turns))
     best: dict[int, Support] = {}
-    for (place, _), table in zip(wordings, (yield from gather(flows)), strict=True):
-        best[place] = max(best.get(place, table), table, key=_credit)
+    for (claim, _), table in zip(wordings, (yield from gather(flows)), strict=True):
+        best[claim] = max(best.get(claim, table), table, key=_credit)
     evidence = tuple(piece for table in best.values() for piece in table.evidence)
     return NuggetCredits(tuple(map(_credit, best.values())), weights, evidence)
 
@@ -64,7 +64,7 @@ class MetCriteria(Grades):
     points: tuple[float, ...]
 
 
-_MEETS = (
+_IS_CRITERION_MET = (
     "Does the response meet the criterion? 1: it does, in full. 0: it does not, or not in full. A criterion that "
     "describes a fault is met where the response has that fault. The criterion: "
 )
@@ -76,17 +76,21 @@ def criteria_met(sample: Sample) -> QuestionFlow[MetCriteria]:
     criteria = sample.criteria or ()
     if not any(criterion.points > 0 for criterion in criteria):
         raise NothingToCount("no criterion of the sample has points above 0")
-    fields = ("conversation",) if sample.turns else ("query", "response") if sample.query else ("response",)
+    fields = ("query", "response") if sample.query else ("response",)
+    if sample.turns:
+        fields = ("conversation",)
     texts = tuple((field, graded_text(sample, field)) for field in fields)
     judgments = yield [
-        Rate(Rubric("criterion", fields, 0, 1, f"{_MEETS}{criterion.text}", whole=True), texts)
+        Rate(Rubric("criterion", fields, 0, 1, f"{_IS_CRITERION_MET}{criterion.text}", whole=True), texts)
         for criterion in criteria
     ]
-    pieces = tuple(Evidence(one.text, f"criteria[{i}]", against="response") for i, one in enumerate(criteria))
-    return MetCriteria(pieces, tuple(judgments), tuple(one.points for one in criteria))
+    pieces = tuple(
+        Evidence(criterion.text, f"criteria[{i}]", against="response") for i, criterion in enumerate(criteria)
+    )
+    return MetCriteria(pieces, tuple(judgments), tuple(criterion.points for criterion in criteria))
 
 
-_KEEPS = (
+_IS_RULE_KEPT = (
     "Does the agent keep the rule, by what it says and by the calls of tools that it makes? 1: it does, or the rule "
     "does not apply here. 0: it breaks it. The rule: "
 )
@@ -104,10 +108,10 @@ def policy_kept(rules: Annotated[str, "the file of the rules, one a line, or the
         raise ValueError(f"{rules!r} holds no rule; write one a line")
 
     def flow(sample: Sample) -> QuestionFlow[Grades]:
-        made = "".join(f"\n\nCall: {call.passage}" for call in sample.calls.values())
-        said = (("conversation", graded_text(sample, "conversation") + made),)
-        rubrics = [Rubric("policy", ("conversation",), 0, 1, f"{_KEEPS}{rule}", whole=True) for rule in wordings]
-        judgments = yield [Rate(rubric, said) for rubric in rubrics]
+        calls = "".join(f"\n\nCall: {call.passage}" for call in sample.calls.values())
+        texts = (("conversation", graded_text(sample, "conversation") + calls),)
+        rubrics = [Rubric("policy", ("conversation",), 0, 1, f"{_IS_RULE_KEPT}{rule}", whole=True) for rule in wordings]
+        judgments = yield [Rate(rubric, texts) for rubric in rubrics]
         return Grades(tuple(Evidence(rule, "policy", against="conversation") for rule in wordings), tuple(judgments))
 
     digest = hashlib.sha256("\n".join(wordings).encode()).hexdigest()[:8]
@@ -134,8 +138,8 @@ NUGGET = Rubric(
     whole=True,
 )
 
-#: From which token F1 two statements may say the same, so that a judge is asked whether they do.
-_SIMILAR = 0.4
+#: The least token F1 of two statements that a judge is asked to compare, since they may say the same.
+_MIN_SHARED_F1 = 0.4
 
 
 @need(
@@ -159,8 +163,8 @@ def nuggets_of_question(sample: Sample) -> QuestionFlow[Grades]:
     ]
     from_texts = dict(reversed(stated))
     distinct = list(dict.fromkeys(claim for claim, _ in stated))
-    helps = yield [Relevant(query, claim) for claim in distinct]
-    kept = [claim for claim, judgment in zip(distinct, helps, strict=True) if _is_yes(judgment.answer)]
+    relevant = yield [Relevant(query, claim) for claim in distinct]
+    kept = [claim for claim, judgment in zip(distinct, relevant, strict=True) if _is_yes(judgment.answer)]
     nuggets = yield from _once_each(kept)
     if not nuggets:
         raise NothingToCount("neither references nor contexts say anything that helps to answer the query")
@@ -175,11 +179,11 @@ def _is_yes(answer: object) -> bool:
 
 def _once_each(claims: Sequence[str]) -> QuestionFlow[list[str]]:
     """The claims without those that say the same as an earlier one: each follows from the other."""
-    pairs = [pair for pair in combinations(claims, 2) if token_f1(pair[0], [pair[1]]) >= _SIMILAR]
-    judgments = yield [Entail((one,), other) for pair in pairs for one, other in (pair, pair[::-1])]
+    pairs = [pair for pair in combinations(claims, 2) if token_f1(pair[0], [pair[1]]) >= _MIN_SHARED_F1]
+    judgments = yield [Entail((premise,), claim) for pair in pairs for premise, claim in (pair, pair[::-1])]
     follows = [cast(Verdict, judgment.answer).entailed for judgment in judgments]
     repeated: set[str] = set()
-    for (first, second), both in zip(pairs, zip(follows[::2], follows[1::2], strict=True), strict=True):
-        if all(both) and first not in repeated:
+    for (first, second), both_follow in zip(pairs, zip(follows[::2], follows[1::2], strict=True), strict=True):
+        if all(both_follow) and first not in repeated:
             repeated.add(second)
     return [claim for claim in claims if claim not in repeated]

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ragauge.judges.base import OVER_BUDGET, Judge, JudgeBase, JudgeRouter, adapted, checked
-from ragauge.questions import Judgment, Question, judgment_key, kind
+from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.redaction import redacted
 from ragauge.run.budget import Budget, Stopped
 from ragauge.store import Store
@@ -166,7 +166,7 @@ class Dispatcher:
             wanted = {question: keys[question] for question in group if question not in stored}
             if judge is None:
                 for question in wanted:
-                    failure = Failure("no_judge", f"no judge was given for questions of kind {kind(question)!r}")
+                    failure = Failure("no_judge", f"no judge was given for questions of kind {question.kind!r}")
                     self._settle({question: Judgment(question, failure, NOBODY, "")})
                 continue
             if asked_elsewhere := self._pass_on(judge, wanted, granted):

@@ -45,12 +45,13 @@ def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> 
     stands, behind, back = (log_odds(*logits) for logits in read)
     length = len(question.response.split())
     opening, expected = polarity(question.response)[0], polarity(reference)[0]
+    agreement = 1.0 if opening == expected else -1.0
     return {
         "forth": (stands + behind) / 2,
         "back": back * min(1.0, _BRIEF / max(1, length)),
         "words": logit(words_of_reference(question, reference)),
         "conflict": float(conflicts(question.response, reference)),
-        "polarity": 0.0 if opening is None or expected is None else 1.0 if opening == expected else -1.0,
+        "polarity": 0.0 if opening is None or expected is None else agreement,
     }
 
 

@@ -37,7 +37,7 @@ from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.toxicity import toxicity
 from ragauge.judges.embedded.words import words
-from ragauge.questions import Correct, Decompose, Entail, Question, Relevant, language, topic
+from ragauge.questions import Correct, Decompose, Entail, Question, Relevant, language
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Label, Verdict
 
@@ -309,5 +309,5 @@ class EmbeddedJudge(JudgeBase):
         if self._english_only and (code := language(question)) != "en":
             reason = f"the {self.identity} judge reads English, and this is {code!r}; name a judge for it, as in"
             return Failure("abstained", f"{reason} --judge {code}=PROVIDER/MODEL")
-        unanswerable = f"the {self.identity} judge does not answer {topic(question)}; ask another judge"
+        unanswerable = f"the {self.identity} judge does not answer {question.topic}; ask another judge"
         return self._backend.verdict(question) or Failure("unanswerable", unanswerable)

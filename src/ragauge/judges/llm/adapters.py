@@ -119,11 +119,10 @@ def _run(done: Future[Any], function: Callable[..., Any], argument: object) -> N
 class FunctionTransport(_CallerTransport):
     """Carries prompts to a function, sync or async, that takes a list of messages and returns the text of the reply.
 
-    A function that knows how many tokens a call took, or with logprobs=True their log-probabilities, returns a
-    Completion. Messages are dicts with "role" ("system",
-    "user", "assistant") and "content". A sync function may block: it runs in threads, up to `concurrency` at once.
-    An exception is retried `retries` times, then it is the failure "judge_error"; a function that knows what
-    went wrong raises ragauge.judges.llm.messages.CallFailed.
+    Messages are dicts with "role" ("system", "user", "assistant") and "content". A function that knows how many tokens
+    a call took, or with logprobs=True their log-probabilities, returns a Completion. A sync function may block: it runs
+    in threads, up to `concurrency` at once. An exception is retried `retries` times, then it is the failure
+    "judge_error"; a function that knows what went wrong raises ragauge.judges.llm.messages.CallFailed.
 
     name: of the model, for the identity in a store; else the function's `model_name`. Where there is neither, the
     identity is the function's `__name__` and a fingerprint of its code, as with `judge_from`.

@@ -81,7 +81,7 @@ def _transport_of(model: Any, options: dict[str, Any]) -> tuple[Transport, LLMOp
 
         spec = parse_llm_spec(model, **{name: value for name, value in options.items() if name != "api_key"})
         api_key = options.get("api_key")
-        environment = {**os.environ, spec.provider.keys[0]: api_key} if api_key else os.environ
+        environment = {**os.environ, spec.provider.key_variables[0]: api_key} if api_key else os.environ
         return HttpTransport(spec.provider, spec.model, spec.options, environment), spec.options
     if not is_model(model):
         raise BadParameter(f"{model!r} is not a 'provider/model', an instructor client or a function of messages")

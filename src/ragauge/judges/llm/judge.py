@@ -371,13 +371,10 @@ class LLMJudge(ContextJudge):
         name, style = self.identity.name, self.policy.style
         notes = [*self.client.transport.notes()]
         if self.client.priced and self.price and self.price.dated:
-            other = "base_url" in dict(self.client.transport.settings)
-            free = (
-                ", the provider's own, though another server was called; if that is free, say price=0,0"
-                if other
-                else ""
-            )
-            notes.append(f"{name}: prices of {self.price.dated}{free}.")
+            note = f"{name}: prices of {self.price.dated}"
+            if "base_url" in dict(self.client.transport.settings):
+                note += ", the provider's own, though another server was called; if that is free, say price=0,0"
+            notes.append(f"{note}.")
         if self.client.estimated:
             notes.append(
                 f"{name}: tokens and price of {self.client.estimated} calls are estimates, since the server counted "

@@ -77,16 +77,12 @@ def usage_of(report: object, prompt: str, completion: str, cached: str = "") -> 
 
 def tokens_of(logprobs: object) -> tuple[ReplyToken, ...]:
     """The tokens of a reply with their log-probabilities, as chat completions have them, in mappings or objects."""
-    return tuple(
-        ReplyToken(
-            _member(token, "token"),
-            {
-                _member(choice, "token"): _member(choice, "logprob")
-                for choice in (token, *(_member(token, "top_logprobs") or ()))
-            },
-        )
-        for token in _member(logprobs, "content") or ()
-    )
+    tokens = []
+    for token in _member(logprobs, "content") or ():
+        choices = (token, *(_member(token, "top_logprobs") or ()))
+        alternatives = {_member(choice, "token"): _member(choice, "logprob") for choice in choices}
+        tokens.append(ReplyToken(_member(token, "token"), alternatives))
+    return tuple(tokens)
 
 
 def _member(report: Any, name: str) -> Any:

@@ -21,17 +21,16 @@ from ragauge.redaction import SECRETS
 Protocol = Literal["chat", "anthropic", "bedrock", "vertex", "cohere"]
 Structured = Literal["schema", "json", "plain"]
 
-
-#: Variables of the environment in a base URL, and what they may hold.
+#: Variables of the environment in a base URL, and the values that they may have.
 _VARIABLE = re.compile(r"\{([\w|]+)\}")
 _NAME = re.compile(r"[\w.:-]+", re.ASCII)
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """A service, or a local server, that hosts models.
+    """A service or a local server that hosts models.
 
-    base_url: None where it must be given; "{NAME|OTHER}" stands for the first of these variables that is set. keys,
-    bases: variables of the environment that may hold the key and the base URL; the first that is set counts.
+    base_url: None where it must be given; "{NAME|OTHER}" stands for the first of these variables that is set.
+    key_variables, url_variables: of the environment, for the key and the base URL; the first that is set counts.
     structured: the strictest way of requesting JSON that it supports. local: whether it usually runs on the user's
     machine; it then needs no key, and has longer timeouts. max_concurrency: unless the user sets it. headers: sent with
     each call; variable_headers: where the variable is set. seed: the name of that field; None where there is none.
@@ -40,8 +39,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     base_url: str | None
-    keys: tuple[str, ...]
-    bases: tuple[str, ...]
+    key_variables: tuple[str, ...]
+    url_variables: tuple[str, ...]
     protocol: Protocol = "chat"
     structured: Structured = "schema"
     local: bool = False
@@ -55,7 +54,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     def key(self, environment: Mapping[str, str]) -> str:
         """The key, "" where none is set. Raises UsageError for what cannot be a key."""
-        for variable in self.keys:
+        for variable in self.key_variables:
             key = environment.get(variable, "").strip()
             if not (key.isascii() and key.isprintable()):
                 raise UsageError(f"{variable} holds characters that no key has; set it to the key of {self.name}")
@@ -64,18 +63,20 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         return ""
 
     @property
-    def signs(self) -> bool:
-        """Whether its vendor's library authenticates each request where there is no key."""
+    def has_vendor_login(self) -> bool:
+        """Whether, where there is no key, its vendor's library authenticates each request."""
         return self.protocol in ("bedrock", "vertex")
 
     @property
-    def needed(self) -> str:
-        """What has to be set for a base URL, for messages."""
+    def url_settings(self) -> str:
+        """What to set for a base URL, for messages."""
         names = [variable[1].replace("|", " or ") for variable in _VARIABLE.finditer(self.base_url or "")]
-        return " and ".join(dict.fromkeys(names)) or f"{self.bases[0]} to the address of your {self.name} resource"
+        return (
+            " and ".join(dict.fromkeys(names)) or f"{self.url_variables[0]} to the address of your {self.name} resource"
+        )
 
     def own_url(self, environment: Mapping[str, str]) -> str | None:
-        """The provider's own base URL; None where there is none, or a variable that it is made of is not set."""
+        """The provider's own base URL; None if it has none, or a variable in it is not set."""
         url = self.base_url or ""
         for variable in _VARIABLE.finditer(url):
             value = next(filter(None, (environment.get(name, "").strip() for name in variable[1].split("|"))), "")
@@ -87,7 +88,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
 
     def base_url_from(self, environment: Mapping[str, str]) -> str | None:
         """The base URL that the environment names, else the provider's own. Raises UsageError for an invalid one."""
-        for variable in self.bases:
+        for variable in self.url_variables:
             if environment.get(variable, "").strip():
                 return self.full_url(environment[variable].strip(), variable)
         return self.own_url(environment)
@@ -95,17 +96,17 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     def full_url(self, url: str, source: str) -> str:
         """A base URL in full: scheme, host, port and the path below which the endpoints lie; `source` named it."""
         if source == "OLLAMA_HOST":
-            return _ollama(url)
-        parts = _split(url, source)
+            return _ollama_url(url)
+        parts = _parsed_address(url, source)
         path = parts.path.rstrip("/")
         if self.name == "azure":
             path = path.removesuffix("/openai/v1").removesuffix("/openai") + "/openai/v1"
-        elif (not path and not self.signs) or (self.protocol == "anthropic" and not path.endswith("/v1")):
+        elif (not path and not self.has_vendor_login) or (self.protocol == "anthropic" and not path.endswith("/v1")):
             path += "/v2" if self.protocol == "cohere" else "/v1"
         return urlunsplit(parts._replace(path=path))
 
 
-def _split(url: str, source: str) -> SplitResult:
+def _parsed_address(url: str, source: str) -> SplitResult:
     try:
         parts = urlsplit(url)
         fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -118,28 +119,31 @@ def _split(url: str, source: str) -> SplitResult:
     return parts
 
 
-def _ollama(host: str) -> str:
+def _ollama_url(host: str) -> str:
     """OLLAMA_HOST in full: a host, a port or both, with or without a scheme; a server's 0.0.0.0 is this machine."""
     scheme, _, rest = host.rpartition("://")
-    parts = _split(f"{scheme or 'http'}://{'127.0.0.1' if rest.startswith(':') else ''}{rest}", "OLLAMA_HOST")
+    parts = _parsed_address(f"{scheme or 'http'}://{'127.0.0.1' if rest.startswith(':') else ''}{rest}", "OLLAMA_HOST")
     name = parts.hostname or ""
-    name = "127.0.0.1" if name in ("0.0.0.0", "::") else f"[{name}]" if ":" in name else name
+    if name in ("0.0.0.0", "::"):
+        name = "127.0.0.1"
+    elif ":" in name:
+        name = f"[{name}]"
     port = parts.port or {"http": 80, "https": 443}.get(scheme, 11434)
     return f"{parts.scheme}://{name}:{port}{parts.path.rstrip('/').removesuffix('/v1')}/v1"
 
 
 def _providers() -> dict[str, Provider]:
-    """The providers of providers.json; keys are NAME_API_KEY, and bases NAME_BASE_URL and NAME_API_BASE by default."""
+    """The providers of providers.json; variables are NAME_API_KEY, NAME_BASE_URL and NAME_API_BASE by default."""
     providers = {}
     for fields in msgspec.json.decode(get_data(__name__, "providers.json") or b"", type=list[dict[str, Any]]):
         variable = fields["name"].upper()
-        usual = {"keys": [f"{variable}_API_KEY"], "bases": [f"{variable}_BASE_URL", f"{variable}_API_BASE"]}
+        urls = [f"{variable}_BASE_URL", f"{variable}_API_BASE"]
+        usual = {"key_variables": [f"{variable}_API_KEY"], "url_variables": urls}
         providers[fields["name"]] = msgspec.convert(usual | fields, Provider)
     return providers
 
 
 PROVIDERS = _providers()
-
 
 #: Providers whose replies have no log-probabilities of tokens that were not chosen.
 _WITHOUT_LOGPROBS = frozenset({"anthropic", "bedrock", "cohere", "gemini", "groq", "mistral"})
@@ -147,7 +151,7 @@ _WITHOUT_LOGPROBS = frozenset({"anthropic", "bedrock", "cohere", "gemini", "groq
 
 def protect_keys(environment: Mapping[str, str]) -> None:
     """Have the keys of all providers that are in the environment removed from texts."""
-    for variable in (key for provider in PROVIDERS.values() for key in provider.keys):
+    for variable in (key for provider in PROVIDERS.values() for key in provider.key_variables):
         SECRETS.add(environment.get(variable, "").strip())
 
 
@@ -184,8 +188,7 @@ class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
         examples: Worked examples to add to those of the prompts: a file of JSON lines, or the examples.
         pack: "alone" asks one question a call.
         structured: How replies are constrained to their schema; by default the strictest way that the server supports.
-        price: Dollars per million tokens: of the prompt, of what of it is read from the provider's cache, and of the
-            completion.
+        price: Dollars per million tokens: of the prompt, of its part in the provider's cache, and of the completion.
         context: Tokens of the model's window.
         seed: Of the sampling.
         shuffle: The seed of another order of claims and sources in each call.

@@ -213,7 +213,9 @@ def _one_a_line(body: str, keys: Sequence[str]) -> list[Any] | None:
     if len(lines) != len(keys) or not all(isinstance(line, dict) for line in lines):
         return None
     named = {str(line.pop(name)): line for line in lines for name in ("id", "key", "item") if name in line}
-    return [named[key] for key in keys] if named.keys() == set(keys) else None if named else lines
+    if named.keys() == set(keys):
+        return [named[key] for key in keys]
+    return None if named else lines
 
 
 def _is_item(value: object) -> bool:

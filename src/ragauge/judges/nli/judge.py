@@ -14,7 +14,7 @@ from ragauge.arrays import NDArray, np
 from ragauge.judges.base import JudgeBase
 from ragauge.judges.embedded.statements import is_fragment
 from ragauge.kinds.windows import windows
-from ragauge.questions import Entail, Question, topic
+from ragauge.questions import Entail, Question
 from ragauge.types import Answer, ChunkVerdict, Failure, Identity, Label, Verdict
 
 #: The family of a model, which decides the input format of a pair.
@@ -299,7 +299,7 @@ class NliJudge(JudgeBase):
 
     def _answer(self, question: Question, all_scores: dict[TextPair, Scores]) -> Answer | Failure:
         if not isinstance(question, Entail):
-            reason = f"{self.identity.name} answers questions of entailment, not {topic(question)}; ask another judge"
+            reason = f"{self.identity.name} answers questions of entailment, not {question.topic}; ask another judge"
             return Failure("unanswerable", reason)
         if not question.hypothesis.strip():
             return Failure("unanswerable", "the hypothesis is empty, so that there is nothing to judge")

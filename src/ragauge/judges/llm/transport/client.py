@@ -203,10 +203,10 @@ class HttpTransport(Transport):
     def _checked_base(self) -> str:
         provider = self._provider
         if self._base is None:
-            raise UsageError(f"{self.name}: set {provider.needed}")
+            raise UsageError(f"{self.name}: set {provider.url_settings}")
         elsewhere = provider.base_url is not None and self._base != self._own
-        if not (self._key or provider.local or provider.signs or elsewhere):
-            raise UsageError(f"{self.name}: set {provider.keys[0]} to your key of {provider.name}")
+        if not (self._key or provider.local or provider.has_vendor_login or elsewhere):
+            raise UsageError(f"{self.name}: set {provider.key_variables[0]} to your key of {provider.name}")
         return self._base
 
     def _address(self, base: str) -> tuple[str, str]:
@@ -256,7 +256,7 @@ class HttpTransport(Transport):
     def failed(self, fault: Fault | Reply) -> CallFailed:
         """The exception to raise for an error reply; after a fatal one all further calls fail at once."""
         fault = read_fault(fault.status, fault.body) if isinstance(fault, Reply) else fault
-        failed = call_failed(fault, self._server, self._provider.keys[0])
+        failed = call_failed(fault, self._server, self._provider.key_variables[0])
         if failed.fatal:
             self._scheduler.stop(failed.failure)
         return failed

@@ -416,20 +416,15 @@ class RetryScheduler:
         if error.wait is None:
             return backoff
         if error.wait > MAX_RETRY_AFTER:
-            raise self._wait_too_long(error, error.wait)
+            detail = f"{error.detail}; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept"
+            self.stop(Failure(error.reason, detail))
+            raise CallFailed(Failure(error.reason, detail), fatal=True)
         if error.reason == "rate_limited":
             self.rate.hold(error.wait)
         return error.wait + backoff
 
-    def _wait_too_long(self, error: ReplyError, seconds: float) -> CallFailed:
-        """What to raise where the server asks for too long a wait; all further calls fail then."""
-        detail = f"{error.detail}; it asks to wait {seconds:.0f} s: run again then, what is answered is kept"
-        failure = Failure(error.reason, detail)
-        self.stop(failure)
-        return CallFailed(failure, fatal=True)
-
     def _given_up(self, error: ReplyError, counts: Counter[str]) -> CallFailed:
-        """What to raise for a call whose attempts are used up; all further calls fail where the server seems down."""
+        """The error of a call whose attempts are used up; all further calls fail where the server seems down."""
         self._without_reply += error.reason in NO_REPLY
         down = self._without_reply >= MAX_WITHOUT_REPLY
         fix = "; it stopped answering: check that it runs, and run again, what is answered is kept" if down else ""
