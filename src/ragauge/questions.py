@@ -81,7 +81,7 @@ def _shared_hash(judge: Identity, kind: str, field: str, texts: tuple[str, ...] 
 
 
 def invalid_reason(question: BaseQuestion, answer: Answer | Failure, in_full: bool = False) -> str | None:
-    """What is wrong with an answer to a question, or None: spans outside texts, wrong labels, grades off the scale.
+    """The fault of an answer to a question, or None: spans outside texts, wrong labels, grades off the scale.
 
     in_full: whether it must have what people may leave out, a label of each of several chunks.
     """
@@ -91,7 +91,7 @@ def invalid_reason(question: BaseQuestion, answer: Answer | Failure, in_full: bo
 
 
 class Judgment(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """A question, its answer (or why there is none), and the judge that answered.
+    """A question, its answer or failure, and the judge that answered.
 
     Args:
         key: its address in the store; see `judgment_key`.

@@ -85,7 +85,7 @@ class Turn(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Criterion(msgspec.Struct, frozen=True, gc=False):
-    """What a response should do, or not do: a text, and the points that meeting it is worth, below 0 for a fault."""
+    """Something that a response should do, or not do. points: what meeting it is worth, below 0 for a fault."""
 
     text: str
     points: float = 1.0
@@ -173,7 +173,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A self-contained piece of a text.
 
     Args:
-        text: the statement, readable by itself.
+        text: the statement, readable on its own.
         span: its characters in the text, start inclusive, end exclusive; None where it cannot be located.
         claim: whether it asserts something that can be checked.
         opinion: whether it expresses the author's own belief, judgment, attitude or threat. Independent of `claim`;

@@ -32,7 +32,7 @@ MODELS = ("openai/gpt-4o-mini", "anthropic/claude-haiku-4-5")
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pause before a request is made again."""
-    monkeypatch.setattr(module, "PAUSE", 0.001)
+    monkeypatch.setattr(module, "PAUSE_SECONDS", 0.001)
 
 
 @pytest.fixture

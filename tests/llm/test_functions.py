@@ -42,7 +42,7 @@ def complete(transport: FunctionTransport, times: int = 1) -> list[Completion | 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without pauses between tries."""
-    monkeypatch.setattr(adapters, "PAUSE", 0.0)
+    monkeypatch.setattr(adapters, "PAUSE_SECONDS", 0.0)
 
 
 def test_a_function_is_given_the_messages() -> None:

@@ -37,7 +37,7 @@ Reply = Callable[[asyncio.StreamWriter], Awaitable[None]]
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries come quickly."""
     monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.MIN_BACKOFF", 0.001)
-    monkeypatch.setattr("ragauge.judges.llm.transport.batches.PAUSE", 0.001)
+    monkeypatch.setattr("ragauge.judges.llm.transport.batches.PAUSE_SECONDS", 0.001)
 
 
 @asynccontextmanager

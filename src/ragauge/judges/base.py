@@ -35,7 +35,7 @@ class Judge(Protocol):
         batch: Optional; how many questions it is given at once. Their answers are stored together, so that a killed
             run asks at most these again.
         by_sample: Optional, instead of `batch`; the number of samples whose questions it is given concurrently, each
-            sample's together. Such a judge limits by itself how much it does at once.
+            sample's together. Such a judge itself limits how much it does at once.
     """
 
     @property
@@ -53,17 +53,16 @@ class Judge(Protocol):
 #: How many questions a judge is given at once by default.
 DEFAULT_BATCH = 32
 
-
-#: Words of a query up to which it may be a fragment, such as "And the second one?".
-_FRAGMENT = 8
+#: The most words of a query that may be a fragment, such as "And the second one?".
+_FRAGMENT_WORDS = 8
 
 Query = TypeVar("Query", str, str | None)
 
 
 def in_context(query: Query, history: Sequence[str]) -> Query:
-    """A query, preceded by what the user said before where it is too short to be understood alone."""
-    said = [text.removeprefix("User: ") for text in history if text.startswith("User: ")]
-    return f"{said[-1]} {query}" if query and said and len(query.split()) <= _FRAGMENT else query
+    """A query, preceded by the user's last request if it is too short to be understood alone."""
+    requests = [text.removeprefix("User: ") for text in history if text.startswith("User: ")]
+    return f"{requests[-1]} {query}" if query and requests and len(query.split()) <= _FRAGMENT_WORDS else query
 
 
 def can_answer(judge: Judge, question: Question) -> bool:
@@ -97,7 +96,7 @@ OVER_BUDGET = Failure("max_cost", "max_cost is reached; raise it and run again, 
 
 
 class RunContext(Protocol):
-    """What a run offers to a judge: stored answers of other judges, a record of calls, and a budget."""
+    """The services of a run for a judge: stored answers of other judges, a record of calls, and a budget."""
 
     async def ask(self, judge: Judge, questions: Sequence[Question]) -> JudgeAnswers:
         """The answers of another judge, each question asked at most once and stored under that judge's identity.
@@ -129,17 +128,17 @@ class NullContext(RunContext):
 
 
 class JudgeBase(ABC):
-    """A judge with a default for all that is optional in `Judge`, so that nothing has to ask what a judge can do.
+    """A judge with a default for all that is optional in `Judge`, so that no caller has to ask what a judge can do.
 
     Attributes:
         identity, answers, batch, by_sample: as in `Judge`.
         members: the judges that a composite one asks.
         is_checked: whether its answers need no check: they fit their questions, have the declared types throughout,
             so that a store returns them as they are, and repeat no key of this process.
-        unable: topics that it is no judge of, although it answers questions of their kind.
+        unable: topics that it cannot judge, although it answers questions of their kind.
         is_paid: whether its calls may cost money.
         price: of the tokens of its model; None where that is not known, or it has none.
-        threshold: the confidence from which its word stands in a cascade, for all kinds of question or by kind.
+        threshold: the confidence from which a cascade accepts its answers, for all kinds of question or by kind.
     """
 
     identity: Identity
@@ -213,7 +212,7 @@ class ContextJudge(JudgeBase):
 
 
 class _AdaptedJudge(JudgeBase):
-    """A judge of somebody's own, with the defaults for what it does not have."""
+    """A user's own judge, with defaults for what it does not have."""
 
     _OPTIONAL = ("batch", "by_sample", "price", "threshold", "consult", "expect", "notes", "share_tempo", "shuffled")
 
@@ -247,12 +246,12 @@ class _AdaptedJudge(JudgeBase):
 
 
 def adapted(judge: Judge) -> JudgeBase:
-    """The judge, with defaults for what it does not have where it is somebody's own."""
+    """The judge; a user's own one with defaults for what it does not have."""
     return judge if isinstance(judge, JudgeBase) else _AdaptedJudge(judge)
 
 
 class LookupJudge(JudgeBase):
-    """Has the identity of a judge, so that its stored judgments are found, and answers nothing itself."""
+    """Has the identity of a judge, so that its stored judgments are used, and answers nothing itself."""
 
     answers = frozenset(KINDS)
 
@@ -266,13 +265,13 @@ class LookupJudge(JudgeBase):
 
 
 class UnloadedJudge(LookupJudge):
-    """Has the place of a judge that is not loaded, so that a run with it can be planned."""
+    """Takes the place of a judge that is not loaded, so that a run with it can be planned."""
 
     def __init__(self, spec: str) -> None:
         super().__init__(Identity(spec))
 
     def notes(self) -> list[str]:
-        """What a plan does not know without the judge."""
+        """What is not known to a plan without the judge."""
         return [f"{self.identity} is not loaded to plan: its stored answers, calls and price are not known"]
 
 
@@ -320,7 +319,7 @@ class JudgeRouter:
     by_kind: judges by kind, or by topic such as "classify:toxic", which takes precedence over its kind. "*" stands for
     everything that no other key names. judges: these, adapted. unique: each of them once.
 
-    Raises UnknownName for another key, BadParameter where there is none.
+    Raises UnknownName for another key, BadParameter for no key at all.
     """
 
     def __init__(self, by_kind: Mapping[str, Judge]) -> None:
@@ -341,7 +340,7 @@ class JudgeRouter:
         return judge is not None and topic not in judge.unable and answerable(topic, judge.answers)
 
     def judge_of(self, question: Question) -> JudgeBase | None:
-        """The judge of a question; None where there is none for its kind."""
+        """The judge of a question; None if no judge is for its kind."""
         return self._judge(question.topic)
 
     def by_judge(self, questions: Iterable[Question]) -> list[tuple[JudgeBase | None, list[Question]]]:
@@ -378,10 +377,10 @@ class StructuredClient(Protocol):
 
 
 class JudgeSpec(msgspec.Struct, frozen=True):
-    """The spec of a judge with what may be done to make it.
+    """The spec of a judge, and what may be done to load it.
 
     allow_hosts: hosts to which judge files in it may send prompts and keys. imports: whether `python:` is imported, and
-    models are looked up on the hub; else an `UnloadedJudge` has their place.
+    models are looked up on the hub; else an `UnloadedJudge` takes their place.
     """
 
     spec: str
@@ -389,11 +388,11 @@ class JudgeSpec(msgspec.Struct, frozen=True):
     imports: bool = True
 
 
-#: What is accepted where a judge is: its spec, such as "openai/gpt-4o-mini"; a judge; a function from messages to text;
-#: or a model or client of another library.
+#: What may stand for a judge: its spec, such as "openai/gpt-4o-mini"; a judge; a function from messages to text; or a
+#: model or client of another library.
 OneJudge = (
     str | JudgeSpec | Judge | Callable[[list[dict[str, str]]], object] | InvokableModel | ChatModel | StructuredClient
 )
 
-#: What is accepted where judges are: one for everything, or several by kind or topic.
+#: What may stand for judges: one for everything, or several by kind or topic.
 JudgeLike = OneJudge | JudgeRouter | Mapping[str, OneJudge]

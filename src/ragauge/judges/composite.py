@@ -70,7 +70,7 @@ class CompositeJudge(ContextJudge):
 
     @property
     def two_way(self) -> frozenset[str]:
-        """The kinds of which a member tells support from its absence alone, not contradicted from neutral."""
+        """The kinds for which a member tells only support from its absence, not contradicted from neutral."""
         return frozenset(
             name
             for name, kind in KIND_TYPES.items()
@@ -108,7 +108,7 @@ def _settings(members: Sequence[Judge]) -> Iterator[tuple[str, str]]:
             yield f"{place}.{name}", value
 
 
-#: What a two-way judge calls not entailed.
+#: The labels that a two-way judge calls not entailed.
 _UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 
 
@@ -289,14 +289,14 @@ def _check_levels(levels: Mapping[str, float], high: float, fault: str) -> None:
 
 
 class Cascade(CompositeJudge):
-    """Two judges, of which the first answers where it is confident. For a longer chain the second is a cascade.
+    """Two judges: the first answers where it is confident. For a longer chain the second is a cascade.
 
     The second judge is also asked where the first fails, and for grades and decompositions, which have no confidence.
-    What only one of the two can answer, that one answers. Where the second fails, its Failure is the answer.
+    A question that only one of the two can answer goes to that one. Where the second fails, its Failure is the answer.
 
     threshold: the `confidence` from which a verdict of the first is accepted, for all kinds of verdict or by kind;
     verdicts of a kind that is not named are escalated. 0 leaves every verdict to the first judge, anything above 1 to
-    the second. Raises BadParameter and UnknownName for thresholds that are none.
+    the second. Raises BadParameter and UnknownName for invalid thresholds.
     """
 
     def __init__(self, first: Judge, second: Judge, threshold: float | Mapping[str, float]) -> None:
@@ -334,7 +334,7 @@ class Cascade(CompositeJudge):
         return [answers.get(question) or Failure("unanswerable", f"{unable} {question.kind}") for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
-        """The most calls that there can be: all those of the first, and those of the second for all questions."""
+        """The most calls that there can be: those of both judges for all questions."""
         second = expected_calls(self.second, answerable_by(self.second, questions))
         return [*expected_calls(self.first, self._for_first(questions)), *second]
 
@@ -354,7 +354,7 @@ class Cascade(CompositeJudge):
             yield f"{self.identity}: {saved} questions were not asked of {self.second.identity}{calls}."
 
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
-        """What the first is asked: kinds with a threshold, and what the second cannot answer."""
+        """The questions for the first: of kinds with a threshold, and those that the second cannot answer."""
         able = answerable_by(self.first, questions)
         return [
             question for question in able if question.kind in self._threshold or not can_answer(self.second, question)
@@ -380,8 +380,8 @@ class ByLanguage(CompositeJudge):
 
     A question whose judge cannot answer its topic goes to the judge of all other languages, whose topics count.
 
-    judges: by the code of a language (ISO 639), and "*" for all others. Raises UnknownName for a code of no language
-    that is recognised, and BadParameter where there is no "*", or only one judge.
+    judges: by the code of a language (ISO 639), and "*" for all others. Raises UnknownName for a language that is not
+    recognised, and BadParameter where there is no "*", or only one judge.
     """
 
     def __init__(self, judges: Mapping[str, Judge]) -> None:
@@ -426,10 +426,10 @@ class ByLanguage(CompositeJudge):
 class Decided(CompositeJudge):
     """A judge whose verdicts are "entailed", "yes" or "right" from a probability on, whatever its own label.
 
-    Below it, "entailed" becomes what asserts least, and "right" wrong. Verdicts without a probability, and other
-    answers, are its own. levels: the probability by kind of verdict.
+    Below it, "entailed" becomes what asserts least, and "right" becomes "wrong". Verdicts without a probability, and
+    other answers, stay as they are. levels: the probability by kind of verdict.
 
-    Raises UnknownName and BadParameter for levels that are none.
+    Raises UnknownName and BadParameter for invalid levels.
     """
 
     least = 1
@@ -445,7 +445,7 @@ class Decided(CompositeJudge):
         return self.members[0].answers
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
-        """The judge's answers, decided."""
+        """The judge's answers, decided by the levels."""
         answers = await ask_members(context, self.members[0], questions)
         return [self._decided(question, answers[question]) for question in questions]
 
@@ -466,7 +466,7 @@ class Decided(CompositeJudge):
 
 
 def _decide(label: Label, probability: float | None, level: float, no: Label, yes: Label) -> Label:
-    """The label by the level. no: in place of `yes` below it."""
+    """The label by a level. no: takes the place of `yes` below it."""
     if probability is None:
         return label
     if probability >= level:

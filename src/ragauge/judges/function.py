@@ -31,7 +31,7 @@ class _Unidentified(Exception):
 
 
 class Fingerprint(NamedTuple):
-    """By keyword the hash of each function, for an identity; and which no other process can recognise, and why."""
+    """The hash of each function by keyword, for an identity; notes on those that no other process can recognise."""
 
     settings: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
@@ -180,7 +180,7 @@ class FunctionJudge(JudgeBase):
             return Failure("judge_error", f"{question.kind}() raised {type(error).__name__}: {error}")
 
     async def _replies(self, question: Question, *calls: tuple[object, ...], **optional: object) -> list[Any]:
-        """What the function of a question's kind returns; it is given those optional arguments that it takes."""
+        """The replies of the function of a question's kind, which gets those optional arguments that it takes."""
         function = self._functions[question.kind]
         if question.kind not in self._keywords:
             self._keywords[question.kind] = _keywords(function, len(calls[0]))
@@ -202,15 +202,15 @@ class FunctionJudge(JudgeBase):
 
 
 def _keywords(function: Callable[..., Any], passed: int) -> set[str] | None:
-    """The names a function takes as keywords after `given` arguments by position; None where it takes any."""
+    """The keywords that a function takes after `passed` arguments by position; None where it takes any."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:  # some built-in functions have no signature
         return set()
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    free = {p.name for p in parameters[passed:] if p.kind is p.POSITIONAL_OR_KEYWORD}
-    return free | {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
+    either = {parameter.name for parameter in parameters[passed:] if parameter.kind is parameter.POSITIONAL_OR_KEYWORD}
+    return either | {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
 
 
 def judge_from(

@@ -1,4 +1,4 @@
-"""From which confidence on a judge is right often enough, as people's labels show."""
+"""The confidence from which a judge is right often enough, as people's labels show."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ragauge.types import POSITIVE, Answer, Failure, Verdict
 
 
 class FittedThreshold(msgspec.Struct, frozen=True):
-    """How right a judge is from a confidence on, for questions of one kind with human labels.
+    """How often a judge is right from a confidence on, for questions of one kind with human labels.
 
     at: the lowest confidence that qualifies (then `threshold` too), or comes nearest; share: of the questions beyond
     it; accuracy: how many of these are right; bound: the lower end of its one-sided 95 % interval.

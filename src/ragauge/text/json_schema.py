@@ -12,9 +12,9 @@ from typing import Any
 from ragauge.host import optional
 from ragauge.text.patterns import bounded_search
 
-#: Seconds that a schema may take on a value, and when those of the value under test are over.
-_SECONDS = 5.0
-_ENDS: ContextVar[float] = ContextVar("_ENDS")
+#: Seconds that a schema may take on a value, and when the time of the current value is over.
+_SCHEMA_SECONDS = 5.0
+_DEADLINE: ContextVar[float] = ContextVar("_DEADLINE")
 
 
 def schema_fault(text: str, value: Any) -> str | None:
@@ -22,7 +22,7 @@ def schema_fault(text: str, value: Any) -> str | None:
 
     Raises as `json_schema_validator` does, and ValueError where the schema or a pattern in it takes too long.
     """
-    _ENDS.set(monotonic() + _SECONDS)
+    _DEADLINE.set(monotonic() + _SCHEMA_SECONDS)
     fault = next(json_schema_validator(text).iter_errors(value), None)
     return fault and f"{fault.json_path}: {fault.message}"
 
@@ -59,8 +59,8 @@ def _timed(keyword: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(keyword)
     def timed(*arguments: Any) -> Any:
-        if monotonic() > _ENDS.get():
-            raise ValueError(f"the schema takes more than {_SECONDS:g} s; make it simpler")
+        if monotonic() > _DEADLINE.get():
+            raise ValueError(f"the schema takes more than {_SCHEMA_SECONDS:g} s; make it simpler")
         return keyword(*arguments)
 
     return timed
@@ -81,7 +81,7 @@ def _matching(validator: Any, pattern: str, value: Any, _: Any) -> Iterator[Any]
 
 
 def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, _: Any) -> Iterator[Any]:
-    """The faults of fields that "patternProperties" speak of."""
+    """The faults of fields that "patternProperties" covers."""
     for name in value if validator.is_type(value, "object") else ():
         for pattern, inner in patterns.items():
             if bounded_search(pattern, name):
@@ -89,7 +89,7 @@ def _matching_names(validator: Any, patterns: dict[str, Any], value: Any, _: Any
 
 
 def _without_matching_names(validator: Any, allowed: Any, value: Any, schema: dict[str, Any]) -> Iterator[Any]:
-    """The faults of fields that "additionalProperties" speak of: those of which no pattern speaks."""
+    """The faults of fields that "additionalProperties" covers: those that match no pattern."""
     from jsonschema import Draft202012Validator
 
     patterns = schema.get("patternProperties", {})
@@ -118,7 +118,7 @@ def _comparable(value: Any) -> Hashable:
     return isinstance(value, bool), value
 
 
-#: The keywords of JSON Schema that take no more time here than a limit, or than the length of a value.
+#: Own versions of keywords, whose time is limited or linear in the length of a value.
 _OWN_KEYWORDS = {
     "pattern": _matching,
     "patternProperties": _matching_names,

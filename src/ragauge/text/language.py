@@ -6,8 +6,8 @@ import re
 from functools import cache, lru_cache
 from typing import Any
 
-_READ = 1000  # characters that decide
-_SURE, _UNLIKELY = 0.5, 0.05
+_READ_CHARS = 1000  # characters that decide
+_SURE_PROBABILITY, _UNLIKELY_PROBABILITY = 0.5, 0.05
 _WORD = re.compile(r"[^\W\d_]+")
 
 #: At least one in twenty words of most English texts is one of these, which other languages do not write; the library,
@@ -38,12 +38,12 @@ def foreign(text: str) -> str | None:
 
     It names a language for 7 of 12,719 English premises and claims, and for 66 of 72 short sentences in twelve others.
     """
-    words = _WORD.findall(text[:_READ].casefold())
+    words = _WORD.findall(text[:_READ_CHARS].casefold())
     if not words or sum(word in _ENGLISH for word in words) * 20 >= len(words):
         return None
-    ranked = _identifier().rank(text[:_READ])
+    ranked = _identifier().rank(text[:_READ_CHARS])
     code, probability = ranked[0]
     english = sum(share for label, share in ranked if label in ("en", "pcm"))  # Pidgin: its words are English
     letters = "".join(words)
     other_script = sum(letter > "\N{LATIN SMALL LETTER OPEN E}" for letter in letters) * 2 > len(letters)
-    return str(code) if english < _UNLIKELY and (probability >= _SURE or other_script) else None
+    return str(code) if english < _UNLIKELY_PROBABILITY and (probability >= _SURE_PROBABILITY or other_script) else None

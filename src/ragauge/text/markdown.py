@@ -50,8 +50,8 @@ _LATER_BULLET = re.compile(r"\s(?=[*•+]\s+\S)|(?<=[.;:,])\s+(?=-\s+\S)")
 _ROUND_BULLET = re.compile(r"\s(?=[•‣▪●]\s*\w)")
 _FIRST_NUMBER = re.compile(r":\s+(?P<number>\(?1[.)])\s+(?=\S)")
 
-_WRAPPED_BEFORE_SMALL_LETTER = 40
-_WRAPPED = 60
+_WRAPPED_CHARS_BEFORE_SMALL_LETTER = 40
+_WRAPPED_CHARS = 60
 _LEFT_OPEN = re.compile(r"(?:[,(]|\b(?:and|or|the|an?|of|to|in|for|with|by|that|which|und|oder|y|et))\Z")
 
 
@@ -131,8 +131,8 @@ def _continues_block(text: str, last: Block, block: Block) -> bool:
         return True
     first = text[block.start]
     if first.islower():
-        return len(line_above) >= _WRAPPED_BEFORE_SMALL_LETTER
-    return len(line_above) >= _WRAPPED and (first.isalnum() or first in "\"'“‘(")
+        return len(line_above) >= _WRAPPED_CHARS_BEFORE_SMALL_LETTER
+    return len(line_above) >= _WRAPPED_CHARS and (first.isalnum() or first in "\"'“‘(")
 
 
 def _split_inline_list(text: str, block: Block) -> Iterator[Block]:

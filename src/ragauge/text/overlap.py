@@ -2,7 +2,7 @@
 
 ROUGE is that of Google's rouge-score 0.1.2 (Lin, 2004), BLEU that of NLTK 3.10's `sentence_bleu` (Papineni et al.,
 2002), chrF that of sacreBLEU 2.6's `sentence_chrf` with its defaults (Popović, 2015 and 2017): case kept, whitespace
-removed, and averaged over the orders of which both texts have n-grams.
+removed, and averaged over the orders for which both texts have n-grams.
 """
 
 from __future__ import annotations
@@ -207,7 +207,7 @@ def _f1(hits: int, written: int, expected: int) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-#: What ROUGE makes of hits, tokens or n-grams of the response, and those of the reference.
+#: ROUGE's measures of hits, n-grams of the response, and n-grams of the reference.
 MEASURES: Mapping[str, Callable[[int, int, int], float]] = {
     "fmeasure": _f1,
     "precision": lambda hits, written, _: hits / written if hits else 0.0,

@@ -18,7 +18,7 @@ _WORDS, _NAME = re.compile("⟨(.*?)⟩"), re.compile(r"\{([A-Z_]+)\}")
 
 
 def _read() -> dict[str, str]:
-    """The patterns in refusals.txt by name, that of a list for any of its own."""
+    """The patterns in refusals.txt by name; the pattern of a list matches any of its entries."""
     named: dict[str, str] = {}
     listed: dict[str, list[str]] = {}
     section = ""
@@ -46,7 +46,7 @@ _HINT = re.compile(_PATTERNS["HINT"])
 _ANYWHERE = re.compile(phrases(_PATTERNS["SPEAKERS"], _PATTERNS["SOURCES"], _PATTERNS["FOREIGN"]))
 _UNCITED = re.compile(_PATTERNS["UNNAMED"])
 _CONCESSION = re.compile(r"(?:although|though|while|even though|whereas)\b[^,]*, ")
-_MAX_EXAMINED = 400
+_EXAMINED_CHARS = 400
 _ASIDE = re.compile(_PATTERNS["ASIDE"])
 _NEGATION = re.compile(_PATTERNS["NEGATION"])
 _TURN = re.compile(r"[,;]?\s(?:but|however|though|aber|pero|mais|ma|mas)\s|;\s")
@@ -65,7 +65,7 @@ def is_refusal_sentence(sentence: str, instructed: str = "", *, cited: bool = Fa
     ("Although the text gives no date, it names the place.") is not, nor are quotations and titles. Covers English, and
     the most common forms in German, Spanish, French, Italian, Portuguese, Dutch, Polish, Russian, Japanese, Chinese.
 
-    instructed: the refusal that the speaker was instructed to give, of which each sentence is one. cited: whether the
+    instructed: the refusal that the speaker was instructed to give; each sentence of it is one. cited: whether the
     sentence has citations besides the marks in it; "There is no mention of slavery" is then content of the source.
     """
     marks = citation_marks(sentence)
@@ -106,4 +106,4 @@ def refusal(text: str, instructed: str = "") -> list[Span]:
 
 
 def _normalised(sentence: str) -> str:
-    return " ".join(sentence[:_MAX_EXAMINED].replace("’", "'").lower().split()).strip(" .!\"'*。")
+    return " ".join(sentence[:_EXAMINED_CHARS].replace("’", "'").lower().split()).strip(" .!\"'*。")

@@ -25,8 +25,8 @@ from ragauge.text.markdown import blocks
 from ragauge.text.patterns import GERMAN_MONTHS, any_of
 from ragauge.types import Span
 
-_WINDOW = 4096
-_SIGHT = 60
+_WINDOW_CHARS = 4096
+_SIGHT_CHARS = 60
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 _SUPERSCRIPTS = "[⁰¹²³⁴⁵⁶⁷⁸⁹]*"
@@ -89,7 +89,7 @@ _OPENER = re.compile(
 
 @cache
 def splitter() -> str:
-    """What proposes boundaries: "sentencex" with its version. Part of a judge's identity."""
+    """The library that proposes boundaries, with its version. Part of a judge's identity."""
     import sentencex
 
     return f"sentencex {version_of(sentencex)}"
@@ -115,7 +115,7 @@ def _proposals(passage: str) -> Iterator[int]:
 
     begin = 0
     while begin < len(passage):
-        window = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", passage[begin : begin + _WINDOW])
+        window = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", passage[begin : begin + _WINDOW_CHARS])
         ends = [int(boundary["start_index"]) for boundary in get_sentence_boundaries("en", window)][1:]
         last = begin + len(window) == len(passage)
         yield from (begin + end for end in ends)
@@ -136,8 +136,8 @@ def _after_closers(passage: str, cut: int) -> int:
 
 def _false_stop(passage: str, previous: int, cut: int) -> bool:
     """Whether the sentence does not end at this cut."""
-    left = passage[max(previous, cut - _SIGHT) : cut].rstrip()
-    right = passage[cut : cut + _SIGHT]
+    left = passage[max(previous, cut - _SIGHT_CHARS) : cut].rstrip()
+    right = passage[cut : cut + _SIGHT_CHARS]
     if _ENUMERATOR.match(left) or not any(map(str.isalnum, left)):
         return True
     if not passage[cut - 1].isspace() and left[-1] in ".!?":
@@ -263,7 +263,7 @@ def check_installed() -> None:
 
 @cache
 def _punkt_decision() -> Callable[[str], bool]:
-    """Decides whether a sentence ends within a few words, of which the last is context only."""
+    """Decides whether a sentence ends within a few words; the last of them is only context."""
     check_installed()
     from punkt import PunktWordTokenizer, load_model
     from punkt.annotate import annotate_tokens

@@ -12,7 +12,7 @@ from ragauge.judges.embedded.words import Kind, Word, is_year, key_of, rounds_to
 from ragauge.questions import Correct
 from ragauge.types import Label, Verdict
 
-_BRIEF = 8  # words of an answer up to which a reference is to hold all of it
+_BRIEF_WORDS = 8  # the most of an answer that a reference should hold completely
 _MONTHS = frozenset(
     map(key_of, "january february march april may june july august september october november december".split())
 )
@@ -48,7 +48,7 @@ def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> 
     agreement = 1.0 if opening == expected else -1.0
     return {
         "forth": (stands + behind) / 2,
-        "back": back * min(1.0, _BRIEF / max(1, length)),
+        "back": back * min(1.0, _BRIEF_WORDS / max(1, length)),
         "words": logit(words_of_reference(question, reference)),
         "conflict": float(conflicts(question.response, reference)),
         "polarity": 0.0 if opening is None or expected is None else agreement,

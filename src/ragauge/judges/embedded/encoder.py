@@ -35,14 +35,14 @@ _CACHED_TOKENS = 12_000  # whose keys and values are cached, some 9 kB each
 _TEXT, _HYPOTHESIS = 0, 1  # token types
 _MAX_LOGIT = 6.0
 
-_WORD_CHARACTERS = 100  # a longer word is one unknown piece
+_MAX_WORD_CHARS = 100  # a longer word is one unknown piece
 
 #: An ASCII text, which folds to lower case; the words of such a text; the words of any folded text.
 _PLAIN = re.compile(r"[\t\n\r -~]*")
 _PLAIN_WORD = re.compile(r"[a-z0-9]+|[^\sa-z0-9]")
 _FOLDED_WORD = re.compile(r"[^ ]+")
 
-#: Chinese characters, each of which is a word; to `tokenizers`, U+2B820-2B91F are not.
+#: Chinese characters, each a word of its own; for `tokenizers`, U+2B820-2B91F are none.
 _IDEOGRAPH = re.compile(
     r"[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\U00020000-\U0002A6DF\U0002A700-\U0002B81F\U0002B920-\U0002CEAF"
     r"\U0002F800-\U0002FA1F]"
@@ -91,7 +91,7 @@ class WordPiece:
         encoded = Pieces([], [])
         for match in matches:
             word, offset = match[0], match.start()
-            pieces = self._cached_cut(word) if len(word) <= _WORD_CHARACTERS else ((self.unknown, 0, len(word)),)
+            pieces = self._cached_cut(word) if len(word) <= _MAX_WORD_CHARS else ((self.unknown, 0, len(word)),)
             for id, start, end in pieces:
                 encoded.ids.append(id)
                 encoded.spans.append((offset + start, offset + end))

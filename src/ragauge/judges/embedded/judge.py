@@ -41,9 +41,9 @@ from ragauge.questions import Correct, Decompose, Entail, Question, Relevant, la
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Label, Verdict
 
-_SHORT = 4  # words of an answer up to which words alone decide, where the query completes it
-_ANSWER = 25  # words of a lone text up to which it is also read as an answer to the query
-_MAX_CACHED = 3000  # outputs, and questions, that are kept from one batch to the next
+_SHORT_WORDS = 4  # the most of an answer on which words alone decide, where the query completes it
+_ANSWER_WORDS = 25  # the most of a lone text that is also read as an answer to the query
+_MAX_CACHED_OUTPUTS = 3000  # outputs, and questions, that are kept from one batch to the next
 
 _RULES, _SPLITTING = "19", "20"  # of verdicts and of decomposition; increased with every change of an answer
 _QUESTIONS_PER_YIELD = 32  # then other coroutines may run
@@ -89,7 +89,7 @@ class Trained(Lexical):
 
     def prepare(self, questions: Sequence[Question]) -> Iterator[None]:
         """Read what questions need, each premise once with all claims about it; a step for each."""
-        if max(len(self._logits), len(self._cases)) > _MAX_CACHED:
+        if max(len(self._logits), len(self._cases)) > _MAX_CACHED_OUTPUTS:
             self._logits.clear()
             self._cases.clear()
         wanted: dict[tuple[str, ...], dict[Reading, None]] = {}
@@ -143,14 +143,14 @@ class Trained(Lexical):
         return finding, self._values(case, [*case.chunks, case.across], finding)
 
     def case(self, question: Entail) -> Case:
-        """What is to be read for a question."""
+        """The analysis of a question, and what to read for it."""
         return self._cases.get(question) or self._case(question)
 
     def _case(self, question: Entail) -> Case:
         query = (in_context(question.query, question.history) or "").strip()
         hypothesis = question.hypothesis
-        short = len(hypothesis.split()) <= _SHORT
-        lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER
+        short = len(hypothesis.split()) <= _SHORT_WORDS
+        lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER_WORDS
         analysis = analyse(question.premise, hypothesis, query if short or lone else None)
         read = [
             plain and finding.probability < VERBATIM
@@ -214,7 +214,7 @@ def claim_features(
 
 
 def _finding(by_words: Finding, values: Mapping[str, float]) -> Finding:
-    """What words and encoder say together; what words say where the encoder read nothing.
+    """The finding of words and encoder together; of words alone where the encoder read nothing.
 
     Only a text that has a word of the claim contradicts it.
     """
@@ -260,7 +260,7 @@ def _relevant(query: str, text: str, reference: str | None) -> Verdict:
 
 
 def relevance(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
-    """What the layers of relevance weigh; `by_words` is the verdict of `relevant` on a text that is not blank."""
+    """The values for the layers of relevance. by_words: the verdict of `relevant` on a text that is not blank."""
     windows = best_windows(Terms(read_query(query).words), text)
     near = encoder().embed(windows) @ encoder().embed([query])[0]
     return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}

@@ -16,7 +16,7 @@ def packaged(name: str) -> str:
 
 @cache
 def coefficients(name: str) -> Mapping[str, Mapping[str, float]]:
-    """The layers of data/NAME.json by what they decide; of each the coefficients by name."""
+    """The layers of data/NAME.json by what they decide: the coefficients of each by name."""
     table: dict[str, dict[str, float]] = json.loads(packaged(f"{name}.json"))
     return table
 
@@ -27,7 +27,7 @@ def predict(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
 
 
 def linear(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
-    """The logit that a layer gives to values, of which it uses those that it names."""
+    """The logit that a layer gives to values; it uses only those that it names."""
     return layer["constant"] + math.fsum(weight * values[name] for name, weight in layer.items() if name != "constant")
 
 

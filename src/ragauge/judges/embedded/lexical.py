@@ -26,15 +26,15 @@ from ragauge.types import ChunkVerdict, Label, Verdict
 
 FOUND = 0.8  # credit from which a word counts as found
 MOST_WINDOWS = 4  # of one text that are compared with a claim or a query
-_FAMILY = 0.5  # credit for a word found only as one that begins alike
-_MOST = 3  # sentences, or texts, that may support a claim together
-_CANDIDATES = 12
-_LEAST_GAIN, _LEAST_GAIN_OF_TEXT = 0.02, 0.1  # share of a claim that a further sentence, or text, must add
-_PART = 5  # items that are looked for together in one sentence
-_ALIGNED, _ALIKE = 200, 0.6  # words of a sentence that is aligned at most, and the share of the claim that is the same
-_COPIED = 0.8  # share of a claim that a sentence must repeat to contradict it by one number, whatever the encoder says
-_LONG = 20  # items of a long claim
-_WIDE = 3.0  # weight of a wide gap
+_FAMILY_CREDIT = 0.5  # credit for a word found only as one that begins alike
+_MAX_SUPPORTING = 3  # sentences, or texts, that may support a claim together
+_MAX_CANDIDATES = 12
+_MIN_GAIN, _MIN_GAIN_OF_TEXT = 0.02, 0.1  # share of a claim that a further sentence, or text, must add
+_ITEMS_PER_PART = 5  # items that are looked for together in one sentence
+_ALIGNED_WORDS, _ALIKE_SHARE = 200, 0.6  # the most of a sentence that is aligned; the least of a claim that it repeats
+_COPIED_SHARE = 0.8  # of a claim that a sentence repeats but for a number, and so contradicts against the encoder
+_LONG_ITEMS = 20  # of a long claim
+_WIDE_WEIGHT = 3.0  # of a wide gap
 
 TermScores = dict[int, float]  # item of the claim -> how well it is found, in 0..1
 
@@ -42,15 +42,15 @@ TermScores = dict[int, float]  # item of the claim -> how well it is found, in 0
 NAMES = ("whole", "weakest", "gap", "numbers_absent", "names_absent", "heaviest_missing", "negation", "length")
 
 VERBATIM = 0.99  # probability of a claim that a text holds word for word
-_REFUTED = 0.2  # what is left of a probability where a sentence contradicts the claim
-_ABSENT = 0.4  # ... where a number of the claim, or the point of a short one, is absent from the premise, or only asked
-_FEW, _POINT = 5, 0.15  # words of a claim that is short, and the share of its weight that a word has which is its point
-_SAME, _ALL = 0.8, 0.9  # share of a claim, and of its rest, that a sentence must hold before it can contradict it
+_REFUTED_FACTOR = 0.2  # what is left of a probability where a sentence contradicts the claim
+_ABSENT_FACTOR = 0.4  # ... where a number of the claim, or the point of a short one, is absent, or only asked about
+_FEW_WORDS, _POINT_SHARE = 5, 0.15  # of a short claim; of its weight, for a word that is its point
+_SAME_SHARE, _REST_SHARE = 0.8, 0.9  # of a claim, and of its rest, that a sentence must hold to contradict it
 
 _QUERY_ENOUGH, _STATEMENT_ENOUGH, _REFERENCE_ENOUGH = 0.5, 0.1, 0.6  # _STATEMENT_ENOUGH: of a single sentence
-_EMPTY = 0.1  # probability of a statement that claims nothing
-_SHORT_ANSWER, _SHORT = 0.55, 4  # probability of a bare fragment, and the words that it has at most
-_SATURATION, _BY_LENGTH, _USUAL = 1.0, 0.5, 100  # as k1 and b of BM25, and the words of a usual passage
+_EMPTY_PROBABILITY = 0.1  # probability of a statement that claims nothing
+_SHORT_ANSWER, _SHORT = 0.55, 4  # probability of a bare fragment; the most words that it has
+_SATURATION, _BY_LENGTH, _USUAL_WORDS = 1.0, 0.5, 100  # as k1 and b of BM25, and the words of a usual passage
 
 _POLAR = re.compile(
     r"""\s*(?:(?P<yes>yes|yeah|yep|correct|true|indeed)|(?P<no>no(?!\.?\s?\d)|nope|false|incorrect))
@@ -58,10 +58,10 @@ _POLAR = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _MODIFIER = re.compile(r",| \(| in |: ")
-_FRAGMENT = 6  # content words up to which an answer may be a fragment
-_BARE = 8  # words up to which a lone premise is taken for a bare answer that the query completes
-_ANSWER = 40  # words up to which a lone premise is taken for an answer to the query
-_SURE, _CERTAIN, _COARSER, _UNSURE = 0.95, 0.9, 0.6, 0.3
+_FRAGMENT_WORDS = 6  # content words up to which an answer may be a fragment
+_BARE_WORDS = 8  # words up to which a lone premise is taken for a bare answer that the query completes
+_ANSWER_WORDS = 40  # words up to which a lone premise is taken for an answer to the query
+_SURE, _CERTAIN, _COARSER, _UNSURE = 0.95, 0.9, 0.6, 0.3  # probabilities
 
 
 class Terms:
@@ -79,7 +79,7 @@ class Terms:
         self.keys = {word.key: item for item, word in enumerate(self.items)}
         self.weights = [weight(word) for word in self.items]
         self.total = sum(self.weights)
-        count = max(round(len(self.items) / _PART), 1)
+        count = max(round(len(self.items) / _ITEMS_PER_PART), 1)
         cuts = [len(self.items) * part // count for part in range(count + 1)]
         self.parts = [range(start, end) for start, end in pairwise(cuts)]
 
@@ -103,7 +103,7 @@ def find(claim: Terms, source: Passage) -> list[SentenceMatch]:
     """The sentences of `source` that hold anything of `claim`, best first. A title counts for each sentence."""
     hits: dict[int, TermScores] = {}
     for item, word in enumerate(claim.items):
-        forms = [(other, _FAMILY) for other in source.family(word.key)] + [(word.key, 1.0)]
+        forms = [(other, _FAMILY_CREDIT) for other in source.family(word.key)] + [(word.key, 1.0)]
         if word.kind == Kind.NUMBER:
             forms += [(key, 1.0) for key in source.numbers if rounds_to(key, word.key)]
         for key, credit in forms:
@@ -135,9 +135,9 @@ def complementary(claim: Terms, texts: Sequence[str]) -> list[int]:
     held = [merged(*(match.credits for match in find(claim, passage(text)))) for text in texts]
     chosen: list[int] = []
     credits: TermScores = {}
-    while len(chosen) < _MOST:
+    while len(chosen) < _MAX_SUPPORTING:
         share, best = max((claim.share(merged(credits, own)), -place) for place, own in enumerate(held))
-        if chosen and share - claim.share(credits) < _LEAST_GAIN_OF_TEXT:
+        if chosen and share - claim.share(credits) < _MIN_GAIN_OF_TEXT:
             break
         chosen.append(-best)
         credits = merged(credits, held[-best])
@@ -158,12 +158,12 @@ def select_sentences(claim: Terms, evidence: Iterable[SentenceMatch]) -> list[Se
 
     Ties are broken by the sentences' own text, so that the order of chunks does not matter.
     """
-    pool = sorted(evidence, key=lambda match: (-match.share, match.sentence.text))[:_CANDIDATES]
+    pool = sorted(evidence, key=lambda match: (-match.share, match.sentence.text))[:_MAX_CANDIDATES]
     chosen: list[SentenceMatch] = []
     credits: TermScores = {}
-    while pool and len(chosen) < _MOST:
+    while pool and len(chosen) < _MAX_SUPPORTING:
         best = max(pool, key=lambda match: claim.share(merged(credits, match.credits)))
-        if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < _LEAST_GAIN:
+        if chosen and claim.share(merged(credits, best.credits)) - claim.share(credits) < _MIN_GAIN:
             break
         pool.remove(best)
         chosen.append(best)
@@ -186,12 +186,12 @@ def features(claim: Terms, evidence: Sequence[SentenceMatch], chosen: Sequence[S
     return {
         "whole": claim.share(whole),
         "weakest": min(max(shares, default=0.0) for shares in by_part),
-        "gap": min(max(runs) / _WIDE, 1.0),
+        "gap": min(max(runs) / _WIDE_WEIGHT, 1.0),
         "numbers_absent": min(missing.count(Kind.NUMBER) / 2, 1.0),
         "names_absent": min(missing.count(Kind.NAME) / 3, 1.0),
         "heaviest_missing": max(lacks, default=0.0),
         "negation": float(bool(chosen) and negation_differs(claim, chosen[0].sentence)),
-        "length": min(len(claim.items) / _LONG, 2.0),
+        "length": min(len(claim.items) / _LONG_ITEMS, 2.0),
     }
 
 
@@ -212,13 +212,13 @@ def _negated(text_words: Sequence[Word]) -> dict[str, set[bool]]:
     return negated
 
 
-def exchanges_number(claim: Terms, sentence: Sentence, alike: float = _ALIKE) -> bool:
+def exchanges_number(claim: Terms, sentence: Sentence, alike: float = _ALIKE_SHARE) -> bool:
     """Whether a sentence has another number where the claim has one; `alike`: the share of the claim that is the same.
 
     It is the same in the same order.
     """
     mine, theirs = ([(word.key, word.kind) for word in side] for side in (claim.words, sentence.words))
-    if len(mine) > _ALIGNED or len(theirs) > _ALIGNED or not any(kind == Kind.NUMBER for _, kind in mine):
+    if max(len(mine), len(theirs)) > _ALIGNED_WORDS or not any(kind == Kind.NUMBER for _, kind in mine):
         return False
     matcher = SequenceMatcher(None, mine, theirs, autojunk=False)
     if sum(block.size for block in matcher.get_matching_blocks()) < alike * len(mine):
@@ -279,7 +279,7 @@ def verdict(joint: Finding, alone: Sequence[Finding]) -> Verdict:
     if label == Label.CONTRADICTED:
         probability = joint.probability
     elif any(finding.label == Label.CONTRADICTED for finding in alone):
-        label, probability = Label.CONTRADICTED, probability * _REFUTED
+        label, probability = Label.CONTRADICTED, probability * _REFUTED_FACTOR
     elif probability >= 0.5:
         label = Label.ENTAILED
     return Verdict(label, round(probability, 4), tuple(map(chunk_verdict, alone)))
@@ -295,9 +295,10 @@ def chunk_verdict(finding: Finding) -> ChunkVerdict:
 def judged(
     claim: Terms, evidence: list[SentenceMatch], sources: Sequence[Passage], enough: float | None = None
 ) -> Finding:
-    """The verdict of the sources together on `claim`, of which they hold `evidence`.
+    """The verdict of the sources together on a claim.
 
-    enough: the share of the claim that makes it likelier than not, in place of the fitted layer.
+    evidence: the sentences that hold some of the claim. enough: the share of the claim that makes it likelier than not,
+    in place of the fitted layer.
     """
     chosen = select_sentences(claim, evidence)
     best = chosen[0] if chosen else None
@@ -310,11 +311,11 @@ def judged(
     layer = coefficients("lexical")["entailed"]
     probability = predict(layer, values) if enough is None else share_probability(claim.share(credits), enough)
     if any(contradicts(claim, match) for match in chosen):
-        return Finding(Label.CONTRADICTED, probability * _REFUTED, best)
+        return Finding(Label.CONTRADICTED, probability * _REFUTED_FACTOR, best)
     missing = (weight for item, weight in enumerate(claim.weights) if item not in credits)
-    lacks_point = len(claim.items) <= _FEW and max(missing, default=0.0) >= _POINT * claim.total
+    lacks_point = len(claim.items) <= _FEW_WORDS and max(missing, default=0.0) >= _POINT_SHARE * claim.total
     if lacks_point or values["numbers_absent"] or all(map(_is_polar_question, chosen)):
-        probability *= _ABSENT
+        probability *= _ABSENT_FACTOR
     return Finding(Label.ENTAILED if probability >= 0.5 else Label.NEUTRAL, probability, best)
 
 
@@ -327,15 +328,15 @@ def contradicts(claim: Terms, match: SentenceMatch) -> bool:
     if len(match.credits) < 2:
         return False
     if negation_differs(claim, match.sentence):
-        return match.share >= _SAME
+        return match.share >= _SAME_SHARE
     missing = [item for item in range(len(claim.items)) if match.credits.get(item, 0.0) < FOUND]
     numbers = [item for item in missing if claim.items[item].kind == Kind.NUMBER]
     named = any(claim.items[item].kind == Kind.NAME for item in missing)
     rest = claim.share(match.credits, (item for item in range(len(claim.items)) if item not in numbers))
     if len(numbers) <= 1 and exchanges_number(claim, match.sentence):
-        return rest >= _SAME
+        return rest >= _SAME_SHARE
     others = any(word.kind == Kind.NUMBER and word.key not in claim.keys for word in match.sentence.words)
-    return others and len(numbers) == 1 and not named and rest >= _ALL
+    return others and len(numbers) == 1 and not named and rest >= _REST_SHARE
 
 
 def share_probability(share: float, enough: float) -> float:
@@ -381,12 +382,12 @@ class QueryAnswer:
         self.claim = Terms(words(self.rest))
         self.new = Terms(self.claim.words, query.keys)
         self.bare = self.polarity is not None and query.polar and not self.claim.items
-        self.fragment = len(self.new.items) > 0 and len(self.claim.items) <= _FRAGMENT and is_fragment(self.rest)
+        self.fragment = len(self.new.items) > 0 and len(self.claim.items) <= _FRAGMENT_WORDS and is_fragment(self.rest)
 
     def finding(self, text: str, source: Passage) -> Finding | None:
         """The verdict of a text where the query decides how to read it; None where the claim is judged as it stands."""
         opening, rest = polarity(text)
-        content, short = Terms(words(rest)), len(words(text)) <= _ANSWER
+        content, short = Terms(words(rest)), len(words(text)) <= _ANSWER_WORDS
         decided = opening != self.polarity or not (content.items and self.new.items)
         if short and opening is not None and self.polarity is not None and decided:
             agrees = opening == self.polarity
@@ -396,7 +397,7 @@ class QueryAnswer:
             return finding if self.polarity else _opposite(finding)
         if repeats(self.claim, source):
             return None
-        bare = len(words(text)) <= _BARE and (is_fragment(text) or opening is not None)
+        bare = len(words(text)) <= _BARE_WORDS and (is_fragment(text) or opening is not None)
         if not short or not (self.fragment or bare):
             return self._near(source) if self.fragment else None
         if opening is not None and self.query.polar and not content.items:
@@ -504,7 +505,7 @@ class Lexical:
 
 
 def decided(question: Correct) -> Verdict | None:
-    """The verdict on an answer that needs no weighing: a refusal, or the words of a reference; else None."""
+    """The verdict on an answer that needs no weighing: a refusal, or a reference word for word; else None."""
     references = [squad_normalise(reference) for reference in question.references]
     if not any(references):
         return Verdict(Label.UNDECIDED, rationale="the references say nothing")
@@ -547,7 +548,7 @@ def analyse(premise: Sequence[str], hypothesis: str, query: str | None) -> Analy
     findings = compare(claim, sources, own)
     plain = tuple(finding is None for finding in own)
     best = [finding.best for finding in findings.alone]
-    altered = tuple(match is not None and exchanges_number(claim, match.sentence, _COPIED) for match in best)
+    altered = tuple(match is not None and exchanges_number(claim, match.sentence, _COPIED_SHARE) for match in best)
     return Analysis(claim, _sentences(hypothesis), findings, plain, altered)
 
 
@@ -582,7 +583,7 @@ def relevant(query: str, text: str, reference: str | None = None) -> Verdict:
         enough = _QUERY_ENOUGH if len(source.sentences) > 1 else _STATEMENT_ENOUGH
         probability = share_probability(_matched(wanted, source, evidence), enough) if evidence else 0.0
         if is_empty_answer(query, source):
-            probability = min(probability, _EMPTY)
+            probability = min(probability, _EMPTY_PROBABILITY)
         elif is_short_answer(source):
             probability = max(probability, _SHORT_ANSWER)
     span = (evidence[0].sentence.start, evidence[0].sentence.end) if evidence else None
@@ -623,7 +624,7 @@ def _matched(wanted: Terms, source: Passage, evidence: Sequence[SentenceMatch]) 
 
 def _bm25(wanted: Terms, source: Passage, evidence: Sequence[SentenceMatch]) -> float:
     """BM25 as a share: 1 where each word of the query stands once in a text of usual length."""
-    length = sum(len(sentence.words) for sentence in source.sentences) / _USUAL
+    length = sum(len(sentence.words) for sentence in source.sentences) / _USUAL_WORDS
     damping = _SATURATION * (1 - _BY_LENGTH + _BY_LENGTH * length)
     counts: dict[int, float] = {}
     for match in evidence:

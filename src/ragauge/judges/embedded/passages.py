@@ -11,10 +11,10 @@ from typing import NamedTuple
 from ragauge.judges.embedded.words import Kind, words
 from ragauge.text.sentences import sentences
 
-_TITLE = 15  # words at most
+_MAX_TITLE_WORDS = 15
 _PREFIX = 5  # letters that two words of one family share
-_WINDOW = 170  # words of a window, some 230 tokens
-_OVERLAP = 40  # words up to which the last sentence of a window also opens the next; words of a part of a long one
+_WINDOW_WORDS = 170  # some 230 tokens
+_OVERLAP_WORDS = 40  # the most of a last sentence that also opens the next window, and of a part of a long sentence
 
 
 class Sentence:
@@ -31,7 +31,7 @@ def _sentences(text: str) -> Iterator[Sentence]:
     """The sentences of a text; one that is longer than a window, as a transcript without full stops is, in parts."""
     for start, end in sentences(text):
         words = list(re.finditer(r"\S+", text[start:end]))
-        size = _OVERLAP if len(words) > _WINDOW else len(words)
+        size = _OVERLAP_WORDS if len(words) > _WINDOW_WORDS else len(words)
         for first in range(0, len(words), size):
             part = words[first : first + size]
             yield Sentence(text, start + part[0].start(), start + part[-1].end())
@@ -66,7 +66,7 @@ def _titled(text: str, sentences: list[Sentence]) -> bool:
     if len(sentences) < 2:
         return False
     title, rest = sentences[0], text[sentences[0].end : sentences[1].start]
-    return "\n" in rest and len(title.words) <= _TITLE and title.text[-1] not in ".!?,;"
+    return "\n" in rest and len(title.words) <= _MAX_TITLE_WORDS and title.text[-1] not in ".!?,;"
 
 
 #: Caches of passages, by the characters that these have at most: a passage takes some 50 times the memory of its text.
@@ -100,10 +100,10 @@ def windows(text: str) -> tuple[Window, ...]:
     bounds: list[tuple[int, int]] = []
     first = size = 0
     for place, length in enumerate(lengths):
-        if place > first and size + length > _WINDOW:
+        if place > first and size + length > _WINDOW_WORDS:
             bounds.append((first, place))
             last = lengths[place - 1]
-            first = place - (place - 1 > first and last <= _OVERLAP and last + length <= _WINDOW)
+            first = place - (place - 1 > first and last <= _OVERLAP_WORDS and last + length <= _WINDOW_WORDS)
             size = sum(lengths[first:place])
         size += length
     if lengths:

@@ -18,7 +18,7 @@ from ragauge.types import Span, Statement
 
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)|(?<![\w*])\*(?=[^\s*])([^*]{1,200})(?<=\S)\*(?![\w*])")
 
-# What claims nothing.
+# Wordings that claim nothing.
 
 _YES_OR_NO = re.compile(
     any_of("yes no true false correct incorrect right wrong never always ja nein sí oui non") + r"[.!]*", re.IGNORECASE
@@ -57,7 +57,7 @@ _POINTER = (
     rf"\b(?:{_SOURCE}|documentation|docs|manual|page|website|guide|section|chapter|https?:).*",
 )
 _NO_CLAIM = re.compile(phrases(*_POLITE, *_ANNOUNCING, *_POINTER, *_ABOUT_SOURCES))
-_EXAMINED = 240  # the characters of the longest sentence that _NO_CLAIM is tried on
+_EXAMINED_CHARS = 240  # the characters of the longest sentence that _NO_CLAIM is tried on
 _CODE = re.compile(
     r"(?:\$|>>>) \S.*|[a-z_][\w.]*\(.*\)[;:]?|[a-z_][\w.]* ?= ?\S*[(\[{'\"].*|import \w+.*|from \w+ import .*"
     r"|(?:SELECT|CREATE|INSERT INTO|DELETE FROM) .*|(?:pip|npm|git|docker|curl) [a-z-]+ \S*[-./=_]\S*.*",
@@ -101,11 +101,11 @@ _JOIN = re.compile(rf"(?:;|,(?=\s+{_JOINING}\s))\s+(?P<word>(?:{_JOINING}\s+)?)(
 _INNER_RELATIVE = re.compile(r"(?P<subject>[^,;:]{2,80}), (?P<relative>(?:which|who) (?P<verb>[^,;:]+)),")
 _LAST_RELATIVE = re.compile(r"(?<=\w), (?P<relative>(?:which|(?P<person>who)) (?P<verb>[^,;:]+))\Z")
 _NAME = re.compile(r"\b(?:[A-Z][\w'’.-]* ){0,5}[A-Z][\w'’-]*\Z")
-_FRAGMENT, _SUBJECT, _LEFT, _RIGHT, _LONGEST_NAME = 8, 8, 400, 120, 80  # the first two in words, others in characters
+_FRAGMENT_WORDS, _SUBJECT_WORDS, _LEFT_CHARS, _RIGHT_CHARS, _NAME_CHARS = 8, 8, 400, 120, 80  # at most
 
 
 class _Piece(NamedTuple):
-    """What becomes one statement. claims: False where its place in the layout shows that it claims nothing."""
+    """A future statement. claims: False where its place in the layout shows that it claims nothing."""
 
     span: Span
     text: str
@@ -136,7 +136,7 @@ def decompose(text: str, query: str | None = None) -> tuple[Statement, ...]:
 def is_fragment(text: str) -> bool:
     """Whether a short text has no finite verb, as far as a list of verbs shows: "Six days", "the second act"."""
     words = _words(text)
-    if not 0 < len(words) <= _FRAGMENT or text.rstrip().endswith("?"):
+    if not 0 < len(words) <= _FRAGMENT_WORDS or text.rstrip().endswith("?"):
         return False
     return FINITE.isdisjoint(words) and not _VERB_AND_OBJECT.search(text)
 
@@ -185,12 +185,12 @@ def _plain(wording: str) -> str:
 
 
 def _clauses(text: str, sentence: Span, marks: Sequence[Span]) -> Iterator[_Piece]:
-    """A sentence, or the clauses in it that stand by themselves, each as a sentence of its own."""
+    """A sentence, or its independent clauses, each as a sentence of its own."""
     start, end = begin, _ = sentence  # `begin`: where the words of a clause begin, after the one that joins it
     joins = [] if _QUESTION.search(text, *sentence) else [*_JOIN.finditer(text, *sentence)]
     for join in joins:
-        left, right = (begin, join.start()), (join.end(), min(end, join.end() + _RIGHT))
-        if left[1] - left[0] <= _LEFT and _are_clauses(text[slice(*left)], join["word"], text[slice(*right)]):
+        left, right = (begin, join.start()), (join.end(), min(end, join.end() + _RIGHT_CHARS))
+        if left[1] - left[0] <= _LEFT_CHARS and _are_clauses(text[slice(*left)], join["word"], text[slice(*right)]):
             yield from _relatives(text, (start, join.start() + 1), begin, marks, whole=False)
             start, begin = join.start("word"), join.end()
     yield from _relatives(text, (start, end), begin, marks, whole=(start, end) == sentence)
@@ -205,7 +205,7 @@ def _are_clauses(left: str, word: str, right: str) -> bool:
         return word.startswith(("but", "though", "although")) and _verb_at(after) is not None
     own = _verb_at(after)
     complete = any(map(_is_verb, before[1:-1])) and _SUBORDINATE.isdisjoint(before)
-    return complete and own is not None and own <= _SUBJECT and after[0] not in _DEPENDENT
+    return complete and own is not None and own <= _SUBJECT_WORDS and after[0] not in _DEPENDENT
 
 
 def _relatives(text: str, span: Span, begin: int, marks: Sequence[Span], *, whole: bool) -> Iterator[_Piece]:
@@ -216,7 +216,7 @@ def _relatives(text: str, span: Span, begin: int, marks: Sequence[Span], *, whol
 
     end = span[1]
     inner, last = _INNER_RELATIVE.match(text, begin, end), _LAST_RELATIVE.search(text, begin, end)
-    name = _NAME.search(text, max(begin, last.start() - _LONGEST_NAME), last.start()) if last else None
+    name = _NAME.search(text, max(begin, last.start() - _NAME_CHARS), last.start()) if last else None
     if inner and _is_subject(inner["subject"]):
         rest, relative = inner.end("relative") + 1, inner.span("relative")
         yield _Piece(span, sentence(inner.span("subject"), (rest, end)))
@@ -275,5 +275,5 @@ def claims_nothing(wording: str) -> bool:
     """Whether a wording claims nothing: politeness, an announcement, a refusal, a pointer, code."""
     if not any(map(str.isalnum, wording)) or is_refusal_sentence(wording) or _CODE.fullmatch(wording.strip(" `")):
         return True
-    plain = wording[: _EXAMINED + 1].lower().replace("’", "'").strip(" ()*_.!,;:")
-    return len(wording) <= _EXAMINED and bool(_NO_CLAIM.fullmatch(plain))
+    plain = wording[: _EXAMINED_CHARS + 1].lower().replace("’", "'").strip(" ()*_.!,;:")
+    return len(wording) <= _EXAMINED_CHARS and bool(_NO_CLAIM.fullmatch(plain))

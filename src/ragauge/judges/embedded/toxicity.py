@@ -22,8 +22,8 @@ from ragauge.text.patterns import any_of, phrases
 from ragauge.text.sentences import sentences
 
 _WORDS_PER_UNIT = 40
-_ATTACKED = 0.6  # the least probability of a text with an insult or a threat in its author's own words
-_EXAMINED = 2000  # characters of a unit in which cues are searched
+_ATTACKED_PROBABILITY = 0.6  # the least probability of a text with an insult or a threat in its author's own words
+_EXAMINED_CHARS = 2000  # characters of a unit in which cues are searched
 
 #: Insults, swear words and slurs, listed to be found and not used.
 _INSULTS = any_of(r"""idiot(?:s|ic)? moron(?:s|ic)? imbeciles? dumb dumbass stupid stupidity fools? liars? scum
@@ -77,7 +77,7 @@ _NAME = re.compile(r"(?<=\w )[A-Z][a-z]+")
 
 def own_words(sentence: str) -> str:
     """A sentence without what it quotes or reports of others, and without names."""
-    sentence = sentence[:_EXAMINED].replace("’", "'")
+    sentence = sentence[:_EXAMINED_CHARS].replace("’", "'")
     quoted = _QUOTED.sub(lambda quote: quote[0] if len(quote[0]) > 0.8 * len(sentence) else " ", sentence)
     return _REPORTED.sub(" ", quoted)
 
@@ -126,15 +126,15 @@ def stance(sentence: str) -> tuple[bool, bool]:
 
 def cues(unit: str) -> list[float]:
     """The values of CUES, 1 or 0; "reported" is reported speech or quotes, "reader" is "you"."""
-    lowered = unit[:_EXAMINED].replace("’", "'").lower()
-    others = bool(_REPORTED.search(unit[:_EXAMINED]) or _QUOTED.search(unit[:_EXAMINED]))
+    lowered = unit[:_EXAMINED_CHARS].replace("’", "'").lower()
+    others = bool(_REPORTED.search(unit[:_EXAMINED_CHARS]) or _QUOTED.search(unit[:_EXAMINED_CHARS]))
     matches = (attacks(unit), slants(unit), others, _READER.search(lowered), _CONDEMNING.search(lowered))
     return [float(bool(match)) for match in matches]
 
 
 @cache
 def _constants() -> dict[str, Any]:
-    """The weights of the values of a unit, and those of what is combined of the units of a text."""
+    """The weights of the values of a unit, and of the values combined from all units of a text."""
     table: dict[str, Any] = json.loads(packaged("toxicity.json"))
     return {**table, "weights": np.array(table["weights"])}
 
@@ -148,11 +148,11 @@ def toxicity(text: str, embed: Callable[[Sequence[str]], Any]) -> float:
     strongest, whole, length = combined(values @ fitted["weights"] + fitted["constant"])
     joined = fitted["strongest"] * strongest + fitted["whole"] * whole + fitted["length"] * length + fitted["offset"]
     attacked = values[:, CUES.index("attack") - len(CUES)].any()
-    return max(logistic(joined), _ATTACKED if attacked else 0.0)
+    return max(logistic(joined), _ATTACKED_PROBABILITY if attacked else 0.0)
 
 
 def units(text: str) -> list[str]:
-    """What is scored of a text: its sentences, and the whole after them if there are several."""
+    """The units of a text that are scored: its sentences, and after several of them the whole."""
     parts = pieces(text)
     return [*parts, text] if len(parts) > 1 else parts
 
@@ -172,7 +172,7 @@ def features(texts: Sequence[str], rows: Any) -> Any:
 
 
 def combined(logits: Any) -> tuple[float, float, float]:
-    """Of the logits of a text's units: that of its strongest piece, that of the whole, and the log of its pieces."""
+    """The logit of a text's strongest piece, the logit of the whole, and the log of the number of pieces."""
     if len(logits) == 1:
         return float(logits[0]), float(logits[0]), 0.0
     parts = logits[:-1]

@@ -41,7 +41,7 @@ QUESTION_WORDS = frozenset("who whom whose which what when where why how".split(
 
 
 class Kind(IntEnum):
-    """What a word is for the comparison."""
+    """The role of a word in the comparison."""
 
     FUNCTION = 0
     CONTENT = 1
@@ -59,7 +59,7 @@ class Word(NamedTuple):
     negated: bool
 
 
-#: Characters that are words by themselves, in scripts without spaces.
+#: Characters that are words of their own, in scripts without spaces.
 _UNSPACED = r"[\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u3005-\u3007\u3041-\u3096\u30a1-\u30ff\u3400-\u9fff]"
 _TOKEN = re.compile(
     r"""(?P<number>\d{1,2}:\d{2}(?!\d)|(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?(?:(?:st|nd|rd|th|k|m|bn)\b)?)
@@ -73,7 +73,7 @@ _TOKEN = re.compile(
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _CONTRACTION = re.compile(r"(.+?)(?:(n['’]t)|['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
 _CONTRASTS = frozenset("but while whereas because although though however aber".split())
-_SCOPE = 3  # content words in the scope of a negation
+_SCOPE_WORDS = 3  # content words in the scope of a negation
 _FUNCTION_WEIGHT, _NUMBER_WEIGHT = 0.03, 0.7
 
 
@@ -100,7 +100,7 @@ def words(text: str) -> tuple[Word, ...]:
             read.append(Word(number[0], token.start, tokens[place + number[1] - 1].end, Kind.NUMBER, scope > 0))
             place, scope = place + number[1] - 1, max(scope - 1, 0)
         elif token.lower in _NEGATIONS:
-            scope = 0 if lowers[place + 1 : place + 2] in (["only"], ["just"]) else _SCOPE
+            scope = 0 if lowers[place + 1 : place + 2] in (["only"], ["just"]) else _SCOPE_WORDS
             read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
         elif token.lower in _FUNCTION_WORDS or "\u3041" <= token.lower <= "\u309f":
             scope = 0 if token.lower in _CONTRASTS else scope

@@ -17,7 +17,7 @@ import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.judges.function import Fingerprint, fingerprint
-from ragauge.judges.llm.logprobs import TOP
+from ragauge.judges.llm.logprobs import TOP_LOGPROBS
 from ragauge.judges.llm.messages import (
     BY_TOKENS,
     CallFailed,
@@ -39,7 +39,7 @@ from ragauge.types import Failure
 CONCURRENCY = 8
 
 #: Seconds before a function that raised is called again.
-PAUSE = 0.5
+PAUSE_SECONDS = 0.5
 
 
 class _TransientFailure(CallFailed):
@@ -49,8 +49,8 @@ class _TransientFailure(CallFailed):
 class _CallerTransport(Transport):
     """Calls `function`, at most `concurrency` times concurrently.
 
-    A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after PAUSE
-    seconds, then twice as many, and so on; CallFailed is a failure at once, unless it is a _TransientFailure.
+    A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after
+    PAUSE_SECONDS, then twice as long, and so on; CallFailed is a failure at once, unless it is a _TransientFailure.
     logprobs: whether replies are to have log-probabilities.
     """
 
@@ -73,7 +73,7 @@ class _CallerTransport(Transport):
         return self
 
     def notes(self) -> Sequence[str]:
-        """Where probabilities come from, and that a function needs a name for its answers to be reused."""
+        """The source of probabilities; whether a function needs a name for its answers to be reused."""
         return [*self._notes, *([f"{self.name}: {BY_TOKENS}"] if self._logprobs else [])]
 
     async def __aexit__(self, *exc: object) -> None:
@@ -84,14 +84,14 @@ class _CallerTransport(Transport):
         self._stopped = failure
 
     async def _called(self, argument: object) -> Any:
-        """What the function returns. Raises what it raised last."""
+        """The function's result. Raises its last exception."""
         for attempt in range(self._retries):
             try:
                 return await self._call_once(argument)
             except Exception as error:
                 if isinstance(error, CallFailed) and not isinstance(error, _TransientFailure):
                     raise
-                await asyncio.sleep(PAUSE * 2**attempt * uniform(0.5, 1.5))
+                await asyncio.sleep(PAUSE_SECONDS * 2**attempt * uniform(0.5, 1.5))
         return await self._call_once(argument)
 
     async def _call_once(self, argument: object) -> Any:
@@ -186,8 +186,8 @@ class InstructorTransport(_CallerTransport):
 
     model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
     With logprobs=True replies must have log-probabilities, which servers give in modes without tools.
-    The schema of the reply is instructor's response model; what comes back is checked and asked again by the judge, so
-    that instructor's own retries are off. Rate limits and errors of the server are waited out as for functions. A sync
+    The schema of the reply is instructor's response model; the judge checks replies and asks again, so that
+    instructor's own retries are off. Rate limits and errors of the server are waited out as for functions. A sync
     client runs in threads, up to `concurrency` side by side. The address of a server that is not the provider's own is
     in the settings.
 
@@ -204,7 +204,7 @@ class InstructorTransport(_CallerTransport):
         if model is None:
             raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
         self._client = client
-        alternatives = {"top_logprobs": TOP} if logprobs and "top_logprobs" not in client.kwargs else {}
+        alternatives = {"top_logprobs": TOP_LOGPROBS} if logprobs and "top_logprobs" not in client.kwargs else {}
         self._options = {**alternatives, **options, "model": model}
         self.name = f"{client.provider.value}/{model}"
         self.settings = _settings(client, options)
@@ -272,7 +272,7 @@ def _response_model(schema: dict[str, Any]) -> type:
 
 
 def _rejected(error: Exception) -> Completion:
-    """The reply that instructor rejected. Raises CallFailed where there is none."""
+    """The reply that instructor rejected. Raises CallFailed if there was no reply."""
     raw = getattr(error, "last_completion", None)
     if raw is not None:
         return _completion(None, raw)
@@ -311,7 +311,7 @@ def _text(raw: Any) -> str:
 
 
 def _usage(raw: Any) -> TokenUsage | None:
-    """The tokens of a reply in the form of Google, of OpenAI or of Anthropic; None where it has none of these."""
+    """The tokens of a reply in the form of Google, OpenAI or Anthropic; None for any other form."""
     google, usage = getattr(raw, "usage_metadata", None), getattr(raw, "usage", None)
     written = "candidates_token_count thoughts_token_count"
     return (

@@ -110,7 +110,7 @@ def is_model(thing: object) -> bool:
 
 
 def _price_of(transport: Transport, options: LLMOptions) -> Price | None:
-    """What calls cost; unknown for a client of a server other than the provider's own."""
+    """The price of calls; None for a client of a server other than the provider's own."""
     if not isinstance(transport, InstructorTransport):
         return price_of(transport.name, options.price)
     vendor, _, model = transport.name.partition("/")
@@ -138,11 +138,11 @@ def is_langchain(thing: object) -> bool:
 
 
 def langchain_judge(model: Any) -> LLMJudge:
-    """A judge that asks a model of LangChain, which retries by itself.
+    """A judge that asks a model of LangChain, which does its own retries.
 
-    Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`. What
-    calls cost is known of models from LangChain's packages for providers whose prices are known, unless the model says
-    that its server is another one. A model that was given logprobs=True, or is bound to it, must give these.
+    Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`. The
+    price is known for models from LangChain's packages for priced providers, unless the model says that its server is
+    another one. A model that was given logprobs=True, or is bound to it, must give these.
     """
 
     async def ask(messages: Messages) -> Completion:
@@ -184,7 +184,7 @@ def is_llama_index(thing: object) -> bool:
 
 
 def llama_index_judge(model: Any) -> LLMJudge:
-    """A judge that asks a model of LlamaIndex, which does its own retries; what calls cost is not known.
+    """A judge that asks a model of LlamaIndex, which does its own retries; the price of calls is not known.
 
     Its identity holds the class of the model, its name, and its temperature where it has one. A model that was given
     logprobs=True must give these, the likeliest token first.
@@ -196,7 +196,9 @@ def llama_index_judge(model: Any) -> LLMJudge:
         reply = await model.achat([ChatMessage(**message) for message in messages])
         usage = usage_of(reply.additional_kwargs, "prompt_tokens", "completion_tokens")
         places = [place for place in getattr(reply, "logprobs", None) or () if place]
-        tokens = tuple(ReplyToken(place[0].token, {one.token: one.logprob for one in place}) for place in places)
+        tokens = tuple(
+            ReplyToken(place[0].token, {choice.token: choice.logprob for choice in place}) for place in places
+        )
         return Completion(reply.message.content or "", usage=usage, tokens=tokens)
 
     logprobs = getattr(model, "logprobs", None) or None

@@ -20,13 +20,13 @@ from ragauge.judges.llm.transport.protocols import reasoning_tokens
 from ragauge.redaction import redacted
 from ragauge.types import Call, Failure
 
-#: More characters than a token has on the average of a prompt, in any language.
+#: More characters than tokens have on average in a prompt, in any language.
 MAX_CHARS_PER_TOKEN = 8
 
 #: A repeated character; a line of dashes may be a single token.
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
-#: Malformed replies after which no further call is made, where no reply was ever well-formed.
+#: The malformed replies after which no further call is made, if no reply was ever well-formed.
 MAX_MALFORMED = 24
 
 #: Failures of calls that may have been billed although they have no reply.
@@ -38,9 +38,9 @@ CANCELLED = Failure("cancelled")
 class ModelClient:
     """Makes calls. It may be entered several times, and is open until it has been left as often, in one event loop.
 
-    ended: why no further call can succeed, once that is so. entered: how many times it was entered and not left yet.
-    priced: whether a call had a price. estimated: how many calls have estimated tokens, since the server counted none,
-    or too few.
+    ended: why no further call can succeed, once that is so. entered: how many times it was entered and not yet left.
+    priced: whether a call had a price. estimated: how many calls have estimated tokens, since the server counted too
+    few or none.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
@@ -108,7 +108,7 @@ class ModelClient:
         return TokenUsage(round(self._token_factor * pricing.prompt_tokens(prompt)), written)
 
     async def reserve(self, context: RunContext, expected: TokenUsage) -> float | Failure:
-        """The dollars set aside for a call, with the margin of error of its expected tokens; why it may not be made."""
+        """The dollars reserved for a call, with a margin for error in its tokens; or why it must not be made."""
         if self.ended is not None:
             return self.ended
         dollars = (1 + pricing.RELATIVE_ERROR) * self.price.of(expected) if self.price else 0.0
@@ -137,7 +137,7 @@ class ModelClient:
                 self.transport.stop(self.ended)
 
     def truncation_failure(self, prompt: Prompt, completion: Completion) -> Failure | None:
-        """Why a reply does not count: by its own count of tokens the server cannot have read the whole prompt.
+        """Why a reply does not count, if the server's own count of tokens shows that it did not read the whole prompt.
 
         Only for servers that are known to truncate prompts and to count what is left. The counts of others prove
         nothing: gateways count in many ways.

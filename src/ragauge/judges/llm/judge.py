@@ -1,7 +1,7 @@
-"""The LLM judge: all that a sample asks in a round in as few calls as it fits in, each reply checked.
+"""The LLM judge: the questions of a sample in a round in as few calls as possible, with each reply checked.
 
-A bad reply is asked for once more, quoting what is wrong with it; what is still unanswered is asked again in halves;
-a question that still fails alone, in the fourth call that asks it, is a failure.
+A bad reply is asked for once more, with its faults; questions that are still unanswered are asked again in halves; one
+that fails alone, in the fourth call that asks it, is a failure.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class PackingPolicy(msgspec.Struct, frozen=True):
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """What of it can change an answer, for an identity."""
+        """The settings that can change an answer, for an identity."""
         style, limits = self.style, self.limits
         chosen = ((name, getattr(style, name)) for name in ("sources", "conflicts", "shuffle"))
         room = f"{limits.prompt_chars}/{limits.decompose_chars}"
@@ -76,10 +76,10 @@ class PackingPolicy(msgspec.Struct, frozen=True):
 #: Characters of a reply that a failure keeps.
 MAX_RAW_CHARS = 4000
 
-#: In how many calls a question is asked before it is a failure, unless larger packs asked it more often.
+#: The calls that ask a question before it is a failure, unless larger packs asked it more often.
 _MAX_CALLS = 4
 
-#: How many malformed replies of one round count towards giving up the model: some samples are refused in prose.
+#: The malformed replies of one round that count towards giving up the model: some samples are refused in prose.
 _MAX_MALFORMED = 4
 
 #: Failures that one question among several may cause: halves isolate it, and the others are answered.
@@ -88,7 +88,7 @@ _CAUSED_BY_ONE = frozenset({"too_long", "content_filter", "refused"})
 #: Failures that another attempt may fix.
 _RETRYABLE = frozenset({"invalid_answer", "truncated"})
 
-#: By the end of a reply its reason and detail; the details are quoted to the model.
+#: The reason and detail of a failure by the end of its reply; details are quoted to the model.
 _FAILURES_BY_FINISH: dict[Finish, tuple[str, str]] = {
     "stop": ("invalid_answer", ""),
     "length": (
@@ -103,8 +103,8 @@ _FAILURES_BY_FINISH: dict[Finish, tuple[str, str]] = {
 class _CallResult(msgspec.Struct):
     """The outcome of a call.
 
-    answered: questions it answered first. failures: of the questions without an answer. faults: what to report to the
-    model about its reply, by position in the pack. rest: texts that it did not get to the end of.
+    answered: questions it answered first. failures: of the questions without an answer. faults: those to report to the
+    model, by position in the pack. rest: questions on texts of which the reply did not reach the end, in two parts.
     """
 
     answered: Sequence[Question]
@@ -147,7 +147,7 @@ class CallRound:
         self._originals.update(dict.fromkeys(split.parts, self._originals.get(question, question)))
 
     async def _ask_pack(self, pack: Pack, asked: int) -> None:
-        """Have each question of a pack answered or failed; a reply that can be corrected is asked for once more."""
+        """Answer or fail each question of a pack; a reply that can be corrected is asked for once more."""
         prompt = prompts.prompt_of(pack, self._style)
         result = await self._call(pack, prompt)
         last = len(pack.questions) == 1 and asked + 1 == _MAX_CALLS
@@ -158,7 +158,7 @@ class CallRound:
             await self._ask_again(pack, result.failures, asked + 1)
 
     async def _ask_again(self, pack: Pack, failures: dict[Question, Failure], asked: int) -> None:
-        """Ask what failed in halves, or in parts where it is too long; what cannot be asked again is a failure."""
+        """Ask failed questions again in halves, or in parts if too long; what cannot be asked again stays failed."""
         reason = next(iter(failures.values())).reason
         alone = len(pack.questions) == 1
         if (reason in _RETRYABLE and not (alone and asked >= _MAX_CALLS)) or (reason in _CAUSED_BY_ONE and not alone):
@@ -169,7 +169,7 @@ class CallRound:
         self.answers.update(failures)
 
     async def _ask_parts(self, question: Question) -> bool:
-        """Ask a question that the server finds too long in parts, the first part first; False where that one fails."""
+        """Ask a question that is too long for the server in parts, first the first; False where that one fails."""
         split = halves(question, self._style.support_outweighs)
         if split is None:
             return False
@@ -182,7 +182,7 @@ class CallRound:
         return True
 
     async def _call(self, pack: Pack, prompt: Prompt) -> _CallResult:
-        """Make one call, if it may be paid for, and record it."""
+        """Make one call, if the budget allows it, and record it."""
         client, context = self._client, self._context
         expected = client.expected(prompt, completion_tokens(pack, self._style)) if client.price else TokenUsage()
         reserved = await client.reserve(context, expected)
@@ -206,7 +206,7 @@ class CallRound:
                 context.release(reserved)
         if result.failures and next(iter(result.failures.values())).reason == "too_long":
             self._judge.reduce_limits(pack, len(prompt.user))
-        if result.rest:  # the parts of texts that the reply did not get to
+        if result.rest:  # the parts of texts that the reply did not reach
             await self.ask(self._judge.policy.packs([split.parts[1] for split in result.rest.values()]), result.rest)
         return result
 
@@ -247,13 +247,13 @@ class CallRound:
 
 
 def unanswered(completion: Completion, fault: str) -> Failure:
-    """Why a question has no answer in a reply. fault: what `replies.parse_reply` finds wrong with it."""
+    """Why a question has no answer in a reply. fault: as `replies.parse_reply` describes it."""
     reason, detail = _FAILURES_BY_FINISH[completion.finish]
     return Failure(reason, detail or fault, completion.text[:MAX_RAW_CHARS])
 
 
 def _is_correctable(failures: Mapping[Question, Failure], pack: Pack) -> bool:
-    """Whether to quote to the model what is wrong; a reply that was cut off is better fixed by asking less at once."""
+    """Whether to report the faults to the model; a reply that was cut off is better fixed by asking less at once."""
     reason = next(iter(failures.values())).reason
     return reason == "invalid_answer" or (reason == "truncated" and len(pack.questions) == 1)
 
@@ -318,7 +318,7 @@ class LLMJudge(ContextJudge):
     few calls as they fit in, "alone" asks one question a call. context: tokens of the model's window, where it is
     small; longer texts are judged in parts. width: how many samples a run works on at once, so that calls are ready
     whenever the transport has capacity. tempo: how fast calls may follow each other, for estimates. client: of the
-    model. policy: how questions are put into calls now, with what was learned about the model's window.
+    model. policy: how questions are put into calls, within the window as known so far.
 
     Raises BadParameter for another `pack`, or a `context` that is too small.
     """
@@ -353,12 +353,12 @@ class LLMJudge(ContextJudge):
     def shuffled(self, seed: int) -> LLMJudge:
         """A separate judge on the same connections, given claims and sources in another order.
 
-        seed: of the order; counted from the judge's own, where it has one.
+        seed: of the order; added to the judge's own, where it has one.
         """
-        made, policy = copy(self), self._initial
+        judge, policy = copy(self), self._initial
         style = msgspec.structs.replace(policy.style, shuffle=seed + (policy.style.shuffle or 0))
-        made._set(msgspec.structs.replace(policy, style=style))
-        return made
+        judge._set(msgspec.structs.replace(policy, style=style))
+        return judge
 
     @property
     def ended(self) -> Failure | None:
@@ -366,8 +366,7 @@ class LLMJudge(ContextJudge):
         return self.client.ended
 
     def notes(self) -> list[str]:
-        """The transport's notes on its calls, the day of their prices, the number of calls whose tokens are estimated,
-        and the version of changed prompts."""
+        """Notes on calls, on the day of their prices, on estimated tokens, and on the version of changed prompts."""
         name, style = self.identity.name, self.policy.style
         notes = [*self.client.transport.notes()]
         if self.client.priced and self.price and self.price.dated:
@@ -385,9 +384,9 @@ class LLMJudge(ContextJudge):
     def reduce_limits(self, pack: Pack, chars: int) -> None:
         """Make calls smaller, since the server found one for this pack, with this many characters of texts, too long.
 
-        A call of half the characters of the shortest one that was refused is taken to fit, so that a small window is
-        discovered once and not with each question; but no limit falls below MIN_SPLIT_CHARS. What is learned is no part
-        of the identity, which must be known before anything is asked, and is forgotten when the judge is reopened.
+        Half the characters of the shortest refused call are assumed to fit, so that a small window is discovered once
+        and not with each question; but no limit falls below MIN_SPLIT_CHARS. The limits are no part of the identity,
+        which must be known before anything is asked, and are forgotten when the judge is reopened.
         """
         name = pack.questions[0].limited_by
         fitting = min(getattr(self.policy.limits, name), max(MIN_SPLIT_CHARS, chars // 2))
@@ -399,7 +398,7 @@ class LLMJudge(ContextJudge):
         self.client.transport.share_tempo(processes)
 
     async def __aenter__(self) -> Self:
-        """Open the client, unless it is open; what was learned about the model's window is forgotten.
+        """Open the client, unless it is open, with the limits of a new judge.
 
         Raises UsageError where something is missing, such as a key.
         """

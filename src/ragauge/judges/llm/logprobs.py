@@ -19,7 +19,7 @@ from ragauge.kinds.call import word
 from ragauge.types import POSITIVE, Label
 
 #: How many tokens a server is asked for at each place; more than there are labels, and as many as all servers allow.
-TOP = 5
+TOP_LOGPROBS = 5
 
 _LABEL = re.compile(r'(?<!\\)"label"\s*:\s*"([^"\\]*)"')
 

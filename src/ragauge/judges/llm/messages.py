@@ -1,4 +1,4 @@
-"""Prompts, completions and transports: what an LLM judge sends and receives, over any transport."""
+"""The prompts and completions that an LLM judge sends and receives, and the interface of transports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Turn(msgspec.Struct, frozen=True):
 class Prompt(msgspec.Struct, frozen=True):
     """One call, independent of the provider's protocol.
 
-    system: the instructions. user: one JSON document with all that is judged. schema: JSON schema of the reply.
+    system: the instructions. user: one JSON document of all texts to judge. schema: the JSON schema of the reply.
     turns: replies that were sent back, oldest first.
     """
 
@@ -49,7 +49,7 @@ class Prompt(msgspec.Struct, frozen=True):
 
 
 class TokenUsage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Tokens of one call. cached: those of the prompt that were read from the server's cache."""
+    """Tokens of one call. cached: tokens of the prompt that were read from the server's cache."""
 
     prompt: int = 0
     completion: int = 0
@@ -66,8 +66,8 @@ def counted(value: object) -> int:
 def usage_of(report: object, prompt: str, completion: str, cached: str = "") -> TokenUsage | None:
     """The tokens that a server reports, in a mapping or an object; None where it names none of the prompt.
 
-    prompt, completion, cached: names separated by spaces; "a.b" is b within a. Counts of the first two are added up, of
-    the last the largest is taken.
+    prompt, completion, cached: names separated by spaces; "a.b" is b within a. The counts of the first two are added
+    up; of the last, the largest counts.
     """
     if _member(report, prompt.split()[0]) is None:
         return None
@@ -92,10 +92,10 @@ def _member(report: Any, name: str) -> Any:
 
 
 def credible(reported: TokenUsage | None, estimate: TokenUsage) -> TokenUsage:
-    """The tokens of a call: as the server counted them or, where that is nothing or less than half of it, the estimate.
+    """The tokens of a call: the server's counts, or the estimate where a count is missing or less than half of it.
 
-    Some gateways report cached tokens apart from those of the prompt, others as part of them: whichever sum is nearer
-    to the estimate is taken, and always the former where there are more of them than the prompt has.
+    Some gateways report cached tokens apart from the prompt's, others as part of them: the sum that is nearer to the
+    estimate counts, and always the former where the prompt has fewer tokens than are cached.
     """
     if reported is None:
         return estimate
@@ -126,8 +126,8 @@ class Completion(msgspec.Struct, frozen=True):
 class CallFailed(Exception):
     """A call that has no reply.
 
-    failure: why. fatal: no other call of this judge can succeed. sent: False where nothing was sent, since it was
-    known beforehand that no call can succeed.
+    failure: why. fatal: no other call of this judge can succeed. sent: False where nothing was sent, since no call
+    could succeed any more.
     """
 
     def __init__(self, failure: Failure, *, fatal: bool = False, sent: bool = True) -> None:
@@ -137,7 +137,7 @@ class CallFailed(Exception):
         self.sent = sent
 
 
-#: Seconds of a call, and for each token of its reply: hosted models of medium size.
+#: Seconds of a call, and of each token of its reply: hosted models of medium size.
 CALL_SECONDS, TOKEN_SECONDS = 0.6, 0.012
 
 
@@ -189,10 +189,10 @@ class Transport(ABC):
 
     @abstractmethod
     async def send(self, prompt: Prompt) -> Completion:
-        """The reply to a prompt; limits by itself how many calls are in flight. Raises CallFailed."""
+        """The reply to a prompt; the transport limits how many calls are in flight. Raises CallFailed."""
 
     def stop(self, failure: Failure) -> None:
-        """Let calls that were not sent yet fail with this, until it is reopened."""
+        """Let calls that are not sent yet fail with this failure, until the transport is reopened."""
         return
 
     def notes(self) -> Sequence[str]:
@@ -216,5 +216,5 @@ class Transport(ABC):
             raise UsageError(f"{server} gives no log-probabilities{others}; leave out logprobs, or {votes}")
 
     def share_tempo(self, processes: int) -> None:
-        """Keep to one part of its limits, for as many processes."""
+        """Keep to the share of one process in the limits."""
         return

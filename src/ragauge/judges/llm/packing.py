@@ -18,7 +18,7 @@ from ragauge.questions import Question
 
 
 class PackLimits(msgspec.Struct, frozen=True):
-    """What one call may hold.
+    """The most that one call may hold.
 
     prompt_chars: characters of texts in a call that asks for verdicts or grades. verdicts: such questions in a call.
     decompose_chars: characters of texts that one call decomposes; its reply repeats them.
@@ -84,9 +84,9 @@ def packs(
 ) -> list[Pack]:
     """The calls that ask these questions, those to decompose first; a question that is given twice is asked once.
 
-    Questions that share texts are packed together, so that few texts are sent twice. A question that exceeds the
-    limits by itself gets a call of its own. alone: each question does. shuffle: as in PromptStyle; texts to decompose
-    keep their order.
+    Questions that share texts are packed together, so that few texts are sent twice. A question that alone exceeds the
+    limits gets a call of its own. alone: each question does. shuffle: as in PromptStyle; texts to decompose keep their
+    order.
     """
     groups: dict[object, list[Question]] = {}
     for question in dict.fromkeys(questions):
@@ -101,7 +101,7 @@ def packs(
 
 
 def _calls(questions: Iterable[Question], limits: PackLimits) -> Iterator[list[Question]]:
-    """The calls for texts to take apart, or for the rest; a text or query that several of a call share counts once."""
+    """The calls for questions in their order; a text or query that several questions of a call share counts once."""
     call: list[Question] = []
     chars, texts, queries = 0, set[str](), set[str]()
     for question in questions:
@@ -130,12 +130,12 @@ _INSTRUCTIONS_AND_REPLY, _INSTRUCTIONS = 3000, 1500
 #: A lower bound of the average characters a token; English has four.
 _CHARS_PER_TOKEN = 2
 
-#: Characters of texts in a call, however large the window: beyond 100,000 tokens some providers charge more.
-_MOST_CHARS = _CHARS_PER_TOKEN * 100_000
+#: The most characters of texts in a call, however large the window: above 100,000 tokens some providers charge more.
+_MAX_CHARS = _CHARS_PER_TOKEN * 100_000
 
 
 def pack_limits(context: int | None) -> PackLimits:
-    """What a call may hold so that it fits a window of `context` tokens. Raises BadParameter for one too small."""
+    """The limits of calls for a window of `context` tokens. Raises BadParameter if it is too small."""
     default = PackLimits()
     if context is None:
         return default
@@ -144,4 +144,4 @@ def pack_limits(context: int | None) -> PackLimits:
     prompt_chars = _CHARS_PER_TOKEN * (context - _INSTRUCTIONS_AND_REPLY)
     # The reply repeats the text, in a form three times as long.
     decompose_chars = _CHARS_PER_TOKEN * (context - _INSTRUCTIONS) // 4
-    return PackLimits(min(prompt_chars, _MOST_CHARS), default.verdicts, min(decompose_chars, default.decompose_chars))
+    return PackLimits(min(prompt_chars, _MAX_CHARS), default.verdicts, min(decompose_chars, default.decompose_chars))

@@ -1,10 +1,10 @@
 """Costs: tokens, estimated without a vocabulary, and prices from a dated table.
 
-prices.json lists for each model: dollars per million tokens of the prompt, of what of it is read from the provider's
+prices.json lists for each model: dollars per million tokens of the prompt, of its part that is read from the provider's
 cache ("cached", omitted where that costs the same) and of the completion; the most tokens of a prompt ("window") and
 of a reply ("output"). Some rows have the last day on which their prices hold ("until"), or the number of tokens of
 the model for one of o200k_base ("tokens"). The prices are those of prompts of usual length: several providers charge
-more for the whole of a prompt above 100,000, 200,000 or 272,000 tokens. What is not known is None, never a guess.
+more for the whole of a prompt above 100,000, 200,000 or 272,000 tokens. An unknown number is None, never a guess.
 
 A byte-pair vocabulary cuts a text between some of its bytes. tokens.bin holds, for each of the 65,536 pairs of bytes,
 how often a cut falls between them, in 255ths; the second byte of a pair is the high half of its index. A text has
@@ -40,9 +40,9 @@ _SNAPSHOT = re.compile(r"-20\d\d(-?)[01]\d\1[0-3]\d$")
 
 
 class Price(msgspec.Struct, frozen=True):
-    """Dollars per million tokens: of the prompt, of what of it the provider's cache holds, of the completion.
+    """Dollars per million tokens: of the prompt, of its part in the provider's cache, and of the completion.
 
-    dated: the day of the table that it is from; None for one that the caller gave.
+    dated: the day of the price table; None for a price that the caller gave.
     """
 
     prompt: float
@@ -81,7 +81,7 @@ class PricedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PricedProvider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A provider's rows. batch: what a batch costs, as a share of the price; None where there are none, or unknown."""
+    """A provider's rows. batch: the price of batches as a share of the price; None if unknown, or without batches."""
 
     models: dict[str, PricedModel]
     batch: float | None = None
@@ -106,8 +106,8 @@ def price_of(name: str, own: tuple[float, float, float] | None = None) -> Price 
     """The price of a model such as "openai/gpt-4o-mini"; None where it is not known.
 
     own: the price that the caller gave, which takes precedence over the table.
-    A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs what its model costs; so does a model
-    behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on one's own machine cost 0.
+    A dated snapshot ("gpt-4o-mini-2024-07-18") without a row of its own costs the same as its model; so does a model
+    behind a router ("openrouter/openai/gpt-4o-mini") that passes prices on. Models on the user's own machine cost 0.
     """
     if own:
         return Price(*own)
@@ -130,7 +130,7 @@ def token_factor(name: str) -> float:
 
 
 def batch_factor(name: str) -> float | None:
-    """What a batch costs as a share of the price; None where the provider of a model has none, or it is not known."""
+    """The price of batches as a share of the price of calls; None if unknown, or if the provider has no batches."""
     return getattr(price_table().providers.get(name.partition("/")[0]), "batch", None)
 
 

@@ -1,4 +1,4 @@
-"""Prompts: what a call says to a model, from the sections on its kinds of question to the schema of its reply.
+"""Prompts: all that a call says to a model, from the sections on its kinds of question to the schema of its reply.
 
 A system message is the preamble, the sections of the kinds that occur, in the order of `questions.KINDS`, the sections
 on rationales and quotes, and a worked example of those kinds. It depends on nothing else: calls that ask the same kinds
@@ -25,7 +25,7 @@ from ragauge.judges.llm.packing import Pack, PackLimits, packs
 from ragauge.kinds.call import Document, Json, PromptStyle, ReplyForm, object_schema, reply_schema
 from ragauge.questions import KIND_TYPES, KINDS, Question
 
-#: Increased whenever layout, schema or parsing changes what a model sees or what its answers mean.
+#: Increased whenever layout, schema or parsing changes what a model sees, or what its answers mean.
 FORM = 3
 
 #: The sections of a system message; the last one holds worked examples, the others text.
@@ -109,7 +109,7 @@ class Example(NamedTuple):
 
 
 def examples_of(text: str, where: str) -> list[Example]:
-    """The examples of JSON lines. where: the file, for messages. Raises BadData for a line that is none."""
+    """The examples in JSON lines. where: the file, for messages. Raises BadData for any other line."""
     examples = []
     for row, line in enumerate(text.splitlines(), 1):
         try:
@@ -133,7 +133,7 @@ def example_calls(style: PromptStyle, kinds: frozenset[str] = frozenset(KINDS)) 
 
 
 def example_item(pack: Pack, question: Question, item: Any, style: PromptStyle) -> Any:
-    """The answer of an example as a reply gives it: without what the style leaves out, with the ids of sources."""
+    """The answer of an example as in a reply: with ids of sources, and no more fields than the style asks for."""
     if not isinstance(item, dict):
         return item
     omitted = {name for name, asked in (("why", style.rationales), ("quote", style.quotes)) if not asked}
@@ -150,7 +150,7 @@ def digest(style: PromptStyle) -> str:
 
 @lru_cache(maxsize=256)
 def kind_digest(kind: str, style: PromptStyle) -> str:
-    """The version of what a call says on questions of a kind, and which sections of it are not the packaged ones."""
+    """The version of the prompts on a kind of question, and which of their sections are not the packaged ones."""
     own, packaged_style = _sections_of(kind, style), msgspec.structs.replace(style, sections=())
     changed = [name for name, text in _sections_of(kind, packaged_style).items() if text != own[name]]
     asked = KIND_TYPES[kind]
@@ -161,9 +161,9 @@ def kind_digest(kind: str, style: PromptStyle) -> str:
     return _digest(own.values(), changed)
 
 
-#: Judgments were first stored under one digest of the prompts on all kinds that there were, which of the packaged ones
-#: depends on `sources` and `conflicts`. A kind keeps it, and its judgments, for as long as no packaged section on it
-#: changes. The last are the digests of the packaged sections on each of these kinds.
+#: Judgments were first stored under one digest of the prompts on all kinds of the time; for packaged prompts it depends
+#: on `sources` and `conflicts`. A kind keeps it, and its judgments, as long as no packaged section on it changes.
+#: _FIRST_PROMPTS are the digests of the packaged sections on each of these kinds.
 _FIRST_KINDS = ("decompose", "entail", "relevant", "classify", "rate", "correct")
 _FIRST_SECTIONS = ("preamble", *_FIRST_KINDS, "why", "quote")
 _FIRST_DIGESTS = {
@@ -222,7 +222,7 @@ def _filled(pack: Pack) -> tuple[Json, tuple[ReplyForm, ...]]:
 
 
 def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
-    """The same call once more, with the reply it got and what is wrong there; it asks only for what is missing.
+    """The same call once more, with its reply and the faults of that; it asks only for missing answers.
 
     prompt: that of a pack. faults: by the position of the question in the pack, as in `ParsedReply`; they hold no words
     of the reply, which could be those of a text that poses as an instruction.

@@ -1,4 +1,4 @@
-"""Replies: what a model wrote, parsed as answers to the questions of a pack, and what is wrong with the rest."""
+"""Replies of a model, parsed as answers to the questions of a pack and faults of the rest."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OPENING = re.compile(r'\{\s*"')
 _MARK = re.compile(rf"{_STRING}|[{{}}\[\],]", re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 
-#: How often a text is scanned at most, so that its length alone bounds the time.
+#: The most scans of a text, so that its length alone bounds the time.
 _MAX_SCANS = 4
 
 
@@ -38,7 +38,7 @@ def extract_object(text: str, keys: Collection[str]) -> dict[str, Any]:
     Fences, prose, wrapping objects and trailing commas do not hide it, and reasoning before the answer is skipped. Of
     an object that the end of the text cuts off, the complete values are kept, and of a list the complete objects,
     followed by CUT_OFF. Objects that have as many of the keys are read as one; a value in which they differ is
-    REPEATED, as is that of a key that an object has twice: which one is meant cannot be known. A text of more than
+    REPEATED, as is the value of a key that an object has twice: which one is meant cannot be known. A text of more than
     MAX_CHARS, reasoning aside, has no object.
     """
     answer = text if text.lstrip().startswith("{") else text.rpartition("</think>")[2]
@@ -131,7 +131,6 @@ _FENCE = re.compile(r"^\s*```\w*|```\s*$")
 #: All fields of items.
 _ITEM_FIELDS = {"why", "quote"}.union(*(kind.item_fields for kind in KIND_TYPES.values()))
 
-
 #: The value, in JSON, of a key that an item, or an object within it, has more than once.
 _REPEATED = msgspec.json.encode(REPEATED)
 
@@ -139,9 +138,9 @@ _REPEATED = msgspec.json.encode(REPEATED)
 class ParsedReply(msgspec.Struct, frozen=True):
     """A reply, parsed. Answers and faults are keyed by position in the pack; each position is in one of them.
 
-    faults: what is wrong, in a sentence without any words of the reply, so that it can be sent to the model.
-    well_formed: whether there is an object with any of the keys. partial: of a list that is cut off, the answer to
-    the first part of its question, and the question in that part and the rest.
+    faults: in sentences without any words of the reply, which can be sent to the model. well_formed: whether there is
+    an object with any of the keys. partial: for a list that is cut off, the answer to the first part of its question,
+    and the question in that part and the rest.
     """
 
     answers: dict[int, Answer]
@@ -153,7 +152,7 @@ class ParsedReply(msgspec.Struct, frozen=True):
 def parse_reply(pack: Pack, text: str, style: PromptStyle, tokens: Sequence[ReplyToken] = ()) -> ParsedReply:
     """The answers that a reply gives to the questions of a pack. Never raises, whatever the text.
 
-    tokens: of the reply, with log-probabilities, from which verdicts have their probabilities.
+    tokens: of the reply, with log-probabilities, which give verdicts their probabilities.
     """
     items = extract_object(text, pack.keys) or _in_order(pack, text)
     labels = {key: question.labels for key, question in zip(pack.keys, pack.questions, strict=True) if question.labels}

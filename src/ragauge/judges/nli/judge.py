@@ -81,7 +81,7 @@ def joint_premise(question: Entail) -> TextPair:
 
 
 def single_premise(question: Entail) -> list[TextPair]:
-    """Each chunk by itself with the hypothesis, in the order of the chunks."""
+    """Each chunk alone with the hypothesis, in the order of the chunks."""
     if len(question.premise) == 1:
         return [joint_premise(question)]
     hypothesis = _with_query(question.hypothesis, question.query)
@@ -134,12 +134,12 @@ def premise_windows(premise: str, starts: Sequence[int], room: int) -> list[str]
 #: The probability of each class.
 ClassProbabilities = tuple[float, ...]
 
-#: The class probabilities in each window of a premise, or why there are none.
+#: The class probabilities in each window of a premise, or the reason for their absence.
 Scores = Sequence[ClassProbabilities] | str
 
-_DIGITS = 4  # more depend on what else is in a batch
-_SLACK = 8  # additional tokens that a text may have where it is cut out of another
-_CACHE_SIZE = 1 << 16  # pairs
+_DECIMALS = 4  # more depend on what else is in a batch
+_SLACK_TOKENS = 8  # additional tokens that a text may have where it is cut out of another
+_CACHED_PAIRS = 1 << 16  # pairs
 
 
 class PairModel(Protocol):
@@ -172,7 +172,7 @@ class PairScorer:
         scores: dict[TextPair, Scores] = {
             pair: own if isinstance(own, str) else [self._cache[part] for part in own] for pair, own in parts.items()
         }
-        while len(self._cache) > _CACHE_SIZE:
+        while len(self._cache) > _CACHED_PAIRS:
             del self._cache[next(iter(self._cache))]
         return scores
 
@@ -181,7 +181,7 @@ class PairScorer:
         premise, hypothesis = pair
         limit, tokenizer = self._model.card.window, self._model.tokenizer
         [without] = tokenizer.encode([("", hypothesis)])
-        room = limit - len(without.ids) - _SLACK
+        room = limit - len(without.ids) - _SLACK_TOKENS
         if room >= limit // 4:
             return [(text, hypothesis) for text in premise_windows(premise, tokenizer.starts(premise), room)]
         return (
@@ -228,7 +228,7 @@ def _softmax(logits: NDArray[Any]) -> list[ClassProbabilities]:
     if not np.isfinite(shifted).all():
         raise ArithmeticError("the model gave no finite number; with dtype=float32 it may")
     powers = np.exp(shifted - shifted.max(axis=-1, keepdims=True))
-    return [tuple(row) for row in (powers / powers.sum(axis=-1, keepdims=True)).round(_DIGITS).tolist()]
+    return [tuple(row) for row in (powers / powers.sum(axis=-1, keepdims=True)).round(_DECIMALS).tolist()]
 
 
 _WEIGHTS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1}
@@ -237,8 +237,8 @@ _WEIGHTS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1}
 def verdict_of_windows(card: ModelCard, scores: Sequence[ClassProbabilities]) -> ChunkVerdict:
     """The most probable support or contradiction of any window; neither where no window has one.
 
-    So an unrelated window that the model finds weakly contradicting does not outweigh one that clearly supports. Of
-    classes that are equally probable a window has the one that asserts less.
+    So an unrelated window that the model finds weakly contradicting does not outweigh one that clearly supports. Where
+    classes of a window are equally probable, the one that asserts less counts.
     """
     deciding = ChunkVerdict(Label.NEUTRAL if card.three_way else Label.NOT_ENTAILED, 0.0)
     weight = (False, -1.0, False)
@@ -256,9 +256,9 @@ def verdict_of_windows(card: ModelCard, scores: Sequence[ClassProbabilities]) ->
 class NliJudge(JudgeBase):
     """Answers entailment questions with a published model; no other kind.
 
-    The chunks together are one premise, and each chunk is scored by itself for its own label. A premise longer than the
-    model's window is read in overlapping windows, of which the most probable support or contradiction decides. load:
-    opens the model, at the first question. settings: what else can change an answer, such as the dtype.
+    The chunks together are one premise, and each chunk is scored alone for its own label. A premise longer than the
+    model's window is read in overlapping windows; the most probable support or contradiction in any of them decides.
+    load: opens the model, at the first question. settings: what else can change an answer, such as the dtype.
     """
 
     answers: frozenset[str] = frozenset()

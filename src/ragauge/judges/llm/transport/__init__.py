@@ -1,1 +1,1 @@
-"""What goes over the wire: the providers' protocols, one HTTP client, and how fast it may be used."""
+"""The wire: the providers' protocols, one HTTP client, and how fast it may be used."""

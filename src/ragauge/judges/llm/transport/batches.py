@@ -25,7 +25,7 @@ from ragauge.judges.llm.transport.client import PROTOCOLS, HttpTransport
 from ragauge.judges.llm.transport.protocols import ServerFeatures
 from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
 from ragauge.judges.llm.transport.session import (
-    LARGE,
+    LARGE_REPLY_BYTES,
     THROTTLED,
     TOO_LARGE,
     Body,
@@ -202,7 +202,7 @@ Headers = Mapping[str, str] | None
 
 #: How often a request that is safe to repeat is made, and seconds before the second attempt; they double each time.
 MAX_ATTEMPTS = 5
-PAUSE = 0.5
+PAUSE_SECONDS = 0.5
 
 #: Seconds for a connection, for the next piece of a reply, and for a whole exchange without a file and with one.
 CONNECT_TIMEOUT, READ_TIMEOUT, TIMEOUT, TRANSFER_TIMEOUT = 30.0, 300.0, 300.0, 3600.0
@@ -303,7 +303,7 @@ class Batches(ABC):
         """
         import aiohttp
 
-        seconds = TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > LARGE else TIMEOUT
+        seconds = TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > LARGE_REPLY_BYTES else TIMEOUT
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT, sock_read=READ_TIMEOUT)
         max_bytes = MAX_RESULT_BYTES if into else None
         for attempt in range(MAX_ATTEMPTS):
@@ -316,14 +316,14 @@ class Batches(ABC):
                 if once or last or error.reason == TOO_LARGE:
                     detail = f"{method} {path}: {error.detail}"
                     raise BatchFailed(f"{detail}; call again, what is done is not done twice") from error
-                await asyncio.sleep(PAUSE * 2**attempt)
+                await asyncio.sleep(PAUSE_SECONDS * 2**attempt)
                 continue
             if reply.status == 200:
                 return reply
             repeatable = is_transient(read_fault(reply.status, reply.body))
             if last or not repeatable or (once and reply.status not in THROTTLED):
                 raise BatchFailed(f"{self._transport.failed(reply)}")
-            wait = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE * 2**attempt
+            wait = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE_SECONDS * 2**attempt
             if wait > MAX_RETRY_AFTER:
                 raise BatchFailed(f"{self._transport.failed(reply)}; it asks to wait {wait:.0f} s: call again then")
             if wait > QUIET_WAIT:

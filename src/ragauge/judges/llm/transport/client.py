@@ -2,7 +2,7 @@
 
 Each call has a number, which its reply repeats, so that no reply is taken for another: a gateway may write a reply
 twice, or late, on a connection that is kept open; the next call would read it as its own. It is a digest of the call,
-so that equal calls have equal numbers, and no part of the prompts, whose digests and judgments it leaves as they are.
+so that equal calls have equal numbers, and no part of the prompts, so that their digests do not change.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ragauge.judges.llm.transport.scheduler import (
     retry_after,
 )
 from ragauge.judges.llm.transport.session import (
-    LARGE,
+    LARGE_REPLY_BYTES,
     THROTTLED,
     Fault,
     Reply,
@@ -71,7 +71,7 @@ PROTOCOLS: dict[Protocol, WireProtocol] = {
 #: The field of a call's number, in its document and in its reply.
 _NUMBER_FIELD = "call"
 _LOWEST_NUMBER = 100_000
-_NUMBERS = 900_000
+_NUMBER_COUNT = 900_000
 _NUMBER = re.compile(rf'"{_NUMBER_FIELD}"\s*:\s*"?(\d{{6}})(?!\d)')
 
 
@@ -81,7 +81,7 @@ def _numbered(prompt: Prompt) -> tuple[Prompt, int]:
     if not (document.startswith("{") and document.endswith("}")) or "properties" not in schema:
         return prompt, 0
     content = msgspec.json.encode((prompt.system, document, prompt.turns))
-    number = _LOWEST_NUMBER + int.from_bytes(blake2b(content, digest_size=8).digest()) % _NUMBERS
+    number = _LOWEST_NUMBER + int.from_bytes(blake2b(content, digest_size=8).digest()) % _NUMBER_COUNT
     comma = "," if document != "{}" else ""
     user = f'{document[:-1]}{comma}"{_NUMBER_FIELD}":{number}}}'
     properties = {_NUMBER_FIELD: {"type": "integer"}, **schema["properties"]}
@@ -143,7 +143,7 @@ class HttpTransport(Transport):
         self._watcher: asyncio.Task[None] | None = None
 
     def share_tempo(self, processes: int) -> None:
-        """Keep to one part of the requests and tokens per minute, for as many processes."""
+        """Keep to the share of one process in the requests and tokens per minute."""
         rpm, tpm = self._options.rpm, self._options.tpm
         self._scheduler.rate = RateLimiter(rpm and rpm / processes, tpm and tpm / processes)
 
@@ -210,7 +210,7 @@ class HttpTransport(Transport):
         return self._base
 
     def _address(self, base: str) -> tuple[str, str]:
-        """What is before and after the paths of requests."""
+        """The parts of addresses before and after the paths of requests."""
         version = self._environment.get("OPENAI_API_VERSION", "")
         if self._provider.name != "azure" or not version:
             return base, ""
@@ -250,7 +250,7 @@ class HttpTransport(Transport):
         return self._session
 
     def stop(self, failure: Failure) -> None:
-        """Calls that were not sent yet fail with this, until the transport is reopened."""
+        """Let calls that are not sent yet fail with this failure, until the transport is reopened."""
         self._scheduler.stop(failure)
 
     def failed(self, fault: Fault | Reply) -> CallFailed:
@@ -274,7 +274,7 @@ class HttpTransport(Transport):
                 signed = await self._sign("POST", str(session.url(self._path)), body)
                 SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
-            large = len(reply.body) > LARGE
+            large = len(reply.body) > LARGE_REPLY_BYTES
             result = await asyncio.to_thread(self._read, reply) if large else self._read(reply)
             if not isinstance(result, Fault):
                 written = set(map(int, _NUMBER.findall(result.text))) if number else set()

@@ -15,7 +15,7 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.host import optional
-from ragauge.judges.llm.logprobs import TOP, ReplyToken
+from ragauge.judges.llm.logprobs import TOP_LOGPROBS, ReplyToken
 from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import (
@@ -75,7 +75,7 @@ def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: Serv
         responseJsonSchema=prompt.schema if schema else None,
         thinkingConfig=None if effort is None else {"thinkingLevel": effort.upper()},
         responseLogprobs=options.logprobs or None,
-        logprobs=TOP if options.logprobs else None,
+        logprobs=TOP_LOGPROBS if options.logprobs else None,
     )
     roles = {"user": "user", "assistant": "model"}
     turns = prompt.messages[1:]
@@ -201,10 +201,10 @@ def read_vertex(body: bytes) -> Completion | Fault:
     if reply.candidates:
         candidate = only(reply.candidates, attrgetter("content"))
         text = "".join(part.text for part in candidate.content.parts if not part.thought)
-        given = candidate.logprobs_result
+        logprobs = candidate.logprobs_result
         tokens = tuple(
-            ReplyToken(chosen.token, {one.token: one.log_probability for one in (chosen, *top["candidates"])})
-            for chosen, top in zip(given.chosen_candidates, given.top_candidates, strict=False)
+            ReplyToken(chosen.token, {token.token: token.log_probability for token in (chosen, *top["candidates"])})
+            for chosen, top in zip(logprobs.chosen_candidates, logprobs.top_candidates, strict=False)
         )
         return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version, tokens)
     if reply.error:
@@ -226,7 +226,7 @@ def read_cohere(body: bytes) -> Completion:
 
 
 async def signer(provider: Provider, name: str, environment: Mapping[str, str]) -> Signer | None:
-    """What authenticates requests to a provider that takes no key, by the library of its vendor; None for others.
+    """The signer of requests to a provider without a key, by the library of its vendor; None for other providers.
 
     Raises:
         MissingExtra: The library is not installed.

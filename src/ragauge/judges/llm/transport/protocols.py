@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.host import decoded, refuse_repeated_keys
-from ragauge.judges.llm.logprobs import TOP
+from ragauge.judges.llm.logprobs import TOP_LOGPROBS
 from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, tokens_of, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
@@ -111,7 +111,7 @@ def chat_body(prompt: Prompt, model: str, options: LLMOptions, features: ServerF
         features.seed: options.seed,
         "response_format": formats.get(features.structured),
         "logprobs": options.logprobs or None,
-        "top_logprobs": TOP if options.logprobs else None,
+        "top_logprobs": TOP_LOGPROBS if options.logprobs else None,
     }
     return msgspec.json.encode({"model": model, "messages": messages, **given(**fields)})
 
@@ -192,7 +192,7 @@ def read_chat(body: bytes) -> Completion | Fault:
 
 
 def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
-    """The reply of a server. fault: what it is otherwise. Raises ReplyError, also where an object repeats a key."""
+    """A decoded reply. fault: what an invalid one is, like "no message". Raises ReplyError, also for a repeated key."""
     try:
         reply = decoded(body, decoder)
         refuse_repeated_keys(body)
@@ -287,7 +287,7 @@ def read_anthropic(body: bytes) -> Completion | Fault:
 
 
 def tool_text(arguments: msgspec.Raw) -> str:
-    """What a model gives to its tool, as it is written. Raises ReplyError where that is no text."""
+    """The arguments that a model gives to its tool, as text. Raises ReplyError if they are not UTF-8."""
     try:
         return bytes(arguments).decode()
     except UnicodeDecodeError as error:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_ERROR_BYTES = 64_000
 
 #: Replies beyond this many bytes are collected one at a time, so that all calls together stay within bounds too.
-LARGE = 250_000
+LARGE_REPLY_BYTES = 250_000
 
 #: Statuses that ask for the same request at another address, and how many of them in a row are followed.
 REDIRECTS = frozenset({307, 308})
@@ -115,7 +115,7 @@ def fault_of(status: int, error: Any) -> Fault:
 
 
 def reason_of(fault: Fault) -> str:
-    """The reason for which there is no reply, as a short code."""
+    """Why there is no reply, as a short code."""
     text = f"{fault.code} {fault.message}"
     if 300 <= fault.status < 400:
         return "redirected"
@@ -262,7 +262,7 @@ class Session:
             raise self._too_large(max_bytes)
         if into is not None:
             return await self._write(response, into, max_bytes)
-        if size is not None and size <= LARGE:
+        if size is not None and size <= LARGE_REPLY_BYTES:
             return await response.read()
         return await self._collect(response, max_bytes)
 
@@ -272,7 +272,7 @@ class Session:
         try:
             async with AsyncExitStack() as alone:
                 async for chunk in self._chunks(response, max_bytes):
-                    if len(body) <= LARGE < len(body) + len(chunk):
+                    if len(body) <= LARGE_REPLY_BYTES < len(body) + len(chunk):
                         await alone.enter_async_context(self._large_reply)
                     body += chunk
                 return bytes(body)
