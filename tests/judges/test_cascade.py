@@ -28,7 +28,6 @@ from ragauge.questions import (
     Rate,
     Relevant,
     judgment_key,
-    kind,
 )
 from ragauge.store import Store, label
 from ragauge.testing import check_judge
@@ -52,7 +51,7 @@ def answer_of(question: Question, chance: float | None) -> Answer:
         "classify": Verdict(Label.YES, chance),
         "rate": Grade(1 if chance is None else chance),
     }
-    return answers[kind(question)]
+    return answers[question.kind]
 
 
 def at(chance: float | None) -> Says:

@@ -21,7 +21,7 @@ from tests.llm.stubbing import QUESTIONS
 import ragauge as rg
 from ragauge.errors import BadParameter, MissingExtra, UsageError
 from ragauge.judges.llm.messages import TokenUsage
-from ragauge.judges.llm.providers import parse_llm_spec, provider
+from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
 from ragauge.judges.llm.transport import clouds
 from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.questions import Question
@@ -97,7 +97,7 @@ def test_faults_are_told_apart(name: str, stub_server: StubFactory) -> None:
     (failure,) = answered(stub_server(key="other"), name, ONE, api_key="k")
     assert isinstance(failure, Failure)
     assert failure.reason == "unauthorized"
-    assert provider(name).key_variables[0] in failure.detail
+    assert PROVIDERS[name].key_variables[0] in failure.detail
     (failure,) = answered(stub_server(window=5), name, ONE, api_key="k")
     assert isinstance(failure, Failure)
     assert failure.reason == "too_long"
@@ -309,19 +309,19 @@ def test_what_is_missing_is_said(
 def test_addresses_are_made_of_the_environment() -> None:
     """Region, project and location give the vendors' addresses; the global location has none in its host."""
     cloud = {"GOOGLE_CLOUD_PROJECT": "my-p", "GOOGLE_CLOUD_LOCATION": "europe-west4"}
-    assert provider("vertex").base_url_from(cloud) == (
+    assert PROVIDERS["vertex"].base_url_from(cloud) == (
         "https://europe-west4-aiplatform.googleapis.com/v1/projects/my-p/locations/europe-west4"
     )
-    assert provider("vertex").base_url_from(cloud | {"GOOGLE_CLOUD_LOCATION": "global"}) == (
+    assert PROVIDERS["vertex"].base_url_from(cloud | {"GOOGLE_CLOUD_LOCATION": "global"}) == (
         "https://aiplatform.googleapis.com/v1/projects/my-p/locations/global"
     )
-    assert provider("bedrock").base_url_from({"AWS_DEFAULT_REGION": "us-west-2"}) == (
+    assert PROVIDERS["bedrock"].base_url_from({"AWS_DEFAULT_REGION": "us-west-2"}) == (
         "https://bedrock-runtime.us-west-2.amazonaws.com"
     )
-    assert provider("bedrock").base_url_from({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "https://vpce.example"}) == (
+    assert PROVIDERS["bedrock"].base_url_from({"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "https://vpce.example"}) == (
         "https://vpce.example"
     )
-    assert provider("cohere").base_url_from({"CO_API_URL": "https://gateway.example"}) == "https://gateway.example/v2"
+    assert PROVIDERS["cohere"].base_url_from({"CO_API_URL": "https://gateway.example"}) == "https://gateway.example/v2"
 
 
 def test_a_region_is_no_part_of_the_identity(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.judges.llm.providers import PROVIDERS, provider
+from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
 
 #: From the pages on authentication and OpenAI compatibility of each provider, November 2026.
 DOCUMENTED = {
@@ -42,7 +42,7 @@ def test_providers_are_as_documented() -> None:
 @pytest.mark.parametrize("name", PROVIDERS)
 def test_keys_travel_encrypted(name: str) -> None:
     """A provider that is not on this machine is reached over https, and does not count as local."""
-    one = provider(name)
+    one = PROVIDERS[name]
     assert one.local == (one.base_url or "https").startswith("http://127.0.0.1")
 
 
@@ -63,7 +63,7 @@ def test_keys_travel_encrypted(name: str) -> None:
 )
 def test_ollama_host(host: str, url: str) -> None:
     """OLLAMA_HOST is read as Ollama's own client reads it; the address a server listens on is this machine."""
-    assert provider("ollama").base_url_from({"OLLAMA_HOST": host}) == url
+    assert PROVIDERS["ollama"].base_url_from({"OLLAMA_HOST": host}) == url
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,8 @@ def test_ollama_host(host: str, url: str) -> None:
 )
 def test_base_urls_of_the_environment(name: str, variable: str, written: str, url: str) -> None:
     """An address in the environment goes before the provider's own, and its path is completed as its clients do."""
-    assert provider(name).base_url_from({variable: written}) == url
-    assert provider(name).base_url_from({variable: "  "}) == provider(name).base_url
+    assert PROVIDERS[name].base_url_from({variable: written}) == url
+    assert PROVIDERS[name].base_url_from({variable: "  "}) == PROVIDERS[name].base_url
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_base_urls_of_the_environment(name: str, variable: str, written: str, ur
 def test_an_address_that_is_none(written: str) -> None:
     """What is no plain address is refused by naming its variable, without repeating what may be a password."""
     with pytest.raises(UsageError, match=r"^OPENAI_BASE_URL ") as refused:
-        provider("openai").base_url_from({"OPENAI_BASE_URL": written})
+        PROVIDERS["openai"].base_url_from({"OPENAI_BASE_URL": written})
     assert "secret" not in str(refused.value)
 
 
@@ -101,7 +101,7 @@ def test_an_address_that_is_none(written: str) -> None:
 def test_any_address_gives_a_url_or_a_usage_error(written: str) -> None:
     """Whatever a variable holds, the result is a web address or a UsageError."""
     for name in ("ollama", "anthropic", "azure"):
-        one = provider(name)
+        one = PROVIDERS[name]
         try:
             url = one.base_url_from({one.url_variables[0]: written})
         except UsageError:
@@ -111,7 +111,7 @@ def test_any_address_gives_a_url_or_a_usage_error(written: str) -> None:
 
 def test_keys() -> None:
     """The first variable that is set counts, without white space around it; what no key has is refused unread."""
-    gemini = provider("gemini")
+    gemini = PROVIDERS["gemini"]
     assert gemini.key({"GOOGLE_API_KEY": " one\n"}) == "one"
     assert gemini.key({"GOOGLE_API_KEY": "one", "GEMINI_API_KEY": "two"}) == "two"
     assert gemini.key({"GEMINI_API_KEY": ""}) == ""
@@ -123,4 +123,4 @@ def test_keys() -> None:
 def test_an_unknown_provider() -> None:
     """A misspelled provider is met with the nearest name."""
     with pytest.raises(UnknownName, match="unknown provider 'opnai'; did you mean 'openai'"):
-        provider("opnai")
+        parse_llm_spec("opnai/gpt-4o-mini")

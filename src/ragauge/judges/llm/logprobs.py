@@ -47,8 +47,8 @@ def label_probabilities(
     if [label for _, label in written] != [label for _, label in places]:
         return {}  # the object that was read is not all of the reply
     starts = {key: place for (key, _), (place, _) in zip(written, places, strict=True) if key in labels}
-    found = ((key, _probability(tokens, start, labels[key])) for key, start in starts.items())
-    return {key: probability for key, probability in found if probability is not None}
+    probabilities = ((key, _probability(tokens, start, labels[key])) for key, start in starts.items())
+    return {key: probability for key, probability in probabilities if probability is not None}
 
 
 def _probability(tokens: Sequence[ReplyToken], start: int, labels: Mapping[str, Label]) -> float | None:

@@ -207,10 +207,10 @@ class Transport(ABC):
         tokens: Sequence[ReplyToken] = ()
         try:
             tokens = (await self.send(_PROBE)).tokens
-            given = any(len(token.alternatives) > 1 for token in tokens)
+            has_alternatives = any(len(token.alternatives) > 1 for token in tokens)
         except CallFailed as failed:
-            given = not re.search("log_?prob", str(failed).replace(self.name, ""), re.IGNORECASE)
-        if not given:
+            has_alternatives = not re.search("log_?prob", str(failed).replace(self.name, ""), re.IGNORECASE)
+        if not has_alternatives:
             others = " of other tokens than it wrote; ask it for top_logprobs=5" if tokens else ""
             votes = f"take shares of votes: repeat({self.name},3)"
             raise UsageError(f"{server} gives no log-probabilities{others}; leave out logprobs, or {votes}")

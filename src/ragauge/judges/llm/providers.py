@@ -155,13 +155,6 @@ def protect_keys(environment: Mapping[str, str]) -> None:
         SECRETS.add(environment.get(variable, "").strip())
 
 
-def provider(name: str) -> Provider:
-    """The provider of that name. Raises UnknownName."""
-    if name not in PROVIDERS:
-        raise UnknownName("provider", name, PROVIDERS)
-    return PROVIDERS[name]
-
-
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Rate = Annotated[float, msgspec.Meta(gt=0)]
 _Dollars = Annotated[float, msgspec.Meta(ge=0)]
@@ -276,7 +269,9 @@ def parse_llm_spec(spec: str, **keywords: object) -> LLMSpec:
     provider_name, _, model = name.partition("/")
     if not provider_name or not model:
         raise BadParameter(f"judge {name!r}: write PROVIDER/MODEL, such as openai/gpt-4o-mini or ollama/qwen3:8b")
-    server = provider(provider_name)
+    if provider_name not in PROVIDERS:
+        raise UnknownName("provider", provider_name, PROVIDERS)
+    server = PROVIDERS[provider_name]
     parsed = options_of(options | {option: value for option, value in keywords.items() if value is not None})
     if parsed.seed is not None and server.seed is None:
         raise BadParameter(f"seed: {server.name} takes none; leave it out")

@@ -169,15 +169,15 @@ class HttpTransport(Transport):
         if not self._entered:
             self._key = self._provider.key(self._environment)
             SECRETS.add(self._key)
-            base = self._checked_base()
+            base_url, query = self._address()
             if not self._key:
                 self._sign = await clouds.signer(self._provider, self.name, self._environment)
-            encrypted = urlsplit(base).scheme != "http" or is_local(base)
+            encrypted = urlsplit(base_url).scheme != "http" or is_local(base_url)
             if (self._key or self._sign) and not encrypted and not self._warning:
                 self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
                 LOG.warning(self._warning)
             max_bytes = self._options.max_reply_bytes
-            self._session = Session(self._server, *self._address(base), self._headers(), max_bytes)
+            self._session = Session(self._server, base_url, query, self._headers(), max_bytes)
             self._scheduler.restart()
             self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
         self._entered += 1
@@ -200,19 +200,16 @@ class HttpTransport(Transport):
         self._n_spoiled = session.n_spoiled
         await session.close()
 
-    def _checked_base(self) -> str:
-        provider = self._provider
-        if self._base is None:
+    def _address(self) -> tuple[str, str]:
+        """The base URL and query of all requests. Raises UsageError where the address or the key is missing."""
+        provider, base = self._provider, self._base
+        if base is None:
             raise UsageError(f"{self.name}: set {provider.url_settings}")
-        elsewhere = provider.base_url is not None and self._base != self._own
+        elsewhere = provider.base_url is not None and base != self._own
         if not (self._key or provider.local or provider.has_vendor_login or elsewhere):
             raise UsageError(f"{self.name}: set {provider.key_variables[0]} to your key of {provider.name}")
-        return self._base
-
-    def _address(self, base: str) -> tuple[str, str]:
-        """The parts of addresses before and after the paths of requests."""
         version = self._environment.get("OPENAI_API_VERSION", "")
-        if self._provider.name != "azure" or not version:
+        if provider.name != "azure" or not version:
             return base, ""
         deployment = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
         return deployment, f"?api-version={quote(version)}"
