@@ -97,7 +97,14 @@ class PrecisionRecall(Counts, frozen=True, gc=False):
 
 
 class ChunkEvidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """The verdict on one chunk: the chunk's id, label, probability of entailment, and deciding characters."""
+    """The verdict on one chunk.
+
+    Args:
+        chunk: the id of the chunk.
+        label: the verdict.
+        probability: of entailment, in 0..1.
+        span: the deciding characters of the chunk's passage.
+    """
 
     chunk: str
     label: Label
@@ -278,10 +285,8 @@ class Gate(msgspec.Struct, frozen=True):
         """The estimate that the gate is about; None if the run has none."""
         if not self.column:
             return run.estimates.get(self.metric)
-        estimates = (
-            part.estimates.get(self.metric) for part in run.slices.get(self.column, ()) if part.value == self.value
-        )
-        return next(estimates, None)
+        parts = run.slices.get(self.column, ())
+        return next((part.estimates.get(self.metric) for part in parts if part.value == self.value), None)
 
     def covers(self, sample: Sample) -> bool:
         """Whether the gate is about this sample."""

@@ -334,7 +334,7 @@ class Cascade(CompositeJudge):
         return [answers.get(question) or Failure("unanswerable", f"{unable} {question.kind}") for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
-        """The most calls that there can be: those of both judges for all questions."""
+        """The most calls that are possible: those of both judges for all questions."""
         second = expected_calls(self.second, answerable_by(self.second, questions))
         return [*expected_calls(self.first, self._for_first(questions)), *second]
 

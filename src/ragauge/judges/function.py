@@ -116,9 +116,9 @@ def _contents(value: object) -> list[object]:
         return [_Text(f"standard:{value.__module__}.{value.__qualname__}")]
     if isinstance(value, FunctionType):
         return _used_by(value)
-    raise _Unidentified(
-        f"the class {value.__qualname__}" if isinstance(value, type) else f"an object of {type(value).__qualname__}"
-    )
+    if isinstance(value, type):
+        raise _Unidentified(f"the class {value.__qualname__}")
+    raise _Unidentified(f"an object of {type(value).__qualname__}")
 
 
 def _used_by(function: FunctionType) -> list[object]:

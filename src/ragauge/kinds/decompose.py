@@ -41,7 +41,7 @@ STATEMENT_KINDS = {"claim": (True, False), "opinion": (False, True), "both": (Tr
 #: The fields of a statement in a reply.
 STATEMENT_FIELDS = frozenset({"s", "text", "kind"})
 
-#: A name or a number; within a word in small letters, where no name begins, none is looked for.
+#: A name or a number; a name does not begin within a word in lower case.
 _NAME = re.compile(r"(?<![a-z_])[\d_a-z]*+[^\W\d_a-z]\w*|\d+(?:[.,]\d+)*")
 
 #: Tokens of a list in a reply; statements of a sentence; tokens of a statement in addition to its text; the length of
@@ -146,9 +146,8 @@ class Decompose(BaseQuestion, frozen=True):
         place, statement, called = number(value.get("s")), value.get("text"), word(value.get("kind"))
         faults = []
         if place is None or place not in range(1, len(spans) + 1):
-            faults.append(
-                f'has a statement whose "s" is {described(value.get("s"))}; its sentences are 1 to {len(spans)}'
-            )
+            shown = described(value.get("s"))
+            faults.append(f'has a statement whose "s" is {shown}; its sentences are 1 to {len(spans)}')
         if not isinstance(statement, str):
             faults.append(f'has a statement whose "text" is {described(statement)}, not a string')
         if called not in STATEMENT_KINDS:
@@ -172,11 +171,11 @@ class Decompose(BaseQuestion, frozen=True):
     def _missing_faults(self, spans: Sequence[Span], stated: set[int]) -> list[str]:
         """The fault of sentences without a statement. spans: the sentences that need one."""
         written = {sentence for sentence, (start, end) in enumerate(spans, 1) if self.text[start:end].strip()}
-        if written <= stated:
+        missing = sorted(written - stated)
+        if not missing:
             return []
-        missing = listing(sorted(written - stated))
         return [
-            f'has no statement whose "s" is {missing}; enter a sentence that states nothing as it is, '
+            f'has no statement whose "s" is {listing(missing)}; enter a sentence that states nothing as it is, '
             'with "kind" "neither"'
         ]
 
@@ -250,7 +249,7 @@ def _located(statement: str, text: str, sentence: Span) -> Span:
 
 
 def _names_what_is_in(others: str, own: str, statement: str) -> bool:
-    """Whether a name or number of a statement occurs in other texts of the call alone. own: the text, in small letters.
+    """Whether a name or number of a statement occurs in other texts of the call alone. own: the text, in lower case.
 
     The first word, which has a capital in any case, is a name where another text has it within a sentence.
     """

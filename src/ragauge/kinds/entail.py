@@ -289,10 +289,8 @@ def _joint_labels(item: ReplyItem, valid_ids: set[str], support_outweighs: bool)
     """
     faults: list[str] = []
     label = parse_part(faults, label_of, item, ENTAILMENT)
-    supports, contradicts = (
-        parse_part(faults, _listed, item, name, valid_ids, label is Label.NEUTRAL)
-        for name in ("supports", "contradicts")
-    )
+    supports = parse_part(faults, _listed, item, "supports", valid_ids, label is Label.NEUTRAL)
+    contradicts = parse_part(faults, _listed, item, "contradicts", valid_ids, label is Label.NEUTRAL)
     if label is None or supports is None or contradicts is None:
         raise InvalidItem(*faults)
     if label is Label.NEUTRAL and (supports or contradicts):

@@ -43,10 +43,13 @@ class SplitQuestion(NamedTuple):
 
     def answer(self, answers: Mapping[Question, Answer | Failure]) -> Answer | Failure:
         """The answer to the whole, or the failure of the first part that has one."""
-        failure = next((answer for part in self.parts if isinstance(answer := answers[part], Failure)), None)
-        return failure or self.merge(
-            [answer for part in self.parts if not isinstance(answer := answers[part], Failure)]
-        )
+        own: list[Answer] = []
+        for part in self.parts:
+            answer = answers[part]
+            if isinstance(answer, Failure):
+                return answer
+            own.append(answer)
+        return self.merge(own)
 
 
 def split(question: BaseQuestion, limit: int, support_outweighs: bool = False) -> SplitQuestion | None:

@@ -434,11 +434,10 @@ class Preferences(Grades):
 
     @property
     def orders(self) -> tuple[float, ...]:
-        """By how much the response is preferred in each order; where people judged any, in those that they judged."""
+        """By how much the response is preferred in each order, or only in those that people judged, if any."""
         toward = tuple(sign * grade for sign, grade in zip((1, -1), self.values, strict=False))
-        by_people = tuple(
-            value for value, judgment in zip(toward, self.judgments, strict=True) if judgment.judge.name == PEOPLE
-        )
+        judges = (judgment.judge.name for judgment in self.judgments)
+        by_people = tuple(value for value, judge in zip(toward, judges, strict=True) if judge == PEOPLE)
         return by_people or toward
 
     @property

@@ -143,10 +143,10 @@ def canonical(value: Any) -> str:
     return json.dumps(json.loads(json.dumps(value), parse_float=number), sort_keys=True)
 
 
-#: Per expected call, whether each call that was made is it.
+#: For each expected call, whether each call that was made fits it.
 _Fits: TypeAlias = Sequence[Sequence[bool]]
 
-#: Positions of expected calls -> those of the calls that are taken for them.
+#: Positions of expected calls -> positions of the calls that are matched with them.
 _Pairs: TypeAlias = dict[int, int]
 
 
@@ -312,9 +312,8 @@ def arguments_said_before(sample: Sample) -> QuestionFlow[FlaggedCalls]:
             if said and not occurs:
                 questions[len(pieces)] = Entail(tuple(said), f"The {name} is {text}.")
             label = Label.ENTAILED if occurs else Label.NEUTRAL
-            pieces.append(
-                Evidence(f"{call.name}: {name} is {text}", field, against="what was said before", label=label)
-            )
+            shown = f"{call.name}: {name} is {text}"
+            pieces.append(Evidence(shown, field, against="what was said before", label=label))
     if not pieces:
         raise NothingToCount("no tool was called with an argument")
     judgments = yield list(questions.values())

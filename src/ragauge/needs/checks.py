@@ -102,9 +102,8 @@ def response_by_references(sample: Sample) -> QuestionFlow[Correctness]:
         return Correctness(Label.WRONG, "", (_piece(text, "references", Label.WRONG),))
     (judgment,) = yield [Correct(sample.query, text, tuple(references.values()))]
     verdict = cast(Verdict, judgment.answer)
-    return Correctness(
-        verdict.label, verdict.rationale or "", Checks((_piece(text, "references"),), (judgment,)).evidence
-    )
+    evidence = Checks((_piece(text, "references"),), (judgment,)).evidence
+    return Correctness(verdict.label, verdict.rationale or "", evidence)
 
 
 @cache

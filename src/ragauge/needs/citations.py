@@ -244,10 +244,9 @@ def _judged_sentence(
     cited: CitedSentence, supported: bool, piece: Evidence, citations: Iterable[Evidence]
 ) -> JudgedSentence:
     judged = tuple(citations)
-    precise = (
-        citation.label is Label.YES for pointer, citation in zip(cited.pointers, judged, strict=True) if pointer.counts
-    )
-    return JudgedSentence(supported, tuple(precise), (piece, *judged))
+    pairs = zip(cited.pointers, judged, strict=True)
+    precise = tuple(citation.label is Label.YES for pointer, citation in pairs if pointer.counts)
+    return JudgedSentence(supported, precise, (piece, *judged))
 
 
 def _unneeded(pointer: Pointer, judgment: str = "") -> Evidence:

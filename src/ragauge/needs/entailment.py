@@ -203,9 +203,8 @@ def _claims_in_turns_of(role: str, speech: str, name: str) -> Need[Support]:
         statements = yield from response_statements(sample)
         return (yield from support(statements.claims, "turns", chunks, sample.query, history(sample)))
 
-    return Need(
-        name, ("response", "turns"), frozenset({"decompose", "entail:contradiction", "entail:conversation"}), flow
-    )
+    asks = frozenset({"decompose", "entail:contradiction", "entail:conversation"})
+    return Need(name, ("response", "turns"), asks, flow)
 
 
 response_claims_in_answers = _claims_in_turns_of("assistant", "earlier answer", "response_claims_in_answers")

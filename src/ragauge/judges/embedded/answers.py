@@ -21,7 +21,7 @@ _CURRENCIES = frozenset({"dollar", "euro", "pound", "yen"})
 
 
 def as_answer(query: str, windows: Sequence[str], reference: str) -> tuple[Reading, ...]:
-    """A reference read against an answer: as it stands, and both ways behind the query."""
+    """A reference read against an answer: alone, and both ways behind the query."""
     asked = tuple(f"{query} {window}".strip() for window in windows)
     expected = f"{query} {reference}".strip()
     return Reading(tuple(windows), reference), Reading(asked, expected), Reading((expected,), asked[0])

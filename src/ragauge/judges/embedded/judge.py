@@ -101,9 +101,8 @@ class Trained(Lexical):
                 readings, texts = chain(*answer_readings(question)), question.references
             else:
                 continue
-            wanted.setdefault(texts, {}).update(
-                dict.fromkeys(reading for reading in readings if reading not in self._logits)
-            )
+            new = dict.fromkeys(reading for reading in readings if reading not in self._logits)
+            wanted.setdefault(texts, {}).update(new)
         for read in encoder().map(_read, [list(together) for together in wanted.values() if together]):
             self._logits.update(read)
             yield

@@ -24,7 +24,7 @@ from ragauge.text.refusals import refusal
 from ragauge.text.tokens import squad_normalise
 from ragauge.types import ChunkVerdict, Label, Verdict
 
-FOUND = 0.8  # credit from which a word counts as found
+FOUND = 0.8  # the least credit of a word that counts as found
 MOST_WINDOWS = 4  # of one text that are compared with a claim or a query
 _FAMILY_CREDIT = 0.5  # credit for a word found only as one that begins alike
 _MAX_SUPPORTING = 3  # sentences, or texts, that may support a claim together
@@ -42,7 +42,7 @@ TermScores = dict[int, float]  # item of the claim -> how well it is found, in 0
 NAMES = ("whole", "weakest", "gap", "numbers_absent", "names_absent", "heaviest_missing", "negation", "length")
 
 VERBATIM = 0.99  # probability of a claim that a text holds word for word
-_REFUTED_FACTOR = 0.2  # what is left of a probability where a sentence contradicts the claim
+_REFUTED_FACTOR = 0.2  # on a probability where a sentence contradicts the claim
 _ABSENT_FACTOR = 0.4  # ... where a number of the claim, or the point of a short one, is absent, or only asked about
 _FEW_WORDS, _POINT_SHARE = 5, 0.15  # of a short claim; of its weight, for a word that is its point
 _SAME_SHARE, _REST_SHARE = 0.8, 0.9  # of a claim, and of its rest, that a sentence must hold to contradict it
@@ -58,9 +58,9 @@ _POLAR = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _MODIFIER = re.compile(r",| \(| in |: ")
-_FRAGMENT_WORDS = 6  # content words up to which an answer may be a fragment
-_BARE_WORDS = 8  # words up to which a lone premise is taken for a bare answer that the query completes
-_ANSWER_WORDS = 40  # words up to which a lone premise is taken for an answer to the query
+_FRAGMENT_WORDS = 6  # the most content words of an answer that may be a fragment
+_BARE_WORDS = 8  # the most of a lone premise that is read as a bare answer, which the query completes
+_ANSWER_WORDS = 40  # the most of a lone premise that is read as an answer to the query
 _SURE, _CERTAIN, _COARSER, _UNSURE = 0.95, 0.9, 0.6, 0.3  # probabilities
 
 
@@ -224,9 +224,8 @@ def exchanges_number(claim: Terms, sentence: Sentence, alike: float = _ALIKE_SHA
     if sum(block.size for block in matcher.get_matching_blocks()) < alike * len(mine):
         return False
     for tag, first, last, start, end in matcher.get_opcodes():
-        own, other = (
-            {key for key, kind in side if kind == Kind.NUMBER} for side in (mine[first:last], theirs[start:end])
-        )
+        own = {key for key, kind in mine[first:last] if kind == Kind.NUMBER}
+        other = {key for key, kind in theirs[start:end] if kind == Kind.NUMBER}
         if tag == "replace" and own and other and any(not _is_among(key, other) for key in own):
             return True
     return False
@@ -257,7 +256,7 @@ class Finding(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """The verdicts of sources on a claim: of those that are read as they stand together, and of each alone."""
+    """The verdicts of sources on a claim: of the literally read ones together, and of each source alone."""
 
     joint: Finding
     alone: tuple[Finding, ...]

@@ -106,9 +106,8 @@ def words(text: str) -> tuple[Word, ...]:
             scope = 0 if token.lower in _CONTRASTS else scope
             read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
         else:
-            named = token.capital and (
-                not opening or any(following.capital for following in tokens[place + 1 : place + 2])
-            )
+            following = tokens[place + 1 : place + 2]
+            named = token.capital and (not opening or any(next_token.capital for next_token in following))
             kind = Kind.NAME if named else Kind.CONTENT
             read.append(Word(key_of(token.lower), token.start, token.end, kind, scope > 0))
             scope = max(scope - 1, 0)

@@ -139,7 +139,7 @@ class ModelClient:
     def truncation_failure(self, prompt: Prompt, completion: Completion) -> Failure | None:
         """Why a reply does not count, if the server's own count of tokens shows that it did not read the whole prompt.
 
-        Only for servers that are known to truncate prompts and to count what is left. The counts of others prove
+        Only for servers that are known to truncate prompts and to count the rest. The counts of others prove
         nothing: gateways count in many ways.
         """
         if not self._truncates:

@@ -104,7 +104,7 @@ class _CallResult(msgspec.Struct):
     """The outcome of a call.
 
     answered: questions it answered first. failures: of the questions without an answer. faults: those to report to the
-    model, by position in the pack. rest: questions on texts of which the reply did not reach the end, in two parts.
+    model, by position in the pack. rest: questions on texts whose end the reply did not reach, in two parts.
     """
 
     answered: Sequence[Question]

@@ -103,10 +103,8 @@ def credible(reported: TokenUsage | None, estimate: TokenUsage) -> TokenUsage:
     prompt = reported.prompt
     sums = (prompt + cached,) if cached > prompt else (prompt, prompt + cached)
     prompt = min(sums, key=lambda tokens: abs(tokens - estimate.prompt))
-    prompt, completion = (
-        count if 2 * count >= estimated else estimated
-        for count, estimated in ((prompt, estimate.prompt), (reported.completion, estimate.completion))
-    )
+    pairs = ((prompt, estimate.prompt), (reported.completion, estimate.completion))
+    prompt, completion = (count if 2 * count >= estimated else estimated for count, estimated in pairs)
     return TokenUsage(prompt, completion, min(cached, prompt))
 
 

@@ -73,7 +73,7 @@ _T = TypeVar("_T")
 
 
 def shuffled(items: Iterable[_T], seed: int | None) -> list[_T]:
-    """Questions or texts by a hash of each with the seed, whatever their order was; as they are without a seed."""
+    """Questions or texts ordered by a hash of each with the seed; in their own order without a seed."""
     if seed is None:
         return list(items)
     return sorted(items, key=lambda item: hashlib.sha256(msgspec.json.encode((seed, item))).digest())

@@ -34,7 +34,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     structured: the strictest way of requesting JSON that it supports. local: whether it usually runs on the user's
     machine; it then needs no key, and has longer timeouts. max_concurrency: unless the user sets it. headers: sent with
     each call; variable_headers: where the variable is set. seed: the name of that field; None where there is none.
-    truncates: whether it truncates prompts that exceed its window without an error, and counts what is left.
+    truncates: whether it truncates prompts that exceed its window without an error, and counts only the rest.
     """
 
     name: str
@@ -71,9 +71,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     def url_settings(self) -> str:
         """What to set for a base URL, for messages."""
         names = [variable[1].replace("|", " or ") for variable in _VARIABLE.finditer(self.base_url or "")]
-        return (
-            " and ".join(dict.fromkeys(names)) or f"{self.url_variables[0]} to the address of your {self.name} resource"
-        )
+        address = f"{self.url_variables[0]} to the address of your {self.name} resource"
+        return " and ".join(dict.fromkeys(names)) or address
 
     def own_url(self, environment: Mapping[str, str]) -> str | None:
         """The provider's own base URL; None if it has none, or a variable in it is not set."""
@@ -263,7 +262,7 @@ def parse_llm_spec(spec: str, **keywords: object) -> LLMSpec:
 
     keywords: options that override those of the spec; None for one that is not given.
 
-    Raises UnknownName for a provider or option that there is not, BadParameter for a value that cannot be.
+    Raises UnknownName for an unknown provider or option, BadParameter for an invalid value.
     """
     name, options = _PARSER.split(spec)
     provider_name, _, model = name.partition("/")
@@ -294,7 +293,7 @@ def foreign_host(spec: LLMSpec, environment: Mapping[str, str]) -> str:
 
 
 def _origin(url: str) -> tuple[str, str, int | None]:
-    """The scheme, host and port of a URL, in small letters, with the port that the scheme implies."""
+    """The scheme, host and port of a URL, in lower case, with the port that the scheme implies."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 

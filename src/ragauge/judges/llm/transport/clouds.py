@@ -291,7 +291,6 @@ async def _authenticated(name: str, act: Callable[..., T], *args: Any) -> T:
     try:
         return await asyncio.to_thread(act, *args)
     except Exception as error:
-        detail = (
-            f"{name}: its credentials cannot be used: {type(error).__name__}: {redacted(str(error)):.300}; log in again"
-        )
+        fault = f"{type(error).__name__}: {redacted(str(error)):.300}"
+        detail = f"{name}: its credentials cannot be used: {fault}; log in again"
         raise CallFailed(Failure("unauthorized", detail), fatal=True) from error

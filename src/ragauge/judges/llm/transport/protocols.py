@@ -281,9 +281,8 @@ def read_anthropic(body: bytes) -> Completion | Fault:
         raise ReplyError("server_error", "the reply has no content")
     blocks = [block for block in reply.content if block.type in ("tool_use", "text")]
     text = "".join(tool_text(block.input) if block.type == "tool_use" else block.text or "" for block in blocks)
-    return Completion(
-        text, _ANTHROPIC_FINISH.get(reply.stop_reason or "", "stop"), anthropic_usage(reply.usage), reply.model or ""
-    )
+    finish = _ANTHROPIC_FINISH.get(reply.stop_reason or "", "stop")
+    return Completion(text, finish, anthropic_usage(reply.usage), reply.model or "")
 
 
 def tool_text(arguments: msgspec.Raw) -> str:

@@ -98,11 +98,11 @@ class RateLimiter:
     def correct(self, expected: int, tokens: int) -> None:
         """Replace the expected tokens of a call by those that it took."""
         if self._tokens:
-            self._tokens.correct(tokens - expected)
+            self._tokens.take(tokens - expected, self._tokens.free_at)
 
 
 class _EvenRate:
-    """A fixed number a minute, one after the other. free_at: when the next may follow."""
+    """A fixed number of units a minute, evenly spread. free_at: when the next may follow."""
 
     def __init__(self, per_minute: float) -> None:
         self._interval = 60 / per_minute
@@ -110,10 +110,6 @@ class _EvenRate:
 
     def take(self, need: float, start: float) -> None:
         self.free_at = start + need * self._interval
-
-    def correct(self, extra: float) -> None:
-        """Count more units than were taken."""
-        self.free_at += extra * self._interval
 
 
 #: Latencies after which the timeout follows them; until then a call is given FIRST_TIMEOUT seconds.
@@ -215,7 +211,7 @@ class StallDetector:
 INITIAL_LIMIT = 8
 MAX_LIMIT = 256
 
-#: The share of throttled replies in an epoch beyond which the limit falls, and what is left of it then.
+#: The share of throttled replies in an epoch above which the limit falls, and the factor by which it falls.
 THROTTLED_SHARE = 0.25
 DECREASE = 0.7
 
