@@ -39,7 +39,7 @@ def language(question: Question) -> str:
 def judgment_key(question: Question, judge: Identity) -> str:
     """The content address of a judgment: a hash of the question's texts and of the judge's identity (32 hex digits).
 
-    Of the identity counts what bears on questions of its kind; see `identity_for`.
+    Only settings that bear on questions of its kind count; see `identity_for`.
     """
     shared = question.shared_field
     if not shared:
@@ -72,7 +72,7 @@ def _kind_of_setting(name: str) -> str:
 
 @lru_cache(maxsize=64)
 def _shared_hash(judge: Identity, kind: str, field: str, texts: tuple[str, ...] | None) -> hashlib._Hash:
-    """The hash of what many keys begin with: the judge and, where many questions share texts, the kind and these."""
+    """The hash of the beginning of many keys: the judge and, for shared texts, the kind and these texts."""
     if texts is None:
         return hashlib.sha256(_encode(identity_for(kind, judge)))
     digest = _shared_hash(judge, kind, "", None).copy()

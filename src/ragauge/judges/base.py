@@ -124,7 +124,7 @@ class RunContext(Protocol):
 
 
 class NullContext(RunContext):
-    """The context outside of a run: nothing is stored, counted or limited."""
+    """The context outside a run: nothing is stored, counted or limited."""
 
 
 class JudgeBase(ABC):
@@ -174,7 +174,7 @@ class JudgeBase(ABC):
         """As `Judge.answer`."""
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
-        """As `answer`, inside of a run, whose context it may use; it is entered before."""
+        """As `answer`, but in a run, whose context it may use; the judge is entered before."""
         return await self.answer(questions)
 
     def expect(self, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
@@ -196,11 +196,11 @@ class JudgeBase(ABC):
 
 
 class ContextJudge(JudgeBase):
-    """A judge that uses the context of a run in `consult`; `answer` is for use outside of a run."""
+    """A judge that uses the context of a run in `consult`; `answer` is for use outside a run."""
 
     @abstractmethod
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
-        """As `answer`, inside of a run."""
+        """As `answer`, but in a run."""
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """As `Judge.answer`."""

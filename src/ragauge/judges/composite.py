@@ -280,7 +280,7 @@ def confidence(answer: Answer | Failure) -> float:
 
 
 def _check_levels(levels: Mapping[str, float], high: float, fault: str) -> None:
-    """Raises UnknownName for a key that is no kind of verdict, and BadParameter for a number that is not in 0..high."""
+    """Raise UnknownName for a key that is no kind of verdict, and BadParameter for a number that is not in 0..high."""
     for name, value in levels.items():
         if name not in VERDICTS:
             raise UnknownName("kind of verdict", name, VERDICTS)
@@ -376,7 +376,7 @@ class Cascade(CompositeJudge):
 
 
 class ByLanguage(CompositeJudge):
-    """Judges by the language of a question, in which one of its texts evidently is; English if none is in another.
+    """Judges by the language of a question: the language that one of its texts is evidently in, else English.
 
     A question whose judge cannot answer its topic goes to the judge of all other languages, whose topics count.
 

@@ -79,7 +79,7 @@ def _is_importable(function: Callable[..., Any]) -> TypeGuard[FunctionType]:
 
 
 class _Text(str):
-    """A part of a fingerprint as it is."""
+    """A literal part of a fingerprint."""
 
 
 def _parts(value: object, visited: set[int]) -> Iterator[str]:

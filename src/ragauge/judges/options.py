@@ -48,8 +48,8 @@ class OptionParser(Generic[T]):
     def parse(self, values: Mapping[str, object], allowed: Collection[str] | None = None) -> T:
         """The options from names and values; texts are converted to the types of the options.
 
-        Raises UnknownName for an option that is not among the `known` ones (by default all), and BadParameter for a
-        value that is not what its option must be.
+        Raises UnknownName for an option that is not `allowed` (by default all are), and BadParameter for a value that
+        is not what its option must be.
         """
         accepted = self._expected if allowed is None else allowed
         converted = {}

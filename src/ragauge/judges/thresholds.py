@@ -38,7 +38,7 @@ def fit_thresholds(
 ) -> dict[str, FittedThreshold]:
     """For each kind of verdict, the lowest confidence from which a judge's answers agree with people often enough.
 
-    What has to reach `accuracy` is the lower end of a one-sided 95 % interval, by clusters of questions on one text.
+    The lower end of a one-sided 95 % interval has to reach `accuracy`, by clusters of questions on one text.
     Confidences are tested from the highest beyond which a quarter of the labels lie, and at least `fewest_labels`,
     down to the first that fails, so that the chance of a threshold which is too low is 5 % at most, for any judge
     (fixed sequence testing; Angelopoulos et al., "Learn then test", 2021).

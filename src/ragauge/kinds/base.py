@@ -167,7 +167,7 @@ class BaseQuestion(
         return item
 
     def reply_tokens(self, style: PromptStyle, estimate: Callable[[str], float]) -> float:
-        """About the tokens of a good answer. estimate: the tokens of a text."""
+        """The approximate tokens of a good answer. estimate: those of a text."""
         return _REPLY_TOKENS + _WHY_TOKENS * style.rationales + _QUOTE_TOKENS * (style.quotes and self.quoted)
 
     # Texts that are too long for a call.
@@ -221,7 +221,7 @@ class BaseQuestion(
 
 
 def complete(kind: type[BaseQuestion], order: int) -> None:
-    """Give a kind its name, place and prompt. Raises TypeError where a piece of it is missing, with its name."""
+    """Give a kind its name, place and prompt. Raises TypeError that names a missing piece."""
     kind.kind, kind.order = kind.__name__.lower(), order
     for name in dir(kind):
         if getattr(getattr(kind, name), "__isabstractmethod__", False):

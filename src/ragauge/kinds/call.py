@@ -189,7 +189,7 @@ def object_schema(properties: Schema) -> Schema:
 
 
 def enum(values: Iterable[str]) -> Schema:
-    """The schema of one of several words."""
+    """The schema of a string that is one of several words."""
     return {"type": "string", "enum": list(values)}
 
 

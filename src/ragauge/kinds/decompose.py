@@ -251,7 +251,7 @@ def _located(statement: str, text: str, sentence: Span) -> Span:
 def _names_what_is_in(others: str, own: str, statement: str) -> bool:
     """Whether a name or number of a statement occurs in other texts of the call alone. own: the text, in lower case.
 
-    The first word, which has a capital in any case, is a name where another text has it within a sentence.
+    The first word always has a capital; it is a name if another text has it within a sentence.
     """
     names = [match for match in _NAME.finditer(statement) if match[0].casefold() not in own and match[0] in others]
     first = len(statement.partition(" ")[0])

@@ -200,7 +200,7 @@ class Entail(VerdictQuestion, frozen=True):
         return msgspec.structs.replace(whole, chunks=tuple(chunks))
 
     async def answer_by(self, call: CallFunction) -> Verdict:
-        """Each chunk is asked about, and all together; a single chunk once."""
+        """Asks about each chunk and about all together; about a single chunk once."""
         premise = self.premise if len(self.premise) == 1 else (*self.premise, "\n".join(self.premise))
         replies = await call(*((text, self.hypothesis) for text in premise), query=self.query, history=self.history)
         verdicts = []

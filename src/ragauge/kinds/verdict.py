@@ -126,12 +126,12 @@ def vote(ballots: Sequence[AnyVerdict]) -> tuple[Label, float, list[AnyVerdict]]
 
 
 def mean(values: Sequence[float]) -> float:
-    """Their mean, kept within their range despite rounding."""
+    """The mean of values, kept within their range despite rounding."""
     return min(max(fmean(values), min(values)), max(values))
 
 
 def first(values: Iterable[T | None]) -> T | None:
-    """The first that is not empty."""
+    """The first value that is not empty."""
     return next(filter(None, values), None)
 
 

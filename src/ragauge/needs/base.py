@@ -73,7 +73,7 @@ class Need(Generic[TableCo]):
     """What a metric must know about a sample.
 
     Args:
-        name: unique; per sample a need of one name is worked out once, however many metrics declare it.
+        name: unique; a need of one name is worked out once for a sample, however many metrics declare it.
         reads: the fields of the sample that must be present (see `present`); without them the metric is undefined.
         asks: the topics of the questions it may ask, such as "decompose", "entail:support" (supported or not),
             "entail:contradiction" (all three labels), "classify:toxic", "rate:coherence".
@@ -155,7 +155,7 @@ def failed_by(name: str, error: Exception) -> Failed:
 
 
 class Rounds:
-    """The needs of a sample, worked out in rounds of questions; needs of one name once.
+    """The needs of a sample, worked out in rounds of questions, each name once.
 
     `questions` holds the new questions of the current round; `advance` takes their judgments and starts the next. When
     it is empty, every need has ended with an entry in `outcomes`. While texts remain to be decomposed, a round asks for
@@ -383,7 +383,7 @@ Supports: TypeAlias = Tables[Support]
 
 @dataclass(frozen=True)
 class _JudgedPieces:
-    """Pieces not yet judged, and a judgment on each."""
+    """Pieces without verdicts, and a judgment on each."""
 
     pieces: tuple[Evidence, ...]
     judgments: tuple[Judgment, ...]
@@ -447,7 +447,7 @@ class Preferences(Grades):
 
 
 def chunk_pieces(contexts: Sequence[Chunk], against: str) -> tuple[Evidence, ...]:
-    """Each chunk as a piece not yet judged."""
+    """Each chunk as a piece without a verdict."""
     return tuple(Evidence(chunk.passage, f"contexts[{i}]", against=against) for i, chunk in enumerate(contexts))
 
 

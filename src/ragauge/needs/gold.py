@@ -81,7 +81,7 @@ def claims_in_response(
     variant: _ReadBy = "default",
     style: _CitedIn = "brackets",
 ) -> Need[MatchedGold]:
-    """Which gold claims does the response contain, its citations removed? style: how these are written."""
+    """Which gold claims does the response without its citations contain? style: how citations are written."""
     asks = frozenset({"entail:support"} if correctness == "cm" else ())
     flow = _FLOWS[correctness]
     name = f"claims_in_response({correctness},{variant},{style})"

@@ -31,7 +31,7 @@ def schema_fault(text: str, value: Any) -> str | None:
 def json_schema_validator(text: str) -> Any:
     """A validator that opens no file and no address: references lead into the schema, or to the drafts' own schemas.
 
-    Raises MissingExtra without jsonschema, and ValueError for what is no JSON Schema.
+    Raises MissingExtra without jsonschema, and ValueError for an invalid JSON Schema.
     """
     jsonschema = optional("JSON Schema", "checks", "jsonschema", "jsonschema.validators")
     from jsonschema_specifications import REGISTRY

@@ -28,7 +28,7 @@ def as_answer(query: str, windows: Sequence[str], reference: str) -> tuple[Readi
 
 
 def answer_readings(question: Correct) -> list[tuple[Reading, ...]]:
-    """For each reference the readings of the answer, of a long one by the windows that hold most."""
+    """For each reference the readings of the answer; a long answer is read by the windows that hold most."""
     query, response = (question.query or "").strip(), question.response
     held = (best_windows(Terms(words(reference)), response) or (response,) for reference in question.references)
     pairs = zip(held, question.references, strict=True)

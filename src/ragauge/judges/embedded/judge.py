@@ -249,7 +249,7 @@ def _contradicted(finding: Finding) -> Finding:
 
 
 def _relevant(query: str, text: str, reference: str | None) -> Verdict:
-    """By words, and by the similarity of query and text where no reference is to be produced."""
+    """The verdict by words, and without a reference also by the similarity of query and text."""
     by_words = relevant(query, text, reference)
     source = passage(text)
     if reference or not source.sentences or is_empty_answer(query, source) or is_short_answer(source):
@@ -268,7 +268,7 @@ def relevance(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
 class EmbeddedJudge(JudgeBase):
     """Decomposes texts by rules; judges entailment (three-way), relevance and toxicity by a small model and by words.
 
-    It grades nothing and knows no bias: these are not in `answers`. Of other languages than English it splits texts,
+    It grades nothing and knows no bias: these are not in `answers`. In languages other than English it splits texts,
     and abstains from verdicts.
 
     backend: `Trained` by default, or `Lexical` for verdicts by words alone, in any language. name: for the identity.

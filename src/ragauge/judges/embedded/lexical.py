@@ -213,9 +213,9 @@ def _negated(text_words: Sequence[Word]) -> dict[str, set[bool]]:
 
 
 def exchanges_number(claim: Terms, sentence: Sentence, alike: float = _ALIKE_SHARE) -> bool:
-    """Whether a sentence has another number where the claim has one; `alike`: the share of the claim that is the same.
+    """Whether a sentence has another number where the claim has one.
 
-    It is the same in the same order.
+    alike: the least share of the claim that the sentence must repeat in the same order.
     """
     mine, theirs = ([(word.key, word.kind) for word in side] for side in (claim.words, sentence.words))
     if max(len(mine), len(theirs)) > _ALIGNED_WORDS or not any(kind == Kind.NUMBER for _, kind in mine):
@@ -263,7 +263,7 @@ class Findings(NamedTuple):
 
 
 def compare(claim: Terms, sources: Sequence[Passage], own: Sequence[Finding | None]) -> Findings:
-    """The verdicts on a claim of all sources together and of each alone. own: that of a source read in its own way."""
+    """The verdicts on a claim of all sources together and of each alone. own: of a source read in its own way."""
     plain = [source for source, finding in zip(sources, own, strict=True) if finding is None]
     evidence = [find(claim, source) for source in plain]
     alone = [judged(claim, held, [source]) for held, source in zip(evidence, plain, strict=True)]

@@ -80,7 +80,7 @@ class _CallerTransport(Transport):
         """Nothing is open."""
 
     def stop(self, failure: Failure) -> None:
-        """Calls that were not made yet fail with this, until it is reopened."""
+        """Let calls that are not made yet fail with this failure, until the transport is reopened."""
         self._stopped = failure
 
     async def _called(self, argument: object) -> Any:
@@ -238,8 +238,8 @@ def _model_of(client: Any) -> str | None:
     return variables.get("default_model")
 
 
-def _elsewhere(client: Any) -> str | None:
-    """The address of a client's server, where that is not the provider's own; without what may be secret in it."""
+def _foreign_address(client: Any) -> str | None:
+    """The address of a client's server if it is not the provider's own, without parts that may be secret."""
     base_url = getattr(getattr(client, "client", None), "base_url", None)
     if base_url is None:
         return None
@@ -252,7 +252,7 @@ def _elsewhere(client: Any) -> str | None:
 
 def _settings(client: Any, options: dict[str, str | float | bool]) -> tuple[tuple[str, str], ...]:
     listed = {name: value for name, value in {**client.kwargs, **options}.items() if name not in _NOT_IN_IDENTITY}
-    base_url = _elsewhere(client)
+    base_url = _foreign_address(client)
     return (
         *((("base_url", base_url),) if base_url else ()),
         ("via", f"instructor:{client.mode.value}"),

@@ -169,7 +169,7 @@ class CallRound:
         self.answers.update(failures)
 
     async def _ask_parts(self, question: Question) -> bool:
-        """Ask a question that is too long for the server in parts, first the first; False where that one fails."""
+        """Ask a question that is too long for the server in parts, starting with the first; False where that fails."""
         split = halves(question, self._style.support_outweighs)
         if split is None:
             return False
@@ -314,7 +314,7 @@ class LLMJudge(ContextJudge):
 
     Use it as an asynchronous context manager to keep connections open from one `answer` to the next; a run does.
 
-    price: what calls cost; None where it is not known. pack: "together" puts all questions of a sample's round into as
+    price: of the tokens of calls; None if not known. pack: "together" puts all questions of a sample's round into as
     few calls as they fit in, "alone" asks one question a call. context: tokens of the model's window, where it is
     small; longer texts are judged in parts. width: how many samples a run works on at once, so that calls are ready
     whenever the transport has capacity. tempo: how fast calls may follow each other, for estimates. client: of the

@@ -64,7 +64,7 @@ def counted(value: object) -> int:
 
 
 def usage_of(report: object, prompt: str, completion: str, cached: str = "") -> TokenUsage | None:
-    """The tokens that a server reports, in a mapping or an object; None where it names none of the prompt.
+    """The tokens that a server reports, in a mapping or an object; None if it names no tokens of the prompt.
 
     prompt, completion, cached: names separated by spaces; "a.b" is b within a. The counts of the first two are added
     up; of the last, the largest counts.
@@ -200,7 +200,7 @@ class Transport(ABC):
     async def require_logprobs(self, server: str) -> None:
         """Raise UsageError where a call of a few tokens shows that replies have no log-probabilities of several tokens.
 
-        Other failures of this call are those of the calls that follow. server: in words.
+        Other failures of this call are left to the calls that follow. server: its name in messages.
         """
         tokens: Sequence[ReplyToken] = ()
         try:

@@ -163,14 +163,14 @@ _REPLY, _MESSAGE = 3, 4
 
 
 def estimate(text: str) -> float:
-    """About how many tokens a text is to a model with a vocabulary like o200k_base; 0 for the empty text."""
+    """The approximate tokens of a text for a model with a vocabulary like o200k_base; 0 for the empty text."""
     data = b"\n" + text.encode("utf-8", "surrogatepass")
     pairs = np.ndarray(len(data) - 1, "<u2", data, strides=1)
     return int(_frequencies().take(pairs).sum()) / _SCALE
 
 
 def prompt_tokens(prompt: Prompt) -> int:
-    """About the tokens of a call's messages. The schema is not counted: servers differ in what they do with it."""
+    """The approximate tokens of a call's messages, without the schema: servers differ in what they do with it."""
     texts = [prompt.user, *(text for turn in prompt.turns for text in (turn.reply, turn.fault))]
     return round(_REPLY + _MESSAGE + _system_tokens(prompt.system) + sum(_MESSAGE + estimate(text) for text in texts))
 
@@ -180,7 +180,7 @@ _system_tokens = lru_cache(maxsize=256)(estimate)
 
 
 def completion_tokens(pack: Pack, style: PromptStyle) -> int:
-    """About how many tokens a good reply to a call is, written without white space and with reasons of a dozen words.
+    """The approximate tokens of a good reply to a call, without white space and with reasons of a dozen words.
 
     Reasoning is not counted; see `reasoning_tokens`.
     """

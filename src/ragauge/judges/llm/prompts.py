@@ -222,7 +222,7 @@ def _filled(pack: Pack) -> tuple[Json, tuple[ReplyForm, ...]]:
 
 
 def repeat_prompt(prompt: Prompt, reply: str, faults: Mapping[int, str]) -> Prompt:
-    """The same call once more, with its reply and the faults of that; it asks only for missing answers.
+    """The same call once more, with the reply and its faults; it asks only for the missing answers.
 
     prompt: that of a pack. faults: by the position of the question in the pack, as in `ParsedReply`; they hold no words
     of the reply, which could be those of a text that poses as an instruction.

@@ -149,7 +149,7 @@ _WITHOUT_LOGPROBS = frozenset({"anthropic", "bedrock", "cohere", "gemini", "groq
 
 
 def protect_keys(environment: Mapping[str, str]) -> None:
-    """Have the keys of all providers that are in the environment removed from texts."""
+    """Have the keys of all providers in the environment removed from texts."""
     for variable in (key for provider in PROVIDERS.values() for key in provider.key_variables):
         SECRETS.add(environment.get(variable, "").strip())
 
@@ -239,7 +239,7 @@ _EXPECTED = {
 
 
 def _three_prices(value: object) -> object:
-    """Three prices of two or three; where that of cached tokens is missing, it is that of the prompt."""
+    """Three prices from two or three; a missing price of cached tokens is that of the prompt."""
     parts = value.split(":") if isinstance(value, str) else value
     if isinstance(parts, list | tuple) and len(parts) == 2:
         return parts[0], parts[0], parts[1]

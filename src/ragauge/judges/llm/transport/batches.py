@@ -222,7 +222,7 @@ class BatchProgress(msgspec.Struct, frozen=True):
     """The progress of a batch.
 
     status: in the provider's words. done, failed: requests with a reply, and with an error. ended: there will be no
-    further results. results: paths of what can be downloaded. fault: why the batch as a whole failed.
+    further results. results: paths that can be downloaded. fault: why the batch as a whole failed.
     """
 
     id: str

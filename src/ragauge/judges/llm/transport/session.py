@@ -161,7 +161,7 @@ class Reply(NamedTuple):
 class Session:
     """Keeps connections to one server open; the caller decides how many requests are made, and when.
 
-    server: its name in messages. base_url, query: what is before and after the path of each request. headers: sent with
+    server: its name in messages. base_url, query: the parts around the path of each request. headers: sent with
     each. max_bytes: of a reply, unless a request sets it. n_spoiled: connections that were closed since the server
     wrote more than a reply.
     """
