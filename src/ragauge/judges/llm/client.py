@@ -30,7 +30,7 @@ _RUN = re.compile(r"(.)\1+", re.DOTALL)
 MAX_MALFORMED = 24
 
 #: Failures of calls that may have been billed although they have no reply.
-_MAYBE_BILLED = frozenset({"timeout", "cancelled"})
+_MAYBE_BILLED_REASONS = frozenset({"timeout", "cancelled"})
 
 CANCELLED = Failure("cancelled")
 
@@ -166,7 +166,7 @@ class ModelClient:
         """
         name = f"{self._session_id}-{next(self._numbers)}"
         if isinstance(outcome, Failure):
-            unknown = self.price is None or outcome.reason in _MAYBE_BILLED
+            unknown = self.price is None or outcome.reason in _MAYBE_BILLED_REASONS
             return Call(name, n_questions, seconds=seconds, fault=fault, cost=None if unknown else 0.0)
         usage = outcome.usage
         if self.price is not None:

@@ -26,7 +26,7 @@ from ragauge.judges.llm.transport.protocols import ServerFeatures
 from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
 from ragauge.judges.llm.transport.session import (
     LARGE_REPLY_BYTES,
-    THROTTLED,
+    THROTTLED_STATUSES,
     TOO_LARGE,
     Body,
     Fault,
@@ -48,9 +48,9 @@ T = TypeVar("T")
 #: The endpoint that OpenAI's lines name, whatever server they go to.
 URL = "/v1" + protocols.CHAT_PATH
 
-_NOT_SENT = frozenset({"expired", "batch_expired", "canceled", "batch_cancelled"})
-_ACCOUNT = frozenset({"unauthorized", "no_such_model", "quota"})
-_STATUS = {
+_NOT_SENT_CODES = frozenset({"expired", "batch_expired", "canceled", "batch_cancelled"})
+_ACCOUNT_REASONS = frozenset({"unauthorized", "no_such_model", "quota"})
+_STATUS_BY_TYPE = {
     "invalid_request_error": 400,
     "authentication_error": 401,
     "billing_error": 402,
@@ -171,7 +171,7 @@ def _outcome(outcome: _LineOutcome) -> Completion | Fault:
     if outcome.type != "errored":
         return Fault(500, f"the request has {outcome.type}", outcome.type)
     fault = fault_of(500, outcome.error)
-    status = next((status for word, status in _STATUS.items() if word in fault.code), 500)
+    status = next((status for word, status in _STATUS_BY_TYPE.items() if word in fault.code), 500)
     return msgspec.structs.replace(fault, status=status)
 
 
@@ -190,12 +190,12 @@ def failure_of(fault: Fault) -> Failure:
 
 def may_pass(fault: Fault) -> bool:
     """Whether the same request may succeed in another batch, or from another account."""
-    return _was_not_sent(fault) or is_transient(fault) or reason_of(fault) in _ACCOUNT
+    return _was_not_sent(fault) or is_transient(fault) or reason_of(fault) in _ACCOUNT_REASONS
 
 
 def _was_not_sent(fault: Fault) -> bool:
     """Whether the batch ended before the request was made."""
-    return not _NOT_SENT.isdisjoint(fault.code.split())
+    return not _NOT_SENT_CODES.isdisjoint(fault.code.split())
 
 
 Headers = Mapping[str, str] | None
@@ -321,7 +321,7 @@ class Batches(ABC):
             if reply.status == 200:
                 return reply
             repeatable = is_transient(read_fault(reply.status, reply.body))
-            if last or not repeatable or (once and reply.status not in THROTTLED):
+            if last or not repeatable or (once and reply.status not in THROTTLED_STATUSES):
                 raise BatchFailed(f"{self._transport.failed(reply)}")
             wait = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE_SECONDS * 2**attempt
             if wait > MAX_RETRY_AFTER:

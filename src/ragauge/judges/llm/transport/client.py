@@ -35,7 +35,7 @@ from ragauge.judges.llm.transport.scheduler import (
 )
 from ragauge.judges.llm.transport.session import (
     LARGE_REPLY_BYTES,
-    THROTTLED,
+    THROTTLED_STATUSES,
     Fault,
     Reply,
     ReplyError,
@@ -283,7 +283,7 @@ class HttpTransport(Transport):
             if fewer is None and is_transient(result):
                 wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
                 detail = f"{self._server}: HTTP {result.status}, {result.message}"
-                raise ReplyError(reason_of(result), detail, wait, throttled=result.status in THROTTLED)
+                raise ReplyError(reason_of(result), detail, wait, throttled=result.status in THROTTLED_STATUSES)
             if fewer is None:
                 return result
             if self._features == features:

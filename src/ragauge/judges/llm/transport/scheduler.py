@@ -112,7 +112,7 @@ class _EvenRate:
         self.free_at = start + need * self._interval
 
 
-#: Latencies after which the timeout follows them; until then a call is given FIRST_TIMEOUT seconds.
+#: Seconds, counts and a factor: calls have FIRST_TIMEOUT until MIN_LATENCIES are known, then a multiple of latencies.
 MIN_LATENCIES = 16
 FIRST_TIMEOUT = 10.0
 MAX_LATENCIES = 200
@@ -287,7 +287,7 @@ RETRIES = 6
 
 #: How many calls in a row may be given up without any reply before all further calls fail.
 MAX_WITHOUT_REPLY = 3
-NO_REPLY = frozenset({"unreachable", "timeout"})
+NO_REPLY_REASONS = frozenset({"unreachable", "timeout"})
 
 #: Seconds: the range from which a wait before a retry is drawn, and the longest wait that a server may ask for.
 MIN_BACKOFF = 0.05
@@ -375,7 +375,7 @@ class RetryScheduler:
         """Count a reply, or an error, towards the limit of concurrency and whether the server is up."""
         failed = result if isinstance(result, ReplyError) else None
         self._replied |= failed is None
-        if failed is None or failed.reason not in NO_REPLY:
+        if failed is None or failed.reason not in NO_REPLY_REASONS:
             self._without_reply = 0
         self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
 
@@ -421,7 +421,7 @@ class RetryScheduler:
 
     def _given_up(self, error: ReplyError, counts: Counter[str]) -> CallFailed:
         """The error of a call whose attempts are used up; all further calls fail where the server seems down."""
-        self._without_reply += error.reason in NO_REPLY
+        self._without_reply += error.reason in NO_REPLY_REASONS
         down = self._without_reply >= MAX_WITHOUT_REPLY
         fix = "; it stopped answering: check that it runs, and run again, what is answered is kept" if down else ""
         never = error.reason == "unreachable" and not self._replied

@@ -29,7 +29,7 @@ MAX_ERROR_BYTES = 64_000
 LARGE_REPLY_BYTES = 250_000
 
 #: Statuses that ask for the same request at another address, and how many of them in a row are followed.
-REDIRECTS = frozenset({307, 308})
+REDIRECT_STATUSES = frozenset({307, 308})
 MAX_REDIRECTS = 5
 
 #: The body of a request, or a function that makes it for each attempt.
@@ -57,8 +57,8 @@ class ReplyError(Exception):
 
 
 #: Statuses after which the same request cannot succeed. After any other, 204 and 418 included, it may.
-_PERMANENT = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431})
-THROTTLED = frozenset({429, 503, 529})
+_PERMANENT_STATUSES = frozenset({400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431})
+THROTTLED_STATUSES = frozenset({429, 503, 529})
 
 _LENGTH_ERROR = re.compile(
     r"context_length|exceed_context|request_too_large|maximum context length|context (window|size|length)|"
@@ -73,7 +73,7 @@ _KEY_ERROR = re.compile(r"invalid_api_key|api_key_invalid|api key not valid|inco
 #: The reason of a reply that is longer than it may be.
 TOO_LARGE = "reply_too_large"
 
-_FATAL = frozenset({"unauthorized", "no_such_model", "quota", "redirected"})
+_FATAL_REASONS = frozenset({"unauthorized", "no_such_model", "quota", "redirected"})
 _FIXES = {
     "unauthorized": "set {key} to a key that may use this model",
     "no_such_model": "check the model's name and the base URL",
@@ -131,7 +131,7 @@ def reason_of(fault: Fault) -> str:
         return "no_such_model"
     if fault.status == 429:
         return "rate_limited"
-    return "bad_request" if fault.status in _PERMANENT else "server_error"
+    return "bad_request" if fault.status in _PERMANENT_STATUSES else "server_error"
 
 
 def is_transient(fault: Fault) -> bool:
@@ -147,7 +147,7 @@ def call_failed(fault: Fault, server: str, key: str) -> CallFailed:
     reason = reason_of(fault)
     problem = f"HTTP {fault.status}" + ("" if reason == "unauthorized" else f", {fault.message}")
     fix = _FIXES.get(reason, "try again later").format(key=key)
-    return CallFailed(Failure(reason, f"{server}: {problem}; {fix}"), fatal=reason in _FATAL)
+    return CallFailed(Failure(reason, f"{server}: {problem}; {fix}"), fatal=reason in _FATAL_REASONS)
 
 
 class Reply(NamedTuple):
@@ -231,7 +231,7 @@ class Session:
                 async with self._session.request(
                     method, url, data=body, headers=headers, allow_redirects=False, timeout=timeout
                 ) as response:
-                    if response.status not in REDIRECTS:
+                    if response.status not in REDIRECT_STATUSES:
                         content = await self._read(response, into, max_bytes or self._max_bytes)
                         return Reply(response.status, response.headers, content)
                     target = _redirect_target(response)
