@@ -120,7 +120,7 @@ def test_a_broken_row_can_be_skipped(call: Call, folder: Path, rows: list[dict[s
     result = call("run", "odd.jsonl", "-m", "bleu", "--skip-bad-rows")
     assert result.exit_code == 0
     assert "odd.jsonl: 6 samples" in result.stdout
-    assert "Rows skipped: 1, the first because: odd.jsonl, row 4: line 4 is not JSON" in " ".join(result.stdout.split())
+    assert "Rows skipped: 1. Skipped: odd.jsonl, row 4: line 4 is not JSON" in " ".join(result.stdout.split())
 
 
 def test_only_failures_end_with_1(call: Call, folder: Path) -> None:

@@ -117,7 +117,7 @@ def test_a_text_with_brackets_is_one_chunk(text: str) -> None:
 def test_a_broken_list_is_refused(text: str) -> None:
     """What starts as a list and cannot be read as one, such as a cell cut off by a spreadsheet, is never one chunk."""
     with pytest.raises(
-        BadRow, match=r"row 1, column 'contexts': a broken list; write it as JSON: \[\"first\", \"second\"\]"
+        BadRow, match=r"row 1, column 'contexts': a broken list(, probably cut off)?; write it as JSON: \[\"first\", "
     ):
         contexts(text)
 

@@ -36,7 +36,9 @@ def test_skipped_rows_are_counted(judge: Any) -> None:
     assert run.record.samples == run.estimates["faithfulness"].n == 9
     assert len(run.record.bad_rows) == 1
     assert "row 7" in run.record.bad_rows[0]
-    assert "Rows skipped: 1, the first because:" in str(run)
+    assert "Rows skipped: 1." in str(run)
+    many = rg.evaluate([GOOD, *[BAD] * 7], "faithfulness", judge, skip_bad_rows=True)
+    assert str(many).count("Skipped: list of 8 rows, row ") == 5
 
 
 def test_nothing_but_bad_rows(judge: Any) -> None:

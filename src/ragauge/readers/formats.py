@@ -260,6 +260,12 @@ def json_row(line: str, number: int) -> Any:
     return row
 
 
+class TextRow(dict[str, str]):
+    """The cells of a row by column, and the number of the line that it begins on."""
+
+    line = 0
+
+
 def csv_rows(
     lines: Iterable[str], name: str, limits: ReadingLimits | None = None, *, delimiter: str | None = None
 ) -> Iterator[Any]:
@@ -293,7 +299,9 @@ def csv_rows(
         size, begin = 0, reader.line_num + 1
         try:
             if (cells := next(reader, None)) and len(cells) == len(header):
-                yield dict(zip(header, cells, strict=True))
+                row = TextRow(zip(header, cells, strict=True))
+                row.line = begin
+                yield row
             elif cells:
                 problem = f"{len(cells)} fields where the header has {len(header)} (line {reader.line_num})"
                 yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')

@@ -32,7 +32,7 @@ from ragauge.readers.conversations import (
     with_effects,
 )
 from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
-from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
+from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
 from ragauge.types import Chunk, Sample, Turn
 
 
@@ -416,9 +416,12 @@ class SampleReader:
                     self._positions += [number - 1] * len(samples)
                 yield from samples
             except BadRow as error:
+                line = f" (line {row.line})" if isinstance(row, TextRow) else ""
+                bad = BadRow(error.where, error.row, error.column, error.problem + line, error.fix)
                 if not self._skip_bad_rows:
-                    raise
-                self.bad_rows.append(error)
+                    bad.args = (f"{bad}; or skip such rows: skip_bad_rows=True (--skip-bad-rows)",)
+                    raise bad from None
+                self.bad_rows.append(bad)
 
     def _with_texts(self, sample: Sample, number: int) -> Sample:
         """The sample with the documents whose ids it has. Raises BadRow where the corpus lacks one."""

@@ -120,7 +120,8 @@ def parse_list(text: str) -> list[Any] | None:
     parsed = _parsed(text.strip())
     if isinstance(parsed, list):
         return parsed
-    raise Malformed("a broken list", 'write it as JSON: ["first", "second"]')
+    is_cut = not text.rstrip().endswith("]")
+    raise Malformed(f"a broken list{', probably cut off' if is_cut else ''}", 'write it as JSON: ["first", "second"]')
 
 
 def parse_object(text: str) -> dict[str, Any] | None:

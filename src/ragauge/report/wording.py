@@ -205,6 +205,9 @@ OFTEN_SHARE = 0.1
 #: How many kinds of reasons for undefined scores are listed.
 MAX_REASONS = 5
 
+#: The most rows that a short report says to have been skipped because of what.
+SHOWN_ERRORS = 5
+
 
 def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
     """How the run ended, its usage, and what was skipped, failed or not measured, for the metrics that are shown."""
@@ -218,7 +221,8 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     notes += run.notes
     notes += [f"{key} is {estimate.judge_error}." for key, estimate in run.estimates.items() if estimate.judge_error]
     if run.bad_rows:
-        notes.append(f"Rows skipped: {len(run.bad_rows)}, the first because: {run.bad_rows[0]}")
+        notes.append(f"Rows skipped: {len(run.bad_rows)}.")
+        notes += [f"Skipped: {error}" for error in run.bad_rows[:SHOWN_ERRORS]]
     notes += [line.format_map(run.unmeasured) for key, line in UNMEASURED.items() if run.unmeasured.get(key)]
     if run.fields:
         read = (f"{field} from {column!r}" for field, column in run.fields.items())
