@@ -151,6 +151,17 @@ def test_a_refusal_of_openai_is_what_was_said() -> None:
         assert sample.response == refusal, said
 
 
+def test_messages_of_langchain() -> None:
+    """Streamed messages and those that only their class names are read, and invalid calls are calls with an error."""
+    path = ["langchain", "schema", "messages"]
+    human = {"lc": 1, "type": "constructor", "id": [*path, "HumanMessage"], "kwargs": {"content": "?"}}
+    invalid = [{"name": "look", "args": "{a", "id": "q", "error": "no JSON"}]
+    called = {"type": "ai", "content": "", "tool_calls": [], "invalid_tool_calls": invalid}
+    (sample,) = read([{"messages": [human, called, {"type": "AIMessageChunk", "content": "A."}]}])
+    assert (sample.query, sample.response) == ("?", "A.")
+    assert [(call.name, "no JSON" in call.error) for call in sample.tool_calls or ()] == [("look", True)]
+
+
 def test_messages_that_cannot_be_read_are_named() -> None:
     """A role that nobody has, a message with nothing in it, and no message at all are errors with their place."""
     for chat, problem in (

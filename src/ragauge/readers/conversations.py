@@ -91,7 +91,7 @@ def unread(said: Sequence[Any]) -> Malformed | None:
     if not said:
         return Malformed("an empty list, not a conversation or a text", "leave the row out")
     place, item = next(((place, item) for place, item in enumerate(said, start=1) if not _message(item)), (0, None))
-    if not any(isinstance(other, Mapping) and "role" in other for other in said):
+    if not any(_message(other) or (isinstance(other, Mapping) and "role" in other) for other in said):
         return None
     role = item.get("role") if isinstance(item, Mapping) else describe(item)
     fix = f"give each a role of {', '.join(dict.fromkeys(filter(None, ROLES.values())))}, and content or tool_calls"
@@ -102,12 +102,17 @@ def _message(item: Any) -> Message | None:
     item = msgspec.structs.asdict(item) if isinstance(item, Turn) else item
     fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     inner = next((fields[key] for key in ("message", "kwargs", "data") if isinstance(fields.get(key), Mapping)), fields)
-    role = next((name for key in ("role", "type", "from") if isinstance(name := inner.get(key), str)), "").casefold()
+    path = fields.get("id")  # of LangChain's class, where that is the only thing that says who speaks
+    names = [*map(inner.get, ("role", "type", "from")), *(path[-1:] if isinstance(path, list) else ())]
+    role = next((name for name in names if isinstance(name, str)), "").casefold()
+    role = role.removesuffix("chunk").removesuffix("message")
     content = next((inner[key] for key in _CONTENT if key in inner), None)
     content = content or inner.get("refusal") or content
     parts = [part for part in content if isinstance(part, Mapping)] if isinstance(content, list | tuple) else []
     listed = next((native(inner[key]) for key in _CALLS if inner.get(key) is not None), None)
-    calls = _calls_among(listed, all_are=True) or _calls_among(parts) or _calls_among([inner])
+    invalid = _calls_among(native(inner.get("invalid_tool_calls")), all_are=True)
+    failed = tuple(msgspec.structs.replace(call, error=call.error or "invalid") for call in invalid)
+    calls = (*_calls_among(listed, all_are=True), *failed) or _calls_among(parts) or _calls_among([inner])
     if role not in ROLES or not (calls or content or any(key in inner for key in _CONTENT)):
         return None
     role, contexts = ROLES[role], _first(inner, _CONTEXTS)
