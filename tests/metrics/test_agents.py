@@ -123,6 +123,13 @@ def test_order_and_arguments_count_as_they_are_asked_to() -> None:
     assert values(more, "tool_calls(match=names)")[2] == 1
 
 
+def test_an_argument_that_is_null_is_not_one_that_is_absent() -> None:
+    """A call that differs by an extra argument of null is explained by that argument."""
+    made, expected = ToolCall("f", {"a": 1, "b": None}), ToolCall("f", {"a": 1})
+    score = rg.score(run_of(made, expected=(expected,)), "tool_calls(match=all)")["tool_calls.f1"]
+    assert score.evidence[1].rationale == "missing; made with b null, not none"
+
+
 def test_evidence_names_missing_and_extra_calls() -> None:
     """Each call that was made is shown, then the missing ones, with the arguments that differ."""
     late = ToolCall("cancel_order", {"id": 8, "refund": True})

@@ -219,7 +219,10 @@ def _difference(made: ToolCall, expected: ToolCall) -> str:
         differing = list(_unacceptable(made.arguments, expected.acceptable))
     else:
         names = dict.fromkeys([*expected.arguments, *made.arguments])
-        pairs = {name: [canonical(call.arguments.get(name)) for call in (made, expected)] for name in names}
+        pairs = {
+            name: [canonical(call.arguments[name]) if name in call.arguments else "none" for call in (made, expected)]
+            for name in names
+        }
         differing = [f"{name} {own}, not {gold}" for name, (own, gold) in pairs.items() if own != gold]
     return " and ".join(differing) or "the same arguments at another place"
 
