@@ -497,8 +497,8 @@ def _chosen(
             left_out[key] = "the formula of a custom metric over the data set is not known"
     common = [key for key in a.estimates if key not in left_out]
     if not wanted:
-        first = headline([key for key in common if a.estimates[key].n or b.estimates[key].n] or common)
-        left_out |= {key: _LATER for key in common if key not in (*first, *gated)}
+        shown = headline([key for key in common if a.estimates[key].n or b.estimates[key].n] or common)
+        left_out |= {key: _LATER for key in common if key not in (*shown, *gated)}
     elif "all" not in wanted:
         asked = [key for name in wanted for key in _named(name, a, left_out)]
         common, left_out = [key for key in common if key in asked], {}

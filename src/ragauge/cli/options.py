@@ -235,7 +235,7 @@ by_option = click.option(
 )
 group_option = click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
 
-_MAP_HELP = "Take a field from this column; a.b is b in a. Repeatable."
+_MAP_HELP = "Take a field from this column; a.b is b in a; contexts.split=TEXT splits contexts. Repeatable."
 _MAP = click.option(
     "--map", multiple=True, metavar="FIELD=COLUMN", help=_MAP_HELP, callback=lambda *got: pairs(got[2], "--map")
 )

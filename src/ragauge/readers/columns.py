@@ -30,6 +30,9 @@ _INPUT_FIELDS = ("id", "query", "contexts", "source")
 _OUTPUT_FIELDS = ("response", "contexts")
 _REFERENCE_FIELDS = ("answers", "references", "reference_contexts")
 
+#: Keys of a map that name no column, but what separates the chunks in one text -> the field of the chunks.
+SPLIT = {f"{field}.split": field for field in IDS_OF.values()}
+
 #: Columns that hold what was said before the query, and never the query itself, where there is one of its own.
 HISTORIES = ("turns", "history", "chathistory", "conversationhistory")
 
@@ -141,6 +144,8 @@ class ColumnMapping:
     """
 
     def __init__(self, name: str, chosen: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
+        separators = {field: text for field, text in chosen.items() if field in SPLIT}
+        chosen = {field: column for field, column in chosen.items() if field not in SPLIT}
         self._opened = _above(chosen.values())
         self._outputs_are_references = any(map(_is_example, first_rows))
         rows = [self.unfold(row) for row in first_rows]
@@ -157,6 +162,8 @@ class ColumnMapping:
         self.by_field: dict[str, str] = {}
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
+        for key, separator in separators.items():
+            self.delimiters[self.by_field.get(SPLIT[key], "")] = re.compile(re.escape(separator))
         if rows and not self.by_field.keys() & MEASURED:
             raise BadData(
                 f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "

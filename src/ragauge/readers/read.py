@@ -184,7 +184,14 @@ def sample(
         if expects_calls or "tool_calls" in mapping.by_field or any(turn.calls for turn in read.turns or ()):
             read = msgspec.structs.replace(read, tool_calls=())
     chats.count(read, unmeasured)
+    contexts = read.contexts or ()
+    is_joined = len(contexts) == 1 and _SEVERAL_CHUNKS.search(contexts[0].text)
+    unmeasured.update(joined_contexts=bool(is_joined), several_contexts=len(contexts) > 1)
     return read
+
+
+#: What stands between chunks that were joined: bars, a line of hyphens, a number after an empty line.
+_SEVERAL_CHUNKS = re.compile(r"\|\|\||\n-{3,}\n|\n\s*\n[\[(]?2[\].)]\s")
 
 
 #: Fields that may be within a conversation.
@@ -293,7 +300,8 @@ def read(
             that other packages register), "-" for JSON Lines on standard input, a list or generator of dicts or
             Samples, a dict of columns, a pandas, Polars or PyArrow frame, a Hugging Face data set, an evaluation data
             set of ragas or DeepEval. A SampleReader is returned as it is.
-        map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
+        map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty. "contexts.split" ->
+            what separates the chunks in one text.
         skip_bad_rows: continue after a row that cannot be read, and keep the error in `SampleReader.bad_rows`.
         limit: the maximum number of rows, at least 1; None reads all.
         limits: what reading a file may take; None for those of `rg.readers.ReadingLimits()`.
@@ -422,6 +430,8 @@ class SampleReader:
                     bad.args = (f"{bad}; or skip such rows: skip_bad_rows=True (--skip-bad-rows)",)
                     raise bad from None
                 self.bad_rows.append(bad)
+        if self.unmeasured.pop("several_contexts", 0):
+            del self.unmeasured["joined_contexts"]
 
     def _with_texts(self, sample: Sample, number: int) -> Sample:
         """The sample with the documents whose ids it has. Raises BadRow where the corpus lacks one."""

@@ -190,6 +190,8 @@ UNMEASURED = {
     "read as contexts.",
     "without_an_answer": "Traces without an answer, as they end with a call of a tool: {without_an_answer}; where each "
     "call of a model is a trace of its own, the answer is in another.",
+    "joined_contexts": "Samples whose one context may be several chunks joined: {joined_contexts}; if so, give what "
+    "separates them, as in --map 'contexts.split= ||| '.",
     "cut": "Traces whose outermost span is not there, so that they may be cut: {cut}; read from where they begin.",
     "documents_without_texts": "Traces without contexts, as their documents have no texts: {documents_without_texts}; "
     "record the texts, or measure retrieval by ids.",
