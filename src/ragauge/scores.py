@@ -323,9 +323,18 @@ class Slice(msgspec.Struct, frozen=True):
     worse: tuple[str, ...] = ()
 
 
+#: What the measured system is called among the columns that a run is sliced by.
+_SYSTEM_COLUMNS = ("model", "system")
+
+
+def slice_columns(sample: Sample) -> tuple[str, ...]:
+    """The columns that a sample can be sliced by: its metadata, and the system that responded."""
+    return (*sample.metadata, *(_SYSTEM_COLUMNS if sample.system else ()))
+
+
 def slice_value(sample: Sample, column: str) -> str:
-    """The value of a metadata column as text, JSON unless it is a string; "(none)" where it is missing."""
-    value = sample.metadata.get(column)
+    """The value of one of `slice_columns` as text, JSON unless it is a string; "(none)" where it is missing."""
+    value = sample.metadata.get(column, sample.system if column in _SYSTEM_COLUMNS else None)
     if value is None:
         return "(none)"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()

@@ -75,12 +75,26 @@ def test_rank_compares_each_two(call: Call, runs: Path, stub_server: StubFactory
     assert "# Ranking" in (runs / "ranking.md").read_text()
 
 
+@pytest.mark.parametrize("command", [("compare", "old", "new"), ("rank", "old", "new", "third")])
+def test_preferences_that_all_failed_end_with_1(command: tuple[str, ...], call: Call, runs: Path) -> None:
+    """Where the judge answers no question at all, the exit code is 1 and the message gives the reason."""
+    judge = (
+        "import ragauge as rg\nbroken = rg.judge_from(rate=lambda rubric, response, other, **_: 1 / 0, name='broken')"
+    )
+    (runs / "own.py").write_text(judge, encoding="utf-8")
+    result = call(*command, *PREFER, "-j", "python:own:broken")
+    assert result.exit_code == 1, result.output
+    assert "no preference has a value, the first because: " in result.stderr
+    assert "division by zero" in result.stderr
+
+
 def test_what_cannot_be_preferred_ends_with_2(call: Call, runs: Path) -> None:
     """A judge without grades and runs without claims end with exit code 2, in one line."""
     for command, message in (
         (("compare", "old", "new", *PREFER), "embedded does not answer rate"),
         (("rank", "old", "new", "--prefer", "claims"), "no judged claims in common"),
         (("rank", "old", *PREFER), "two or more different runs"),
+        (("compare", "old", "new", "--prefer", ""), "prefer is empty"),
         (("compare", "old", "new", *PREFER, "-j", "openai/my-own", "--max-cost", 1), "price=0.15:0.60"),
     ):
         result = call(*command)

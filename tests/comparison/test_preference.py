@@ -148,8 +148,9 @@ def test_what_cannot_be_asked_is_refused() -> None:
     a, b = run_of(["a"]), run_of(["b"])
     with pytest.raises(UnanswerableNeed, match="embedded does not answer rate"):
         rg.compare(a, b, prefer=COMPLETE)
-    with pytest.raises(BadParameter, match="prefer is empty"):
-        rg.compare(a, b, prefer="  ", judge=Grading(longer))
+    for blank in ("", "  "):
+        with pytest.raises(BadParameter, match="prefer is empty"):
+            rg.compare(a, b, prefer=blank, judge=Grading(longer))
     with pytest.raises(UsageError, match="no judged claims in common; measure answer_correctness"):
         rg.compare(a, b, prefer="claims")
 
@@ -187,6 +188,14 @@ def test_claims_are_preferred_from_stored_judgments() -> None:
     assert comparison.preference.by == "claims against references"
     contradicting = rg.compare(claims_run([TEXTS[1]]), claims_run([TEXTS[2]]), prefer="claims")
     assert contradicting.differences[PREFERRED].difference == -1
+
+
+def test_an_empty_response_claims_nothing() -> None:
+    """By claims an empty response loses to a correct one, and is no missing preference."""
+    row = rg.compare(claims_run(["Ann came."] * 3), claims_run(["Bob left.", "", ""]), prefer="claims").differences[
+        PREFERRED
+    ]
+    assert (row.wins, row.ties, row.losses, row.n) == (0, 1, 2, 3)
 
 
 @given(st.integers(-2, 2), st.integers(-2, 2))

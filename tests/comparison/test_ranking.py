@@ -104,6 +104,10 @@ def test_a_run_without_a_comparison_has_no_strength() -> None:
     strengths = [entry.strength.value for entry in ranking.runs]
     assert strengths == [pytest.approx(log(7) / 2), pytest.approx(-log(7) / 2), None]
     assert "[–, –]" in str(ranking)
+    missing = f"{ranking.runs[1].run.id} over {ranking.runs[2].run.id} 3"
+    assert "Samples without a preference: " in str(ranking)
+    assert missing in " ".join(str(ranking).split())
+    assert missing in ranking._repr_markdown_()
 
 
 @pytest.mark.slow

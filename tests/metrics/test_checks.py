@@ -182,8 +182,12 @@ def test_a_faulty_check_is_refused_before_the_run(spec: str, message: str) -> No
 
 def test_a_column_that_is_missing_or_no_number() -> None:
     """A missing column is a usage error that names it; one that is no number fails the sample."""
-    with pytest.raises(rg.errors.MissingField, match="no sample has the column 'cost'; give the name of the right one"):
-        rg.evaluate(ROWS, "cost_below(1)")
+    for spec, column, parameter in (
+        ("cost_below(1)", "cost", "column"),
+        ('preference("longer",other=b)', "b", "other"),
+    ):
+        with pytest.raises(rg.errors.MissingField, match=f"has the column '{column}'; .* as {parameter}=NAME"):
+            rg.evaluate(ROWS, spec)
     run = rg.evaluate([*ROWS, {"response": "x", "latency": "soon"}], "latency_below(1)")
     assert (run.estimates["latency_below"].n, run.estimates["latency_below"].failed) == (2, 1)
     assert "the column 'latency' holds 'soon'; give a number" in str(run.scores[2]["latency_below"].failed)

@@ -37,6 +37,16 @@ def measured(**options: Any) -> rg.Run:
     return rg.evaluate(rows(), "faithfulness,hallucination", judge, **options)
 
 
+def test_the_measured_system_is_a_slice() -> None:
+    """A run is sliced by the column "model", which is read as the system that responded, under both names."""
+    data = [{"response": "x", "model": name} for name in ("m1", "m2", "m2")] + [{"response": "x"}]
+    run = rg.evaluate(data, "max_words(3)")
+    for column in ("model", "system"):
+        assert {part.value: part.samples for part in run.by(column)} == {"m1": 1, "m2": 2, "(none)": 1}
+    with pytest.raises(UnknownName):
+        rg.evaluate([*data[3:], {"response": "x", "lang": "en"}], "max_words(3)").by("model")
+
+
 def test_slices_have_their_own_estimates_the_worst_first() -> None:
     """Each slice has the estimate of its samples alone; samples without the column are a slice too."""
     found = measured().by("lang")

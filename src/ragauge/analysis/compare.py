@@ -393,7 +393,7 @@ def compare(
     group: str | None = None,
     gated: Collection[str] = (),
     show: int = 3,
-    prefer: str = "",
+    prefer: str | None = None,
     judge: JudgeLike = "embedded",
     max_cost: float | None = None,
     progress: Callable[[int], None] | None = None,
@@ -433,14 +433,14 @@ def compare(
         check_run(run)
     _check_test_sets(a, b, force)
     named = split_specs(metrics) if isinstance(metrics, str) else metrics
-    kept, left_out = _chosen(a.record, b.record, named, gated) if named or not prefer else ([], {})
+    kept, left_out = _chosen(a.record, b.record, named, gated) if named or prefer is None else ([], {})
     matched = _MatchedRuns((a, b), kept, group)
     pairing = matched.pairing
     measures = _measures(b.record)
     preferred = None
     judging: list[str] = []
     judged_in_runs = kept
-    if prefer:
+    if prefer is not None:
         preferred = preferences([Contest(a, b, pairing.pairs)], prefer, judge, max_cost, progress, planned)
         measures[PREFERRED] = preferred.measure
         judging.append(str(preferred.about))

@@ -193,6 +193,8 @@ class _Claims(NamedTuple):
 
 
 def _claims(record: SampleRecord, need: str, measure: Metric) -> _Claims | _Missing:
+    if record.sample.response is not None and not record.sample.response.strip():
+        return _Claims(0, 0)
     pieces = record.evidence.get(need, ())
     if not pieces:
         score = _cell(record, measure.values[0])

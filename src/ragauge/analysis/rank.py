@@ -93,7 +93,7 @@ class Ranking(msgspec.Struct, frozen=True):
         lines = ["# Ranking", "", f"{plain(_headline(self))}  ", f"{plain(str(self.preference))}  ", ""]
         lines += [*markdown_table(_HEAD, _rows(self)), ""]
         pairs = (difference_cells(key, difference) for key, difference in self.pairs.items())
-        lines += markdown_table(HEAD, pairs)
+        lines += [*markdown_table(HEAD, pairs), "", *map(plain, _uncompared(self))]
         return "\n".join(lines) + "\n"
 
 
@@ -199,6 +199,13 @@ def _headline(ranking: Ranking) -> str:
     return f"{counted(len(ranking.runs), 'run')} over {counted(ranking.samples, 'sample')}{groups} that all share."
 
 
+def _uncompared(ranking: Ranking) -> list[str]:
+    """How many samples of each pair have no preference; nothing where all have one."""
+    missing = {key: ranking.samples - pair.n for key, pair in ranking.pairs.items()}
+    names = ", ".join(f"{printable(key)} {number}" for key, number in missing.items() if number)
+    return [f"Samples without a preference: {names}."] if names else []
+
+
 def ranking_view(ranking: Ranking, width: int) -> list[RenderableType]:
     """The runs by strength, and the preferences between each two."""
     return [
@@ -208,5 +215,6 @@ def ranking_view(ranking: Ranking, width: int) -> list[RenderableType]:
         "",
         differences_table(ranking.pairs, width, _PAIR_HEAD),
         f"p and intervals are adjusted for {counted(len(ranking.pairs), 'test')} (Holm).",
+        *_uncompared(ranking),
         str(ranking.preference),
     ]

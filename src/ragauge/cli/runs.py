@@ -6,7 +6,7 @@ import getpass
 import re
 import tempfile
 import webbrowser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,16 @@ from urllib.parse import urlencode
 import click
 
 from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, comparison_view
+from ragauge.analysis.differences import Difference
 from ragauge.analysis.labels import Labelling, summary_lines
 from ragauge.analysis.parity import IDENTIFYING_FIELDS, SYSTEMS, choose, metrics_for, parity, read_sheet
-from ragauge.analysis.preference import Preference
+from ragauge.analysis.preference import PREFERRED, Preference
 from ragauge.analysis.rank import RANKING_WRITERS, rank, ranking_view
 from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
 from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, show_run
-from ragauge.errors import BadParameter
+from ragauge.errors import BadParameter, RunFailed
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
 from ragauge.run.evaluate import evaluate
@@ -114,10 +115,12 @@ def _show_price(planned: Plan) -> None:
     say(*([planned.cost_words()] if planned.cost.calls else []))
 
 
-def _exit_stopped(preference: Preference | None, store: Store) -> None:
-    """Exit with 4 if not all preferences were asked."""
-    if preference and preference.stopped:
+def _exit_by_preference(preference: Preference, compared: Iterable[Difference], store: Store) -> None:
+    """Exit with 4 if not all preferences were asked, with 1 if none has a value because the judge failed."""
+    if preference.stopped:
         exit_stopped(preference.stopped, store.place)
+    if preference.failure and not any(difference.n for difference in compared):
+        raise RunFailed(f"no preference has a value, the first because: {preference.failure}")
 
 
 _PREFER_HELP = (
@@ -140,7 +143,7 @@ _judging_options = opts.combined(
     shell_complete=opts.complete_metrics,
     help="Compare these, such as faithfulness,rouge.rougeL, or all. [default: the six that a run shows]",
 )
-@click.option("--prefer", default="", metavar="CRITERION", help=f"{_PREFER_HELP} Other metrics only with -m.")
+@click.option("--prefer", metavar="CRITERION", help=f"{_PREFER_HELP} Other metrics only with -m.")
 @_judging_options
 @opts.group_option
 @opts.show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
@@ -175,7 +178,8 @@ def compare_command(
     except BrokenPipeError:
         discard_output()
     say(*(f"gate failed: {metric} is significantly worse" for metric in worse), err=True)
-    _exit_stopped(comparison.preference, store)
+    if comparison.preference:
+        _exit_by_preference(comparison.preference, [comparison.differences[PREFERRED]], store)
     if worse:
         raise SystemExit(3)
 
@@ -199,7 +203,7 @@ def rank_command(runs: Texts, store: Store, group: str | None, output: Paths, pr
         ranking = rank(opened, prefer, group=group, progress=progress, planned=_show_price, **options)
     show_parts(*ranking_view(ranking, screen().width))
     say(*(f"wrote {ranking.save(path)}" for path in output))
-    _exit_stopped(ranking.preference, store)
+    _exit_by_preference(ranking.preference, ranking.pairs.values(), store)
 
 
 @click.command("parity")

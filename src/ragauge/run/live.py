@@ -359,8 +359,7 @@ class Watch:
         self.kept.unwritten.append(msgspec.json.encode(document).decode())
 
     def _slice(self, sample: Sample) -> str:
-        is_model = self._by in ("model", "system") and self._by not in sample.metadata
-        value = (sample.system or "(none)") if is_model else slice_value(sample, self._by)
+        value = slice_value(sample, self._by)
         if value not in self.kept.slices:
             if len(self.kept.slices) == MAX_SLICES:
                 return OTHER

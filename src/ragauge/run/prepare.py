@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.base import JudgeLike, JudgeRouter
-from ragauge.metrics.base import Measure
+from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.registry import default_metrics, select_metrics
 from ragauge.needs.base import missing_fields, unanswerable
 from ragauge.questions import Judgment, Question
@@ -102,7 +102,10 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
     if not fields:
         return None
     if column := next((field[len(_METADATA) :] for field in fields if field.startswith(_METADATA)), ""):
-        return f"no sample has the column {column!r}; give the name of the right one to the metric, as column=NAME"
+        values = {**metric.defaults, **metric.params} if isinstance(metric, Metric) else {}
+        parameter = next((name for name, value in values.items() if value == column), "")
+        named = f"give the name of the right one to the metric, as {parameter}=NAME"
+        return f"no sample has the column {column!r}; {named if parameter else 'add it to the data'}"
     fix = _fix_for(fields, columns)
     if all("trace_id" in sample.metadata for sample in samples):
         has_ids = any("retrieved_context_ids" in sample.metadata for sample in samples)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
 from ragauge.run.aggregation import Accumulator, Accumulators
-from ragauge.scores import Gate, SampleRecord, Slice, slice_value
+from ragauge.scores import Gate, SampleRecord, Slice, slice_columns, slice_value
 from ragauge.statistics.intervals import Summary
 from ragauge.types import Sample
 
@@ -28,12 +28,14 @@ def slices_of(
     """
     parts: dict[str, Accumulators] = {}
     sizes: Counter[str] = Counter()
+    columns: set[str] = set()
     for record in samples:
         value = slice_value(record.sample, column)
+        columns.update(slice_columns(record.sample))
         parts.setdefault(value, Accumulators(metrics)).add(record)
         sizes[value] += 1
         _check_number(column, parts)
-    _check_column(column, {name for part in parts.values() for name in part.columns})
+    _check_column(column, columns)
     confidence = 1 - LEVEL / max(1, len(parts) * len(compared))
     return [
         Slice(
@@ -62,7 +64,7 @@ def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[G
     values: dict[str, set[str]] = {column: set() for column in (*by, *(column for column, _ in wanted))}
     columns: set[str] = set()
     for sample in samples:
-        columns.update(sample.metadata)
+        columns.update(slice_columns(sample))
         for column, value_counts in values.items():
             value_counts.add(slice_value(sample, column))
             _check_number(column, value_counts)
