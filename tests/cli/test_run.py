@@ -230,6 +230,7 @@ def test_the_first_screen_says_what_matters(call: Call) -> None:
     assert "compare it with the run before: ragauge compare " in shown
     assert "token_f1" not in shown
     assert "token_f1" in call("report", "-m", "all").stdout
+    assert "compare it with a later run: " in call("run", "data.jsonl", "-m", "bleu").stdout
 
 
 def test_estimates_by_a_column(call: Call, folder: Path) -> None:

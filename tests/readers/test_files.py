@@ -125,7 +125,7 @@ BROKEN = [
     ("rows", b"x", "rows: a name without extension; known: .jsonl"),
     ("a.parquet.gz", b"x", "a.parquet.gz: the extension '.gz' is not known"),
     ("latin.csv", b"query\nq1\ncaf\xe9\n", "latin.csv: not UTF-8: byte 0xe9 at offset 12 (line 3); save the file as "
-     "UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 latin.csv"),
+     "UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 latin.csv; in Excel: Save As, CSV UTF-8"),
     ("odd.csv", b"\xff\xfea\x00b", "odd.csv: broken UTF-16"),
     ("cut.json", b'[{"query": "q"},\n {"query": ', "cut.json: broken JSON at line 2, column 12: Expecting value"),
     ("number.json", b"3", "number.json: a number, not a list of objects; write a list of objects"),

@@ -109,6 +109,13 @@ def test_frames_hold_nan_where_there_is_no_value(run: rg.Run) -> None:
     ]
 
 
+def test_a_run_stopped_before_a_sample_was_done_says_so(judge: Any, rows: Make) -> None:
+    """The report of a run without samples says that the judgments are kept, instead of an empty table alone."""
+    run = rg.evaluate(rows(1), "faithfulness", judge)
+    run.record.status, run.record.samples = "interrupted", 0
+    assert "The run is interrupted: no sample is done yet, and the same command goes on" in " ".join(str(run).split())
+
+
 def test_scores_join_the_pandas_frame_that_was_evaluated() -> None:
     """Scores keep the labels of the rows of a filtered frame, with a row skipped and several answers in another."""
     said = [{"role": role, "content": text} for text in ("a", "b") for role in ("user", "assistant")]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import as_file, files
+from operator import attrgetter
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -82,7 +83,7 @@ def exit_on_interrupt(store: Place | None, what: str = "judgment", more: str = "
 @contextmanager
 def judging(store: Place | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
     """A progress bar for a run that may be interrupted."""
-    shown = ", and `ragauge report` shows what is done"
+    shown = ", and `ragauge report` shows the samples that are done"
     with exit_on_interrupt(store, more=shown), progress_bar(label, limit) as progress:
         yield progress
 
@@ -199,9 +200,9 @@ def _next_steps(run: Run, store: Place) -> Iterator[str]:
     kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
     yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
     yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
-    earlier = next(
-        (stored for stored in run.store.runs() if stored.id != run.id and stored.data == run.record.data), None
-    )
+    same = attrgetter("data", "fields", "metrics")
+    others = (stored for stored in run.store.runs() if stored.id != run.id)
+    earlier = next((stored for stored in others if same(stored) == same(run.record)), None)
     old, new = (earlier.id, run.id) if earlier else (run.id, "latest")
     yield f"compare it with {'the run before' if earlier else 'a later run'}: ragauge compare {old} {new}{kept}"
 

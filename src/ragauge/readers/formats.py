@@ -95,7 +95,8 @@ def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits | None = No
                 raise BadData(f"{name}: not text but binary; name its format by its extension, or give text") from None
             raise BadData(
                 f"{name}: not UTF-8: byte 0x{raw[error.start]:02x} at offset {offset + error.start} (line {number}); "
-                f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}"
+                f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}; in Excel: Save As, CSV "
+                "UTF-8"
             ) from None
         yield line.removeprefix("\ufeff") if offset == 0 else line
         offset += len(raw)

@@ -217,7 +217,9 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     if run.status != "finished":
         why = f" because {run.stopped}" if run.stopped else ""
         ended = "has not ended (it was killed, or is under way)" if run.status == "running" else f"is {run.status}{why}"
-        notes.append(f"The run {ended}: these are the first {counted(run.samples, 'sample')}.")
+        none = "no sample is done yet, and the same command goes on from the judgments that were made"
+        done = f"these are the first {counted(run.samples, 'sample')}" if run.samples else none
+        notes.append(f"The run {ended}: {done}.")
     if run.spent.calls:
         notes.append(f"Calls to models: {usage_words(run.spent)}.")
     notes += run.notes
