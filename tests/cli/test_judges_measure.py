@@ -60,7 +60,7 @@ def test_a_judge_without_probabilities_is_measured(call: Call, sets: Path, stub_
     result = call("judges", "measure", f"openai/gpt-4o-mini?base_url={server.url}&concurrency=32", "--data", sets)
     assert result.exit_code == 0, result.output
     table = rows_of(result)
-    assert table["ent_bridges"][:4] == ["40", "–", "1.00", "1.00–1.00"]
+    assert table["ent_bridges"][:4] == ["40", "–", "1.00", "0.85–1.00"]
     assert table["rel_mills"][:2] == ["20", "–"]
     stats = server.stats()
     assert stats["calls"] == 60

@@ -69,17 +69,20 @@ def test_grades_have_a_threshold(tmp_path: Path) -> None:
 
 
 def test_the_correlation_resamples_documents(tmp_path: Path) -> None:
-    """Summaries of one source are drawn together: with two sources the interval ends at the value of one of them."""
+    """Summaries of one source are drawn together: with two sources the interval is wider than that of six."""
     grades = [("a", 2, 2), ("a", 3, 3), ("a", 5, 4), ("b", 2, 5), ("b", 3, 2), ("b", 4, 4)]
     rows = [
         {"source": source, "summary": "s" * given, "human_scores": {"coherence": grade}}
         for source, given, grade in grades
     ]
     write(tmp_path, "coh_a", rows)
-    (one,) = measured(Sampler(), tmp_path)
-    assert one.correlation is not None
-    assert one.correlation.low == pytest.approx(-0.5)
-    assert one.correlation.high == pytest.approx(1.0)
+    write(tmp_path, "coh_b", [row | {"source": f"{number}"} for number, row in enumerate(rows)])
+    of_two, of_six = (result.correlation for result in measured(Sampler(), tmp_path))
+    assert of_two is not None
+    assert of_six is not None
+    assert of_two.low is not None
+    assert of_six.low is not None
+    assert -1 <= of_two.low < of_six.low
 
 
 def test_a_judge_that_answers_nothing_is_an_error(tmp_path: Path) -> None:
@@ -129,6 +132,13 @@ def test_bad_folders_and_rows(tmp_path: Path) -> None:
     write(tmp_path, "ent_a", [{"premise": "p"}])
     (one,) = measured(Stub(), tmp_path)
     assert one.note.startswith(f"not measured: {tmp_path / 'ent_a.jsonl'}")
+
+
+def test_a_set_of_one_label_has_the_share_right(tmp_path: Path) -> None:
+    """Without both labels there is neither AUC nor balanced accuracy: a note says so, with the share right."""
+    write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": f"good {n}", "label": 1} for n in range(10)])
+    (one,) = measured(Stub(), tmp_path)
+    assert one.note == "all 10 labels are 1; AUC and balanced accuracy need both; share right 1.00 0.69–1.00"
 
 
 def test_probabilities_are_held_against_labels(tmp_path: Path) -> None:

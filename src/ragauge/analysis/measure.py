@@ -579,6 +579,12 @@ async def _measure_set(
     result = _figures(name, cases, outcomes)
     if not result.rows and failure:
         return SetResult(name, failed=result.failed, failure=failure)
+    if result.rows and result.balanced_accuracy is None and result.f1 is None and result.correlation is None:
+        answered = [(case.label, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
+        right = _words(mean_interval([float(outcome.positive == bool(label)) for label, outcome in answered]))
+        labels = f"all {counted(result.rows, 'label')} are {answered[0][0]}"
+        note = f"{labels}; AUC and balanced accuracy need both; share right {right}"
+        return msgspec.structs.replace(result, note=note, failure=failure)
     against = None
     if baseline is not None and _unanswerable(baseline, cases) is None:
         against = _difference(cases, outcomes, (await _outcomes(baseline, cases, answer))[0])

@@ -74,7 +74,7 @@ def command(ctx: click.Context) -> None:
 @command.command("measure")
 @click.argument("judge", default="embedded", callback=_judge)
 @opts.allow_host_option
-@click.option("--data", type=opts.FOLDER, required=True, help="Folder of labelled sets (.jsonl.gz).")
+@click.option("--data", type=opts.INPUT, required=True, help="Labelled set, or folder of them (.jsonl, .jsonl.gz).")
 @click.option(
     "--against",
     metavar="JUDGE",
@@ -112,7 +112,7 @@ def measure_command(
     cached.end()
     if failed:
         raise failed
-    if not any(result.rows for result in results):
+    if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
         raise BadData(
             f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
             "embedded-judge`"
