@@ -445,6 +445,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     of a sample. unmeasured: numbers of what was read and not measured, by the keys of
     `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads. made_by: the user and machine, by a
     random name. archived: whether lists and trends leave it out. to_label: how many samples people label; 0: all.
+    groups: the most groups of samples that an interval is over; 0 without groups.
     """
 
     id: str
@@ -485,6 +486,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     archived: bool = False
     to_label: int = 0
     system: SystemFacts = SystemFacts()
+    groups: int = 0
 
     def judge_of(self, topic: str) -> Identity | None:
         """The judge of the questions of a topic; None if there was none for their kind."""

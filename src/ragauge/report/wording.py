@@ -210,6 +210,9 @@ MAX_REASONS = 5
 #: The most rows that a short report says to have been skipped because of what.
 SHOWN_ERRORS = 5
 
+#: Intervals over fewer groups come with a warning.
+MIN_GROUPS = 5
+
 
 def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
     """How the run ended, its usage, and what was skipped, failed or not measured, for the metrics that are shown."""
@@ -231,6 +234,10 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     if run.fields:
         read = (f"{field} from {column!r}" for field, column in run.fields.items())
         notes.append(f"Read: {', '.join(read)}.")
+    if run.groups:
+        few = "; fewer than five say little, so leave the column out if samples are independent"
+        groups = f"{counted(run.groups, 'group')} (column {run.fields.get('group', 'group')!r})"
+        notes.append(f"Intervals are over {groups}{few if run.groups < MIN_GROUPS else ''}.")
     if run.unread:
         notes.append(f"Columns that no metric reads: {shortened(', '.join(run.unread), 200)}.")
     if run.labels and not run.labelled:

@@ -175,6 +175,7 @@ class Accumulators:
             "undefined": few_trials | undefined,
             "empty": self.empty,
             "columns": tuple(self.columns),
+            "groups": max((len(accumulator.summary.tables()[3]) for accumulator in self.by_key.values()), default=0),
             "system": SystemFacts(tuple(self.models), **means),
         }
 
