@@ -380,12 +380,13 @@ class JudgeSpec(msgspec.Struct, frozen=True):
     """The spec of a judge, and what may be done to load it.
 
     allow_hosts: hosts to which judge files in it may send prompts and keys. imports: whether `python:` is imported, and
-    models are looked up on the hub; else an `UnloadedJudge` takes their place.
+    models are looked up on the hub; else an `UnloadedJudge` takes their place. store: of the labels that show a risk.
     """
 
     spec: str
     allow_hosts: tuple[str, ...] = ()
     imports: bool = True
+    store: Any = ".ragauge"
 
 
 #: What may stand for a judge: its spec, such as "openai/gpt-4o-mini"; a judge; a function from messages to text; or a

@@ -20,7 +20,7 @@ from ragauge.readers.conversations import Per
 from ragauge.report.wording import by_reason
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, DailyBudget, check_priced
-from ragauge.run.specs import load_judges
+from ragauge.run.specs import load_judges, with_settings
 from ragauge.store import Place, Store, read_labels
 from ragauge.store.store import MemoryStore
 from ragauge.types import Sample
@@ -220,7 +220,8 @@ def prepared(request: RunRequest) -> Prepared:
         bad = reading.bad_rows
         skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
-    router = load_judges(request.judge)
+    judge = request.judge if request.store is None else with_settings(request.judge, store=request.store)
+    router = load_judges(judge)
     check_priced(router.unique, request.max_cost)
     settings = RunSettings(request.metrics, router, first_samples, reading.columns)
     store = opened_store(request.store)

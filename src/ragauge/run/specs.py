@@ -304,15 +304,20 @@ def _maker(judge_spec: JudgeSpec) -> Callable[[], Any]:
 
 def unloaded(judge: JudgeLike) -> JudgeLike:
     """The judges to plan with, for which no code is imported and no model looked up on the hub."""
+    return with_settings(judge, imports=False)
+
+
+def with_settings(judge: JudgeLike, **settings: Any) -> JudgeLike:
+    """The judges with settings of `JudgeSpec`, where they are specs."""
     if isinstance(judge, Mapping):
-        return {key: _unloaded(member) for key, member in judge.items()}
-    return judge if isinstance(judge, JudgeRouter) else _unloaded(judge)
+        return {key: _with_settings(member, settings) for key, member in judge.items()}
+    return judge if isinstance(judge, JudgeRouter) else _with_settings(judge, settings)
 
 
-def _unloaded(judge: OneJudge) -> OneJudge:
+def _with_settings(judge: OneJudge, settings: Mapping[str, Any]) -> OneJudge:
     if isinstance(judge, str):
         judge = JudgeSpec(judge)
-    return msgspec.structs.replace(judge, imports=False) if isinstance(judge, JudgeSpec) else judge
+    return msgspec.structs.replace(judge, **settings) if isinstance(judge, JudgeSpec) else judge
 
 
 def load_judges(judge: JudgeLike, allow_hosts: Collection[str] = ()) -> JudgeRouter:
@@ -468,7 +473,8 @@ def _cascade(judges: list[JudgeSpec], options: dict[str, str]) -> Cascade:
     for_all, risk = levels.pop("threshold", None), levels.pop("risk", None)
     if levels and for_all is not None:
         levels = {**dict.fromkeys(VERDICTS, for_all), **levels}
-    return cascade(*judges, threshold=levels or for_all, risk=risk)
+    store = judges[0].store if judges else ".ragauge"
+    return cascade(*judges, threshold=levels or for_all, risk=risk, store=store)
 
 
 COMPOSITES: dict[str, Callable[[list[JudgeSpec], dict[str, str]], Judge]] = {
