@@ -321,7 +321,7 @@ def test_agreement_is_reported() -> None:
     assert panel.notes() == []
     ask(panel, *replies[0])
     assert panel.notes() == [
-        "panel(x, y, z): all agreed on 2 of 3 relevant questions (67%, kappa 0.57).",
+        "panel(x, y, z): all agreed on 2 of 3 relevant questions asked now (67%, kappa 0.57).",
         "panel(x, y, z): grades lay 50% of their scale apart on average (1).",
         "panel(x, y, z): questions that a member failed at, so that the others decided: 1.",
     ]
@@ -333,7 +333,7 @@ def test_two_way_members_agree_on_what_they_can_tell() -> None:
         [Saying("a", lambda q: Verdict(N if q == CLAIM else E)), Saying("b", lambda q: Verdict(X if q == CLAIM else E))]
     )
     ask(panel, CLAIM, Entail(("p",), "other"))
-    assert panel.notes() == ["panel(a, b): all agreed on 2 of 2 entail questions (100%, kappa 1.00)."]
+    assert panel.notes() == ["panel(a, b): all agreed on 2 of 2 entail questions asked now (100%, kappa 1.00)."]
 
 
 def test_it_keeps_the_contract() -> None:

@@ -111,7 +111,9 @@ def test_members_are_never_asked_twice(stub: Any, rows: Rows, tmp_path: Path) ->
         again = [rg.evaluate(rows(3), METRICS, one, store).record.asked for one in (rg.panel(a, b, c), c)]
         assert again == [0, sum(question.kind == "decompose" for question in a.asked)]
     assert len(set(map(repr, b.asked))) == len(b.asked)
-    assert "panel(a, b, c): all agreed on 12 of 12 entail questions (100%, kappa 1.00)." in together.record.notes
+    assert (
+        "panel(a, b, c): all agreed on 12 of 12 entail questions asked now (100%, kappa 1.00)." in together.record.notes
+    )
 
 
 class Sure:

@@ -204,7 +204,8 @@ class Panel(CompositeJudge):
             total, agreed = votes.total(), sum(count for labels, count in votes.items() if len(set(labels)) == 1)
             measured = kappa(votes)
             beyond = "" if measured is None else f", kappa {measured:.2f}"
-            yield f"{self.identity}: all agreed on {agreed} of {total} {name} questions ({agreed / total:.0%}{beyond})."
+            share = f"{agreed} of {total} {name} questions asked now ({agreed / total:.0%}{beyond})"
+            yield f"{self.identity}: all agreed on {share}."
         if self._spreads:
             mean = sum(self._spreads) / len(self._spreads)
             yield f"{self.identity}: grades lay {mean:.0%} of their scale apart on average ({len(self._spreads)})."
@@ -246,7 +247,8 @@ class Repeat(Panel):
             pairs = math.comb(len(self.members), 2)
             same = sum(n * sum(math.comb(k, 2) for k in Counter(labels).values()) for labels, n in votes.items())
             rate = 1 - same / (pairs * votes.total())
-            yield f"{self.identity}: flip rate {rate:.1%} on {name} questions, the share on which two repeats differ."
+            where = f"{name} questions asked now, the share on which two repeats differ"
+            yield f"{self.identity}: flip rate {rate:.1%} on {where}."
 
 
 def _is_out_of_money(answer: Answer | Failure) -> bool:
@@ -345,7 +347,9 @@ class Cascade(CompositeJudge):
     def _savings(self) -> Iterator[str]:
         if not self._asked:
             return
-        share = f"{self._escalated} of {self._asked} questions ({self._escalated / self._asked:.0%}) went up to"
+        share = (
+            f"{self._escalated} of {self._asked} questions asked now ({self._escalated / self._asked:.0%}) went up to"
+        )
         unsure = f"{self._unsure} of them because the first judge was not sure enough or failed"
         yield f"{self.identity}: {share} {self.second.identity}, {unsure}."
         if saved := self._asked - self._escalated:
