@@ -164,6 +164,7 @@ def _export_round(folder: Folder) -> None:
         say(f"next: ragauge batch submit {quote(str(folder.path))}, or send them yourself and import what comes back")
     if exported.waiting:
         say(f"waiting for the results of {counted(exported.waiting, 'request')}")
+        say("to ask again what is lost: ragauge batch import FOLDER --lost")
     if exported.unanswered:
         first = next(iter(exported.unanswered.values()))
         say(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")

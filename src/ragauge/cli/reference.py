@@ -40,7 +40,7 @@ fewer than K trials.""",
 def metrics_command(name: str | None) -> None:
     """List the metrics, or describe one in full. Those of installed packages are listed too."""
     if name:
-        say(*(COMBINED.get(name) or _about(metric_named(name))).splitlines())
+        say(*(COMBINED.get(name.partition("(")[0]) or _about(metric_named(name))).splitlines())
         return
     rows, faults = [], []
     for listed in [*(metric.name for metric in CATALOGUE), *installed_names()]:

@@ -85,7 +85,11 @@ class Plan:
 def _lines(plan: Plan) -> Iterator[str]:
     asked = f"{'about ' if plan.estimated else ''}{plan.questions.total()} questions to ask"
     yield f"{plan.samples} samples, {asked}, {plan.known.total()} already answered"
-    yield from (f"  {kind:<12}{plan.questions[kind]:>8} to ask {plan.known[kind]:>8} answered" for kind in KINDS)
+    yield from (
+        f"  {kind:<12}{plan.questions[kind]:>8} to ask {plan.known[kind]:>8} answered"
+        for kind in KINDS
+        if kind in plan.questions | plan.known
+    )
     if plan.cost.calls:
         yield plan.cost_words()
     yield "each metric on its own (metrics share questions):"

@@ -372,7 +372,7 @@ class LLMJudge(ContextJudge):
         if self.client.priced and self.price and self.price.dated:
             note = f"{name}: prices of {self.price.dated}"
             if "base_url" in dict(self.client.transport.settings):
-                note += ", the provider's own, though another server was called; if that is free, say price=0,0"
+                note += ", the provider's own, though another server was called; if that is free, say price=0:0"
             notes.append(f"{note}.")
         if self.client.estimated:
             notes.append(
