@@ -167,7 +167,7 @@ def test_a_backup_is_a_store(call: Call, folder: Path) -> None:
 
 
 def test_the_measured_system_is_beside_the_judge(call: Call) -> None:
-    """Model, mean latency and cost of the measured system are columns where the data has them, and only there."""
+    """Model, mean latency and cost of the measured system are columns only where the data has them; ids are whole."""
     rows: list[dict[str, Any]] = [{"response": "yes", "references": ["yes"]} for _ in range(4)]
     facts: list[dict[str, Any]] = [
         {"model": "m1", "latency": 1.5, "cost": 0.25},
@@ -177,10 +177,11 @@ def test_the_measured_system_is_beside_the_judge(call: Call) -> None:
     ]
     with Store.open(".ragauge") as store:
         rg.evaluate(rows, "exact_match", store=store, name="bare")
-        rg.evaluate(
+        run = rg.evaluate(
             [row | fact for row, fact in zip(rows, facts, strict=True)], "exact_match", store=store, name="full"
         )
     line = next(line for line in call("history", "full").stdout.splitlines() if "m1" in line)
-    assert [part for part in ("m1, m2", "1 s", "$0.2500", "embedded", "$0.00") if part not in line] == []
+    assert [part for part in ("m1, m2", "1 s", "$0.2500", "$0.00") if part not in line] == []
+    assert line.split()[0] == run.id
     bare = call("history", "bare").stdout
     assert ("latency" in bare, "judge cost" in bare) == (False, True)

@@ -57,7 +57,7 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
     rows = [[*heads, "judge time", "version", "tags"], *_rows(shown, key)]
     filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
     columns, *lines = map(list, zip(*filled, strict=True))
-    show_parts(f"{key} of {of}, {counted(len(shown), 'run')}", "", rich_table(columns, lines, ("run",)))
+    show_parts(f"{key} of {of}, {counted(len(shown), 'run')}", "", rich_table(columns, lines, ("run",), ("run",)))
     corrected = [line for run in shown if (line := _corrected(Run(store, run), key))]
     say(*(["", "corrected by people"] if corrected else []), *corrected)
     if len(shown) > 1:
