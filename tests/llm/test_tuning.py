@@ -176,11 +176,13 @@ def test_a_cascade_takes_its_thresholds() -> None:
     assert any("stands from 0.5" in str(line) for line in tuning_view(found))
 
 
-def test_a_cascade_without_a_threshold_that_qualifies_stays() -> None:
-    """Where the first judge is never right enough, everything goes to the second, as before."""
-    found = tuned("cascade(python:shy_judges:shy,lexical)", labels(40, lambda at: at % 2 == 0))
+@pytest.mark.parametrize("own", ["", ",entail=0.6"])
+def test_a_cascade_without_a_threshold_that_qualifies_leaves_all_to_the_second(own: str) -> None:
+    """Where the first judge is never right enough, everything goes to the second, whatever its threshold was."""
+    found = tuned(f"cascade(python:shy_judges:shy,lexical{own})", labels(40, lambda at: at % 2 == 0))
     assert found.thresholds["entail"].threshold is None
     assert found.file.judge == "cascade(python:shy_judges:shy,lexical,threshold=2)"
+    assert any("no threshold of the first judge qualifies" in str(line) for line in tuning_view(found))
 
 
 @pytest.mark.parametrize("accuracy", [0, 1, 1.5])

@@ -126,9 +126,12 @@ class Tuner:
             sets = list(self._example_sets())
             shown = {question.subject for _, _, questions in sets for question in questions}
             unseen = [question for question in self._choosing if question.subject not in shown]
-            if unseen:
+            if sets and unseen:
+                before = self._answers
                 for name, file, _ in sets:
                     await self._try(f"{name} (on {len(unseen)})", file, unseen)
+                answers = {question: before[question] for question in unseen}
+                self._tried[f"without examples (on {len(unseen)})"] = self._agreement(answers)
         if self._best is self._original:
             return await self._with_levels()
         return await self._measured({})
@@ -253,7 +256,10 @@ class Tuner:
         return best, agreement[best]
 
     async def _with_thresholds(self) -> dict[str, FittedThreshold]:
-        """Fit thresholds to the cascade's first judge; the best judge is the cascade with those that qualify."""
+        """Fit thresholds to the cascade's first judge; the best judge is the cascade with those that qualify.
+
+        Where none does, all verdicts go to the second judge.
+        """
         (first, second), _ = arguments_of(self._original.judge)
         judge = load_judge(first)
         questions = [question for question in self._choosing if can_answer(judge, question)]
@@ -263,8 +269,9 @@ class Tuner:
             )
         fitted = fit_thresholds(self._yes, await self._answers_of(judge, questions), self._accuracy)
         qualified = {kind: fit.threshold for kind, fit in fitted.items() if fit.threshold is not None}
-        if qualified:
-            self._best = JudgeFile(judge=f"cascade({first},{second},{_thresholds_text(qualified)})")
+        tuned = f"cascade({first},{second},{_thresholds_text(qualified) or 'threshold=2'})"
+        if tuned != self._original.judge:
+            self._best = JudgeFile(judge=tuned)
         return fitted
 
     async def _measured(self, thresholds: dict[str, FittedThreshold]) -> Tuned:
@@ -383,8 +390,14 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
         yield f"Tried on {counted(tuned.chosen_by, 'label')}, by balanced accuracy:"
         yield rich_table(("", "agreement"), [[name, number(share)] for name, share in tuned.tried.items()], left=[""])
     for kind, fitted in tuned.thresholds.items():
-        stands = "no threshold qualifies" if fitted.threshold is None else f"stands from {fitted.threshold:g}"
-        yield f"{kind}: the first judge {stands}; {fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
+        beyond = f"{fitted.share:.0%} of {counted(fitted.labelled, 'label')} lie beyond"
+        if fitted.threshold is not None:
+            yield f"{kind}: the first judge stands from {fitted.threshold:g}; {beyond}"
+            continue
+        yield f"{kind}: no threshold of the first judge qualifies, so its verdicts go to the second"
+        if fitted.at is not None:
+            right = f"{fitted.accuracy or 0.0:.0%} of these are right (at least {fitted.bound:.0%})"
+            yield f"  the nearest is {fitted.at:g}: {beyond}, {right}"
     low, high = tuned.gain.low or 0.0, tuned.gain.high or 0.0
     remark = ""
     if tuned.adopted and low < 0:
@@ -397,7 +410,9 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
         for accuracy in (tuned.before, tuned.after)
     )
     gain = with_interval(tuned.gain.value, tuned.gain.low, tuned.gain.high, signed)
-    measuring = f"{counted(tuned.measured_by, 'label')} that did not choose"
+    labels = counted(tuned.measured_by, "label")
+    crossed = tuned.measured_by == tuned.chosen_by and "yes from" in tuned.chosen
+    measuring = f"{labels}, each by what the other half chooses" if crossed else f"{labels} that did not choose"
     yield f"balanced accuracy on {measuring}: before {before}, after {after}, gain {gain}, p {p_value(tuned.p)}"
 
 
