@@ -47,17 +47,18 @@ def evaluate_command(
 
     Judgments are stored as they arrive: the same command continues where it stopped.
     """
-    conditions = opts.gates(under, (), METRICS)
+    gates = opts.gates(under, (), METRICS)
     check_place(Path(evaluation_file), (benchmark, responses))
-    store, reading = options["store"], {name: options.pop(name) for name in ("map", "skip_bad_rows")}
+    store = options["store"]
+    reading_options = {name: options.pop(name) for name in ("map", "skip_bad_rows")}
     with exit_on_interrupt(store), progress_bar("judging", options["limit"]) as progress:
         options |= {"extras": not no_extras, "name": benchmark, "progress": progress}
-        done = evaluate(read(benchmark, **reading), responses, **options)
-    done.save(evaluation_file)
-    say(*_summary_lines(done), f"wrote {evaluation_file}")
+        evaluation = evaluate(read(benchmark, **reading_options), responses, **options)
+    evaluation.save(evaluation_file)
+    say(*_summary_lines(evaluation), f"wrote {evaluation_file}")
     if store:
-        say(f"run {done.run.id}; its evidence: ragauge report {done.run.id}")
-    _end(done, conditions, store)
+        say(f"run {evaluation.run.id}; its evidence: ragauge report {evaluation.run.id}")
+    _exit_by_outcome(evaluation, gates, store)
 
 
 @command.command("evaluate_question")
@@ -71,33 +72,33 @@ def evaluate_command(
 def question_command(store: Place | None, no_extras: bool, **options: Any) -> None:
     """Compare one response with one golden response."""
     with exit_on_interrupt(store):
-        done = evaluate_question(**options, store=store, extras=not no_extras)
-    (row,) = done.rows
-    shown = COLUMNS[COLUMNS.index("Bleu Score") :]
-    say(*(f"{column}: {row[column]}" for column in shown if row[column] is not None), *done.missing)
-    _end(done, (), store)
+        evaluation = evaluate_question(**options, store=store, extras=not no_extras)
+    (row,) = evaluation.rows
+    score_columns = COLUMNS[COLUMNS.index("Bleu Score") :]
+    say(*(f"{column}: {row[column]}" for column in score_columns if row[column] is not None), *evaluation.missing)
+    _exit_by_outcome(evaluation, (), store)
 
 
-def _summary_lines(done: Evaluation) -> Iterator[str]:
+def _summary_lines(evaluation: Evaluation) -> Iterator[str]:
     """The mean of each column, and remarks on the rows."""
-    pooled = dict(zip(LLM, done.micro[:3], strict=True))
+    pooled = dict(zip(LLM, evaluation.micro[:3], strict=True))
     yield f"{'':<16}{'mean':>8}{'rows':>7}{'all claims':>13}"
-    for column, (mean, n) in done.means.items():
+    for column, (mean, n) in evaluation.means.items():
         micro = _digits(pooled[column]) if column in pooled else ""
         yield f"{column:<16}{_digits(mean):>8}{n:>7}{micro:>13}".rstrip()
-    for remark, them in done.report.items():
-        yield f"questions {remark}: {len(them)}, such as {them[0]!r}"
-    yield from done.missing
+    for remark, questions in evaluation.report.items():
+        yield f"questions {remark}: {len(questions)}, such as {questions[0]!r}"
+    yield from evaluation.missing
 
 
 def _digits(value: float | None) -> str:
     return "–" if value is None else f"{value:.4f}"
 
 
-def _end(done: Evaluation, conditions: Sequence[Gate], store: Place | None) -> None:
+def _exit_by_outcome(evaluation: Evaluation, gates: Sequence[Gate], store: Place | None) -> None:
     """Print the footnotes; exit with 1 if no claims were judged, else as `ragauge run` does."""
-    record = done.run.record
+    record = evaluation.run.record
     say(*footnotes(record))
-    if "claim_f1" in record.failures and not done.run.estimates["claim_f1"].n:
+    if "claim_f1" in record.failures and not record.estimates["claim_f1"].n:
         raise RunFailed(f"no claims were judged, the first because: {record.failures['claim_f1']}")
-    exit_by_outcome(done.run, conditions, store)
+    exit_by_outcome(evaluation.run, gates, store)

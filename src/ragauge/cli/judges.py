@@ -97,12 +97,12 @@ def measure_command(
     baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(judge, **asking, baseline=baseline)
     results: list[SetResult] = []
-    failed = None
+    failure = None
     try:
         with exit_on_interrupt(asking["store"], "answer"):
             blocking(_measured, "measured")(cached, data, limit, results)
     except RunFailed as error:
-        failed = error
+        failure = error
     identity = cached.baseline.identity if cached.baseline else None
     measurement = Measurement(
         judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results))
@@ -110,8 +110,8 @@ def measure_command(
     show_parts(*measurement_view(measurement))
     say(*(f"wrote {measurement.save(path)}" for path in output))
     cached.end()
-    if failed:
-        raise failed
+    if failure:
+        raise failure
     if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
         raise BadData(
             f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
@@ -137,8 +137,8 @@ def check_command(judge: str | JudgeSpec, data: str | None, limit: int | None, o
     opts.check_outputs(output, [".json"], [data])
     cases = robustness_cases(data, limit)
     cached = _CachedJudge(judge, **asking)
-    again = cached.apart().ask_member
-    card = cached.run(lambda: check_robustness(cached.judge, cases, cached.asker.ask_member, again), "checked")
+    ask, ask_again = cached.asker.ask_member, cached.asker_without_store().ask_member
+    card = cached.run(lambda: check_robustness(cached.judge, cases, ask, ask_again), "checked")
     show_parts(*card_view(card))
     say(*(f"wrote {card.save(path)}" for path in output))
 
@@ -172,15 +172,15 @@ def tune_command(
         raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
     if code := code_in(judge_file(judge).judge):
         raise BadParameter(f"{code} is code, which a judge file cannot hold; tune a judge with a name of its own")
-    people = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
+    judgments_of_people = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
     asking = {name: choices.pop(name) for name in ("store", "max_cost")}
-    tuning = Tuner(judge, people, **choices)
+    tuning = Tuner(judge, judgments_of_people, **choices)
     cached = _CachedJudge(tuning.judge, **asking)
     tuned = cached.run(lambda: tuning.tune(cached.asker.ask_member), "tuned")
     show_parts(*tuning_view(tuned))
     save_text(output, {".json": lambda: tuned.file.text()})
-    hosts = dict.fromkeys(foreign_hosts(tuned.file.judge))
-    say(f"wrote {output}; use: {' '.join([f'-j {output}', *(f'--allow-host {host}' for host in hosts)])}")
+    options = [f"-j {output}", *(f"--allow-host {host}" for host in dict.fromkeys(foreign_hosts(tuned.file.judge)))]
+    say(f"wrote {output}; use: {' '.join(options)}")
 
 
 @command.command("prompts")
@@ -200,13 +200,15 @@ def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
     file = judge_file(judge)
     style = prompt_style(parse_llm_spec(file.judge, examples=file.examples or None).options)
     if write is None:
-        first = frozenset(name for name, kind in KIND_TYPES.items() if kind.comes_first)
-        for title, kinds in ((", ".join(first), first), ("verdicts and grades", frozenset(KINDS) - first)):
+        first_kinds = frozenset(name for name, kind in KIND_TYPES.items() if kind.comes_first)
+        other_kinds = frozenset(KINDS) - first_kinds
+        for title, kinds in ((", ".join(first_kinds), first_kinds), ("verdicts and grades", other_kinds)):
             say(f"=== calls for {title} ===", *system(kinds, style).splitlines(), "")
         say(f"version {digest(style)}")
         return
     write.mkdir(parents=True, exist_ok=True)
-    for name, text in ({name: packaged(name) for name in SECTIONS} | dict(style.sections)).items():
+    sections = {name: packaged(name) for name in SECTIONS} | dict(style.sections)
+    for name, text in sections.items():
         path = write / file_name(name)
         if path.exists():
             raise BadParameter(f"{path} exists; give a folder without sections")
@@ -220,7 +222,7 @@ opts.gone(command, "export", "models are no longer exported; use the model itsel
 class _CachedJudge:
     """Answers in a judge's name from the store, else asks the judge and stores its answers.
 
-    Human labels in the store are ignored, since the judges are measured. baseline: the judge that is compared with it.
+    Human labels in the store are ignored, since the judge is measured. baseline: the judge that it is compared with.
     """
 
     def __init__(
@@ -236,20 +238,20 @@ class _CachedJudge:
         router = load_judges(self.judge)
         self._store = store
         self.asker = Dispatcher(router, opened_store(store), Budget(max_cost))
-        self._others: list[Dispatcher] = []
+        self._askers = [self.asker]
 
-    def apart(self) -> Dispatcher:
-        """Another asker on the same budget, which knows no stored answer and stores none."""
-        router = self.asker.router
-        self._others.append(Dispatcher(router, opened_store(None), self.asker.budget))
-        return self._others[-1]
+    def asker_without_store(self) -> Dispatcher:
+        """Another asker on the same budget, which reads no stored answer and stores none."""
+        asker = Dispatcher(self.asker.router, opened_store(None), self.asker.budget)
+        self._askers.append(asker)
+        return asker
 
     def run(self, work: Callable[[], Awaitable[T]], done: str) -> T:
         """Do work that asks the judge, and print the usage. Exits as `end` does. done: what is done, for messages."""
 
         async def opened() -> T:
             async with AsyncExitStack() as stack:
-                for asker in (self.asker, *self._others):
+                for asker in self._askers:
                     await stack.enter_async_context(asker.opened())
                 return await work()
 
@@ -267,7 +269,8 @@ class _CachedJudge:
         budget = self.asker.budget
         if budget.spent.calls:
             say(f"calls to models: {usage_words(budget.spent)}")
-        say(*(note for judge in filter(None, [self.judge, self.baseline]) for note in judge.notes()))
+        for judge in filter(None, [self.judge, self.baseline]):
+            say(*judge.notes())
         if budget.exceeded:
             exit_stopped(budget.reason, self._store)
 

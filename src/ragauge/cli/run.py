@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import as_file, files
@@ -19,6 +19,7 @@ from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_part
 from ragauge.cli.options import Texts
 from ragauge.cli.trackers import TRACKERS, data_and_labels, log_to, logger
 from ragauge.errors import RunFailed, UsageError
+from ragauge.host import LOG
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
@@ -59,24 +60,32 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
                 console.print(message, markup=False, highlight=False)
                 bar.update(task, description=f"{label}, {message}")
 
-        handler, logger = Handler(), logging.getLogger("ragauge")
+        handler = Handler()
         if console.is_terminal:
-            logger.addHandler(handler)
+            LOG.addHandler(handler)
         try:
             yield lambda done: bar.update(task, completed=done, description=label)
         finally:
-            logger.removeHandler(handler)
+            LOG.removeHandler(handler)
 
 
 @contextmanager
 def exit_on_interrupt(store: Place | None, what: str = "judgment", more: str = "") -> Iterator[None]:
-    """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on. what: what is kept."""
+    """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
+
+    Args:
+        store: where finished work is kept; None: nowhere.
+        what: a piece of finished work.
+        more: what else can be done then.
+    """
     try:
         yield
     except KeyboardInterrupt:
         code = interrupt_exit_code()
-        kept = f"Every {what} made so far is kept in {store}; run the same command again to resume{more}."
-        say("", f"Stopped. {kept if store else 'Nothing was kept, because of --no-store.'}", err=True)
+        outcome = "Nothing was kept, because of --no-store."
+        if store:
+            outcome = f"Every {what} made so far is kept in {store}; run the same command again to resume{more}."
+        say("", f"Stopped. {outcome}", err=True)
         raise SystemExit(code) from None
 
 
@@ -96,15 +105,15 @@ def exit_stopped(why: str, store: Place | None) -> NoReturn:
 
 
 #: The endings of the files that decide what follows a run in CI; they are written before the others.
-GATE_FILES = (".xml", ".sarif", ".json")
+GATE_FILE_ENDINGS = (".xml", ".sarif", ".json")
 #: What else a run can be written to.
-_PLACES = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a FOLDER/ of Parquet")
+_OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a FOLDER/ of Parquet")
 
 
 @click.command("run")
 @opts.traced_data_options
 @opts.store_options
-@opts.output_option("Write the run", (*WRITERS, *_PLACES), str)
+@opts.output_option("Write the run", (*WRITERS, *_OTHER_OUTPUTS), str)
 @opts.engine_options
 @opts.raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
@@ -147,31 +156,28 @@ def run_command(
     as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and
     others use.
     """
-    spread = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
-    asked, store = opts.evaluation_arguments(**arguments), arguments["store"]
+    engine_options = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
+    settings, store = opts.evaluation_arguments(**arguments), arguments["store"]
     trackers = [place for place in output if place.startswith(tuple(f"{name}:" for name in TRACKERS))]
-    loggers = {place: logger(place) for place in trackers} | ({receiver_address(otlp): logger(otlp)} if otlp else {})
-    output = [place for place in output if place not in loggers]
-    folders = [place for place in output if place.endswith("/") or "://" in place]
-    engine = _engine(folders, **spread) if folders or any(spread.values()) else None
-    files = [Path(place) for place in output if place not in folders]
-    paths = sorted(files, key=lambda path: path.suffix not in GATE_FILES)
-    for path in paths:
-        check_output(path, [data, asked["labels"]])
-    conditions = opts.gates(under, over, asked["metrics"], min_measured)
-    rows = data_and_labels(data, source, asked)
-    is_sliced = by or any(gate.column for gate in conditions)
+    loggers = {place: logger(place) for place in trackers}
+    if otlp:
+        loggers[receiver_address(otlp)] = logger(otlp)
+    files, folders = _files_and_folders([place for place in output if place not in loggers])
+    engine = _engine(folders, **engine_options) if folders or any(engine_options.values()) else None
+    for file in files:
+        check_output(file, [data, settings["labels"]])
+    gates = opts.gates(under, over, settings["metrics"], min_measured)
+    rows = data_and_labels(data, source, settings)
+    is_sliced = by or any(gate.column for gate in gates)
     if is_sliced and engine is None and data != "-":
-        options = {name: asked[name] for name in ("limit", "skip_bad_rows", "per", "corpus")}
-        columns = RunRequest(map=asked["map"], group=asked["group"]).columns
-        check_slices(read(rows, map=columns, **options), by, conditions)
-    with judging(store, asked["limit"]) as progress:
-        run = evaluate(rows, progress=progress, engine=engine, **asked)
+        _check_slices(rows, settings, by, gates)
+    with judging(store, settings["limit"]) as progress:
+        run = evaluate(rows, progress=progress, engine=engine, **settings)
     for column in by:
         run.by(column)
-    if conditions:
-        run.hold_to(conditions)
-    written = [str(run.save(path, raw_csv=raw_csv)) for path in paths]
+    if gates:
+        run.hold_to(gates)
+    written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
         show_run(run, show, every=arguments["metrics"] is not None)
@@ -181,9 +187,23 @@ def run_command(
     except BrokenPipeError:
         discard_output()
     is_logged = log_to(loggers, run, is_kept=store is not None)
-    exit_by_outcome(run, conditions, store)
+    exit_by_outcome(run, gates, store)
     if not is_logged:
         raise SystemExit(1)
+
+
+def _files_and_folders(output: Texts) -> tuple[list[Path], list[str]]:
+    """The files of -o in the order of writing, and the folders."""
+    folders = [place for place in output if place.endswith("/") or "://" in place]
+    files = [Path(place) for place in output if place not in folders]
+    return sorted(files, key=lambda file: file.suffix not in GATE_FILE_ENDINGS), folders
+
+
+def _check_slices(rows: Any, settings: Mapping[str, Any], by: Texts, gates: Sequence[Gate]) -> None:
+    """Read the data before the run, and raise UsageError for a slice that it does not have."""
+    options = {name: settings[name] for name in ("limit", "skip_bad_rows", "per", "corpus")}
+    columns = RunRequest(map=settings["map"], group=settings["group"]).columns
+    check_slices(read(rows, map=columns, **options), by, gates)
 
 
 def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
@@ -210,20 +230,23 @@ def _next_steps(run: Run, store: Place) -> Iterator[str]:
 def show_run(run: Run, count: int | None, every: bool = False) -> None:
     """Print the estimates and the worst samples.
 
-    count: the number of samples with all their evidence; None: three, each with the claim that decides. every: whether
-    all metrics are shown, or six of them.
+    Args:
+        run: the run.
+        count: the number of samples to show with all their evidence; None: three, each with the claim that decides.
+        every: show all metrics, instead of six.
     """
     metrics = None if every else headline_metrics(run.record)
     show_parts(*run_view(run.record, run.sections(), metrics))
-    if not (key := chooser(run.record)) or count == 0:
+    key = chooser(run.record)
+    if key is None or count == 0:
         return
-    better = run.estimates[key].better
     if count is not None:
         show_parts("", f"Worst by {key}:", "", *_worst_samples(run, key, count))
         return
-    shown = worst(run.records(), key, better, 3)
-    sure = certainty_words(run.records(), key)
-    show_parts("", *worst_view(shown, key, better, run.record.about.get(key, "")), "", *([sure] if sure else []))
+    better = run.estimates[key].better
+    samples = worst(run.records(), key, better, 3)
+    show_parts("", *worst_view(samples, key, better, run.record.about.get(key, "")), "")
+    show_parts(*filter(None, [certainty_words(run.records(), key)]))
 
 
 def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
@@ -231,12 +254,13 @@ def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
         yield from sample_view(record, key)
 
 
-def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -> None:
-    """Exit with 1 if no score has a value, with 4 if the run was stopped, with 3 if a gate failed, with 1 if a score is
-    missing because it failed."""
-    if all(estimate.value is None for estimate in run.estimates.values()) and (
-        run.record.failures or not run.record.stopped
-    ):
+def exit_by_outcome(run: Run, gates: Sequence[Gate], store: Place | None) -> None:
+    """Exit with the code that fits the outcome of a run, if there is one.
+
+    1: no score has a value, or one is missing because it failed; 3: a gate failed; 4: the run was stopped.
+    """
+    has_values = any(estimate.value is not None for estimate in run.estimates.values())
+    if not has_values and (run.record.failures or not run.record.stopped):
         reasons = [f", the first because: {failure}" for failure in run.record.failures.values()]
         reasons += [f": {reason}" for reason in run.record.undefined.values()]
         because = reasons[0] if reasons else ""
@@ -244,8 +268,8 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
         raise RunFailed(f"no score has a value{because}{stopped}")
     if run.record.stopped:
         exit_stopped(run.record.stopped, store)
-    failed = [gate for gate in conditions if gate.failure(run.record)]
-    for gate in conditions:
+    failed = [gate for gate in gates if gate.failure(run.record)]
+    for gate in gates:
         say(f"gate {'failed' if gate in failed else 'holds'}: {gate_words(run.record, gate)}", err=True)
     if failed:
         raise SystemExit(3)
@@ -260,10 +284,10 @@ def exit_by_outcome(run: Run, conditions: Sequence[Gate], store: Place | None) -
 @opts.store_options
 def plan_command(data: str, source: str | None, store: Place | None, **options: Any) -> None:
     """Say what `run` would ask and cost. Questions, calls, tokens, price and time, also by metric; nothing is sent."""
-    asked = opts.evaluation_arguments(**options)
-    rows = data_and_labels(data, source, asked)
-    with progress_bar("planning", asked["limit"]) as progress:
-        planned = plan(rows, store=store, progress=progress, **asked)
+    settings = opts.evaluation_arguments(**options)
+    rows = data_and_labels(data, source, settings)
+    with progress_bar("planning", settings["limit"]) as progress:
+        planned = plan(rows, store=store, progress=progress, **settings)
     say(*str(planned).splitlines())
 
 
@@ -286,18 +310,18 @@ def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, sho
     baseline, candidate = (demo_run(system, store) for system in ("baseline", "candidate"))
     written = [f"wrote {candidate.save(path, raw_csv=raw_csv)}" for path in output]
     show_parts(*demo_view(baseline, candidate, show), *written)
-    seen = "To look at it in a browser: ragauge demo -o demo.html"
+    how_to_view = "To look at it in a browser: ragauge demo -o demo.html"
     if store is not None:
         page = baseline.save((baseline.store.folder or Path()) / "demo.html")
-        seen = f"The baseline's report, to open in a browser: {page}"
+        how_to_view = f"The baseline's report, to open in a browser: {page}"
         show_parts('Are the differences real?  ragauge compare "demo baseline" "demo candidate"')
-    show_parts(seen, "Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
+    show_parts(how_to_view, "Now your own data: ragauge run FILE        what can be measured: ragauge metrics")
 
 
 def demo_run(system: str, store: Place | None) -> Run:
     """The run of a system, "baseline" or "candidate"."""
-    data = as_file(files("ragauge.demo") / f"{system}.jsonl")
-    with data as path, judging(store, label=f"judging {system}") as progress:
+    packaged = as_file(files("ragauge.demo") / f"{system}.jsonl")
+    with packaged as path, judging(store, label=f"judging {system}") as progress:
         return evaluate(path, METRICS, store=store, name=f"demo {system}", progress=progress)
 
 

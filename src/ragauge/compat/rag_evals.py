@@ -37,7 +37,7 @@ class Result(BaseModel):
 
 
 def _grade(agrade: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
-    """`agrade` without await; within an event loop it is to be awaited where the client is an async one."""
+    """`agrade` without await; within an event loop, with an async client, the result has to be awaited."""
     wait = rg.blocking(agrade, "grade", shared=True)
 
     @wraps(wait)
@@ -88,9 +88,8 @@ class ChunkGraded(Result):
         missing = [position for position in _positions(info, graded) if position not in graded]
         if missing:
             logging.getLogger(__name__).warning("chunks %s were not graded; their score is 0", missing)
-        return sorted(
-            chunks + [type(chunks[0])(id_chunk=i, score=0) for i in missing], key=lambda chunk: chunk.id_chunk
-        )
+        added = [type(chunks[0])(id_chunk=position, score=0) for position in missing]
+        return sorted(chunks + added, key=lambda chunk: chunk.id_chunk)
 
     @property
     def score(self) -> float:
@@ -199,14 +198,16 @@ class ChunkUtilityResult(Result):
         """The mean usefulness; 0 where there are no chunks."""
         return fmean(chunk.utility_score for chunk in self.evaluated_chunks) if self.evaluated_chunks else 0.0
 
-    def _first(self, best: Callable[..., dict[str, Any] | None]) -> dict[str, Any] | None:
+    def _chosen(self, choose: Callable[..., dict[str, Any] | None]) -> dict[str, Any] | None:
         rows = [
             {"chunk_id": chunk.id_chunk, **chunk.model_dump(exclude={"id_chunk"})} for chunk in self.evaluated_chunks
         ]
-        return best(rows, key=lambda chunk: chunk["utility_score"], default=None)
+        return choose(rows, key=lambda chunk: chunk["utility_score"], default=None)
 
-    most_useful_chunk = property(lambda self: self._first(max), doc="The first of the most useful, None without any.")
-    least_useful_chunk = property(lambda self: self._first(min), doc="The first of the least useful, None without any.")
+    most_useful_chunk = property(lambda self: self._chosen(max), doc="The first of the most useful, None without any.")
+    least_useful_chunk = property(
+        lambda self: self._chosen(min), doc="The first of the least useful, None without any."
+    )
 
 
 class CompositeResult(Result):
@@ -222,19 +223,21 @@ class CompositeResult(Result):
         return 0.4 * self.faithfulness.score + 0.3 * self.precision.score + 0.3 * self.relevance.overall_score
 
 
-Made = TypeVar("Made", bound=BaseModel)
+ResultT = TypeVar("ResultT", bound=BaseModel)
 Chunks = list[Any]  # texts, or dicts with a text
 Scores = Any  # of one sample, as `rg.score` gives them
 
 
 @dataclass(frozen=True)
-class Metric(Generic[Made]):
-    """A metric of RAG Evals. metrics: the metrics of ragauge behind it. made: makes the result of their scores."""
+class Metric(Generic[ResultT]):
+    """A metric of RAG Evals. metrics: the metrics of ragauge behind it. result_of: makes the result of their scores."""
 
     metrics: tuple[str, ...]
-    made: Callable[[Scores], Made]
+    result_of: Callable[[Scores], ResultT]
 
-    async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any, store: Any = None) -> Made:
+    async def agrade(
+        self, question: str, answer: str | None, context: Chunks, client: Any, store: Any = None
+    ) -> ResultT:
         """Grade an answer. `grade` is the same without await.
 
         Args:
@@ -256,64 +259,70 @@ class Metric(Generic[Made]):
         for name, score in scores.items():
             if score.abstained:
                 raise rg.errors.RunFailed(f"{name}: {score.undefined}")
-        return self.made(scores)
+        return self.result_of(scores)
 
     grade = _grade(agrade)
 
 
-def _statements(scores: Scores) -> FaithfulnessResult:
-    """The statements and the chunks that support them; all chunks where only several together do."""
+def _faithfulness_result(scores: Scores) -> FaithfulnessResult:
+    """The statements and the chunks that support them; all chunks if no single chunk supports a supported one."""
     statements = []
     for claim in scores["faithfulness"].evidence:
         labels = claim.chunk_labels(len(scores.sample.contexts))
-        alone = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
-        ids = [*range(len(labels))] if claim.entailed and not alone else alone
+        ids = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
+        if claim.entailed and not ids:
+            ids = list(range(len(labels)))
         statements.append({"statement": claim.text, "is_supported": claim.entailed, "supporting_chunk_ids": ids})
     return FaithfulnessResult(statements=[StatementEvaluation.model_construct(**statement) for statement in statements])
 
 
-def _relevant(scores: Scores) -> ChunkGradedBinary:
+def _precision_result(scores: Scores) -> ChunkGradedBinary:
     relevant = [check.label is rg.Label.YES for check in scores["context_relevance"].evidence]
     chunks = [ChunkBinaryScore(id_chunk=i, score=score) for i, score in enumerate(relevant)]
     return ChunkGradedBinary.model_construct(graded_chunks=chunks)
 
 
-def _fitting(scores: Scores) -> RelevanceScore:
+def _relevance_result(scores: Scores) -> RelevanceScore:
     grades = scores["relevance_rubric.overall"].evidence
     reasons = [f"{grade.against}: {grade.rationale}" for grade in grades if grade.rationale]
     return RelevanceScore(**{grade.against: grade.value for grade in grades}, reasoning="\n".join(reasons))
 
 
-def _covered(scores: Scores) -> ContextRecallResult:
+def _recall_result(scores: Scores) -> ContextRecallResult:
     pieces = scores["context_coverage"].evidence
     checks = [piece for piece in pieces if piece.field != "response"]
     claims = [piece.chunk_labels(len(checks)) for piece in pieces if piece.field == "response"]
     chunks = []
     for i, check in enumerate(checks):
-        relevant, used = check.label is rg.Label.YES, any(labels[i] is rg.Label.ENTAILED for labels in claims)
-        missing = check.text[slice(*(check.span or (None,)))] if relevant and not used else None
-        chunks.append({"id_chunk": i, "is_relevant": relevant, "is_included": used, "missing_info": missing})
+        is_relevant = check.label is rg.Label.YES
+        is_included = any(labels[i] is rg.Label.ENTAILED for labels in claims)
+        missing = check.text[slice(*(check.span or (None,)))] if is_relevant and not is_included else None
+        chunks.append({"id_chunk": i, "is_relevant": is_relevant, "is_included": is_included, "missing_info": missing})
     return ContextRecallResult.model_validate({"evaluated_chunks": chunks})
 
 
-def _useful(scores: Scores) -> ChunkUtilityResult:
-    grades = enumerate(scores["chunk_utility"].evidence)
+def _utility_result(scores: Scores) -> ChunkUtilityResult:
     chunks = [
-        {"id_chunk": i, "utility_score": grade.value, "justification": grade.rationale or ""} for i, grade in grades
+        {"id_chunk": i, "utility_score": grade.value, "justification": grade.rationale or ""}
+        for i, grade in enumerate(scores["chunk_utility"].evidence)
     ]
     return ChunkUtilityResult.model_validate({"evaluated_chunks": chunks})
 
 
-def _composed(scores: Scores) -> CompositeResult:
-    return CompositeResult(faithfulness=_statements(scores), precision=_relevant(scores), relevance=_fitting(scores))
+def _composite_result(scores: Scores) -> CompositeResult:
+    return CompositeResult(
+        faithfulness=_faithfulness_result(scores),
+        precision=_precision_result(scores),
+        relevance=_relevance_result(scores),
+    )
 
 
-Faithfulness = Metric(("faithfulness",), _statements)
-ChunkPrecision = Metric(("context_relevance",), _relevant)
-AnswerRelevance = Metric(("relevance_rubric",), _fitting)
-ContextRecall = Metric(("context_coverage",), _covered)
-ChunkUtility = Metric(("chunk_utility",), _useful)
-Composite = Metric(("faithfulness", "context_relevance", "relevance_rubric"), _composed)
+Faithfulness = Metric(("faithfulness",), _faithfulness_result)
+ChunkPrecision = Metric(("context_relevance",), _precision_result)
+AnswerRelevance = Metric(("relevance_rubric",), _relevance_result)
+ContextRecall = Metric(("context_coverage",), _recall_result)
+ChunkUtility = Metric(("chunk_utility",), _utility_result)
+Composite = Metric(("faithfulness", "context_relevance", "relevance_rubric"), _composite_result)
 
 _TEMPLATE = """\
 {% macro text(value) %}{{ value | string | replace("<", "&lt;") }}{% endmacro -%}

@@ -188,7 +188,7 @@ class AskedQuestions:
 
     def _prompt(self, kind: str, position: int) -> tuple[Prompt, list[Chunk]]:
         """The prompt for a draft, and the passages it shows: one, and those that are most like it or share a name."""
-        more = drafting.SHOWN.get(kind, 1) - 1
+        more = drafting.PASSAGES_SHOWN.get(kind, 1) - 1
         document = self._passages[position].id.partition("#")[0]
         others = self._links.of(position) if kind == "bridge" else self._words.alike(position, _READ)
         others.sort(key=lambda other: self._passages[other].id.partition("#")[0] == document)
@@ -252,7 +252,7 @@ class AskedQuestions:
         if new := words not in self._queries:
             self._queries.add(words)
         else:
-            self._made.drop(proving.SAME, draft.question.query)
+            self._made.drop(proving.REPEATED_QUESTION, draft.question.query)
         return new
 
     async def _prove(self, draft: Draft) -> Draft | None:
@@ -279,7 +279,7 @@ class AskedQuestions:
         response = await self._read(query, self._shown_to_reader(draft))
         if _refuses(response):
             raise _Dropped(proving.READ_OTHERWISE)
-        unaided = await self._reply(drafting.known_prompt(query), ANSWER)
+        unaided = await self._reply(drafting.unaided_prompt(query), ANSWER)
         is_read, is_known = (await self._outcome(question, proving.right_by_the_reference(response, unaided))).flags
         if not is_read:
             raise _Dropped(proving.READ_OTHERWISE)
@@ -324,7 +324,7 @@ class AskedQuestions:
         for (old, new), is_same in zip(pairs, getattr(outcome, "flags", ()), strict=False):
             if is_same and not {old, new} & same:
                 same.add(new)
-                self._made.drop(proving.SAME, drafts[new].question.query)
+                self._made.drop(proving.REPEATED_QUESTION, drafts[new].question.query)
         distinct = [draft for place, draft in enumerate(drafts) if place >= first and place not in same]
         self._kept += distinct
         return distinct
@@ -342,7 +342,7 @@ class AskedQuestions:
                     continue
                 words = shown[0].text.split()
                 query = " ".join(words[:15])
-                read = [_reading(query, searched[:_READ]), drafting.known_prompt(query)]
+                read = [_reading(query, searched[:_READ]), drafting.unaided_prompt(query)]
                 if kind == "unanswerable":
                     read = [_reading(query, searched)]
                 if isinstance(subject, Sample) and subject.turns:

@@ -1,4 +1,4 @@
-"""From samples with documents to the same samples with the responses of a model."""
+"""Have a model respond to samples from their documents."""
 
 from __future__ import annotations
 
@@ -46,12 +46,16 @@ from ragauge.types import ChunkVerdict, Failure, Label, Sample, Statement, Verdi
 #: The form of a response: sentences, or items separated by commas.
 AnswerForm = Literal["prose", "list"]
 
-#: The answer to give where the documents hold none. Trust-Eval recognises a refusal by how it begins.
+#: The sentence to refuse with where the documents hold no answer. Trust-Eval recognises a refusal by how it begins.
 REFUSAL_SENTENCE = f"{REFUSAL} in the documents."
 
 
 class AnswerBrief(msgspec.Struct, frozen=True):
-    """How to answer. refusal: the sentence where the documents hold no answer; "" where the model must answer."""
+    """How to answer.
+
+    refusal: the sentence to refuse with where the documents hold no answer; "" if the model must always answer. shots:
+    samples with responses, as few-shot examples.
+    """
 
     form: AnswerForm = "prose"
     refusal: str = REFUSAL_SENTENCE
@@ -60,19 +64,22 @@ class AnswerBrief(msgspec.Struct, frozen=True):
 
 def answer_prompt(sample: Sample, brief: AnswerBrief) -> Prompt:
     """The prompt for a response; the user's message is one JSON document, with all texts as its strings."""
-    refusing = [prompt_section("refuse"), brief.refusal] if brief.refusal else [prompt_section("always")]
-    examples = [prompt_section("examples")] if brief.shots else []
-    system = [prompt_section("preamble"), prompt_section(brief.form), *refusing, *examples, prompt_section("reply")]
-    shots = [{**_question(shot), "answer": shot.response} for shot in brief.shots]
-    document = {**({"examples": shots} if shots else {}), **_question(sample)}
-    return prompt_about(document, "\n\n".join(system), ["answer"])
+    system = [prompt_section("preamble"), prompt_section(brief.form)]
+    system += [prompt_section("refuse"), brief.refusal] if brief.refusal else [prompt_section("always")]
+    document: dict[str, Any] = {}
+    if brief.shots:
+        system.append(prompt_section("examples"))
+        document["examples"] = [{**_question_document(shot), "answer": shot.response} for shot in brief.shots]
+    system.append(prompt_section("reply"))
+    return prompt_about(document | _question_document(sample), "\n\n".join(system), ["answer"])
 
 
-def _question(sample: Sample) -> dict[str, Any]:
-    documents = {
-        str(number): {**({"title": chunk.title} if chunk.title else {}), "text": chunk.text}
-        for number, chunk in enumerate(sample.contexts or (), start=1)
-    }
+def _question_document(sample: Sample) -> dict[str, Any]:
+    """The question of a sample and its numbered documents, for a prompt."""
+    documents = {}
+    for number, chunk in enumerate(sample.contexts or (), start=1):
+        title = {"title": chunk.title} if chunk.title else {}
+        documents[str(number)] = {**title, "text": chunk.text}
     return {"question": sample.query, "documents": documents}
 
 
@@ -93,7 +100,8 @@ def answer_in(completion: Completion) -> Outcome:
 #: The form of a response.
 ANSWER = Form(answer_in, '{"answer": "..."}')
 
-_STOP = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
+#: The punctuation and closing marks at the end of a sentence.
+_FINAL_PUNCTUATION = re.compile(r"[.!?。！？]*[\"'”’)\]]*\Z")
 
 
 @dataclass(frozen=True)
@@ -110,12 +118,12 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
 
     def flow(sample: Sample) -> QuestionFlow[AddedCitations]:
         text = sample.response or ""
-        cut = cited_items if form == "list" else cited_sentences
-        pieces = cut(text, len(sample.contexts or ()))
-        if not pieces or _cites(text, len(sample.contexts or ())) or find_refusal(text, instructed_refusal(sample)):
+        chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
+        split = cited_items if form == "list" else cited_sentences
+        pieces = split(text, len(chunks))
+        if not pieces or _cites(text, len(chunks)) or find_refusal(text, instructed_refusal(sample)):
             raise NothingToCount("there is nothing to cite")
         statements = Statements("response", tuple(Statement(piece.text, piece.span) for piece in pieces))
-        chunks = [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
         supported: Support = yield from support(statements, "contexts", chunks, sample.query)
         best = [_best(verdict, len(chunks)) for verdict in supported.verdicts]
         return AddedCitations(_marked(text, pieces, best), len(best) - best.count(None))
@@ -124,7 +132,7 @@ def add_citations(form: AnswerForm) -> Need[AddedCitations]:
 
 
 def _cites(text: str, chunks: int) -> bool:
-    """Whether a text has citations: numbers in brackets, or in parentheses one of a chunk."""
+    """Whether a text has citations: any number in brackets, or the number of a chunk in parentheses."""
     return bool(citation_marks(text)) or any(
         citation.chunk is not None
         for style in get_args(CitationStyle)
@@ -133,7 +141,7 @@ def _cites(text: str, chunks: int) -> bool:
 
 
 def _best(verdict: Verdict, chunks: int) -> int | None:
-    """The position of the chunk that entails with the highest probability, the first of equals; None for none."""
+    """The position of the chunk that entails with the highest probability, the first of equals; None if none does."""
     verdicts: Sequence[Verdict | ChunkVerdict] = verdict.chunks or ((verdict,) if chunks == 1 else ())
     entailing = [i for i, chunk in enumerate(verdicts) if chunk.label is Label.ENTAILED]
     return max(entailing, key=lambda i: (verdicts[i].probability or 0.0, -i), default=None)
@@ -143,8 +151,9 @@ def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None])
     """The text with a citation at the end of each piece that has a document, before its punctuation."""
     for piece, chunk in sorted(zip(pieces, best, strict=True), reverse=True, key=lambda pair: pair[0].span):
         if chunk is not None:
-            stop = _STOP.search(text[slice(*piece.span)])
-            end = piece.span[0] + stop.start() if stop else piece.span[1]
+            start, end = piece.span
+            if punctuation := _FINAL_PUNCTUATION.search(text[start:end]):
+                end = start + punctuation.start()
             text = f"{text[:end]} [{chunk + 1}]{text[end:]}"
     return text
 
@@ -152,29 +161,40 @@ def _marked(text: str, pieces: Sequence[CitedPiece], best: Sequence[int | None])
 def with_shots(
     brief: AnswerBrief, samples: Sequence[Sample], count: int, seed: int, top: int | None = None
 ) -> AnswerBrief:
-    """The brief with few-shot examples, drawn and ordered by the seed, of which `top` documents are shown.
+    """The brief with few-shot examples.
 
     Half of them, rounded down, are refusals, where the brief asks for refusals, as in Trust-Eval; if there are too few
-    of one kind, the other fills up. Refusals are shown in the wording of the brief. A sample without a response is
-    shown with its first reference. Raises BadData if too few samples have a question, documents and an answer.
+    refusals, answers take their place, and the reverse. Refusals are shown in the wording of the brief. A sample
+    without a response is shown with its first reference.
+
+    Args:
+        brief: how to answer.
+        samples: the samples to draw from.
+        count: the number of examples.
+        seed: of the draw and of the order.
+        top: the number of documents that each example shows; None for all.
+
+    Raises:
+        BadData: too few samples have a question, documents and an answer.
     """
     usable = [example for sample in samples if (example := _example(sample, brief, top))]
-    answers = [shown for shown in usable if shown.response != brief.refusal]
-    refusals = [shown for shown in usable if brief.refusal and shown.response == brief.refusal]
+    answers = [example for example in usable if example.response != brief.refusal]
+    refusals = [example for example in usable if brief.refusal and example.response == brief.refusal]
     if len(answers) + len(refusals) < count:
         raise BadData(
             f"{len(answers) + len(refusals)} of {len(samples)} samples can be examples, {count} are needed; each needs "
             "a query, contexts, and a response or reference"
         )
     rng = Random(seed)
-    refused = min(len(refusals), max(count // 2 if brief.refusal else 0, count - len(answers)))
+    wanted_refusals = count // 2 if brief.refusal else 0
+    refused = min(len(refusals), max(wanted_refusals, count - len(answers)))
     drawn = [*rng.sample(refusals, refused), *rng.sample(answers, count - refused)]
     rng.shuffle(drawn)
     return msgspec.structs.replace(brief, shots=tuple(drawn))
 
 
 def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | None:
-    """None where something is missing, or it is a refusal and the brief has none."""
+    """A sample as a few-shot example; None if something is missing, or it is a refusal and the brief allows none."""
     response = sample.response or next(iter(sample.references or ()), "")
     if not (sample.query and sample.contexts and response):
         return None
@@ -183,15 +203,18 @@ def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | No
     return Sample(sample.id, sample.query, response, sample.contexts[:top]) if response else None
 
 
-#: Samples that are processed at once; the client limits the number of calls.
-_CONCURRENCY = 256
+#: How many samples are processed at once; the client limits the number of calls.
+_SAMPLES_AT_ONCE = 256
 #: The default number of few-shot examples, as in Trust-Eval.
-SHOTS = 2
+DEFAULT_SHOTS = 2
 
 
 @dataclass(kw_only=True)
 class Generated(SampleSet):
-    """Samples with responses of the model `system`: how many are answered, refused among these, empty, and cited."""
+    """Samples with responses of the model `system`.
+
+    answered: the number of responses; refused, empty, cited: how many of them refuse, are empty, got citations.
+    """
 
     system: str = ""
     answered: int = 0
@@ -207,7 +230,7 @@ async def generate_async(
     form: AnswerForm = "prose",
     refusal: str = REFUSAL_SENTENCE,
     shots: Any = None,
-    shot_count: int = SHOTS,
+    shot_count: int = DEFAULT_SHOTS,
     seed: int = 42,
     top: int | None = None,
     cite: JudgeLike | None = None,
@@ -231,22 +254,27 @@ async def generate_async(
     """
     if (top is not None and top < 1) or shot_count < 0:
         raise BadParameter(f"top={top} must be 1 or more, or None; shot_count={shot_count} 0 or more")
-    chosen, brief = SampleOptions(**options), AnswerBrief(form, refusal)
+    chosen = SampleOptions(**options)
+    brief = AnswerBrief(form, refusal)
     if shots is not None:
         brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
-    budget, opened, generated = Budget(chosen.max_cost), opened_store(chosen.store), Generated()
-    calls = ModelCalls(model, opened, budget, generated)
+    budget = Budget(chosen.max_cost)
+    store = opened_store(chosen.store)
+    generated = Generated()
+    calls = ModelCalls(model, store, budget, generated)
     generated.system = calls.identity.name
-    reader, dispatcher, need = chosen.read(data), None, add_citations(form)
+    reader = chosen.read(data)
+    need = add_citations(form)
+    dispatcher = None
     if cite:
         router = load_judges(cite)
         if topics := unanswerable([need], router.can):
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
         check_priced(router.unique, budget.limit)
-        dispatcher = Dispatcher(router, opened, budget)
+        dispatcher = Dispatcher(router, store, budget)
     async with calls, dispatcher.opened() if dispatcher else nullcontext():
-        answering = _Generator(calls, generated, brief, top, dispatcher, need)
-        await generated.fill(reader, reader, answering.sample, _CONCURRENCY, chosen)
+        generator = _Generator(calls, generated, brief, top, dispatcher, need)
+        await generated.fill(reader, reader, generator.with_response, _SAMPLES_AT_ONCE, chosen)
     generated.spent = budget.spent
     return generated
 
@@ -256,6 +284,8 @@ generate = blocking(generate_async, "generate")
 
 @dataclass
 class _Generator:
+    """Adds responses, and citations to them where there is a dispatcher."""
+
     _calls: ModelCalls
     _generated: Generated
     _brief: AnswerBrief
@@ -263,26 +293,25 @@ class _Generator:
     _dispatcher: Dispatcher | None
     _need: Need[AddedCitations]
 
-    async def sample(self, unanswered: Sample) -> Sample:
+    async def with_response(self, original: Sample) -> Sample:
         """The sample with a response, or with a note why it has none."""
-        done = self._generated
-        bare = add_metadata(
-            keep_first_documents(without_notes(unanswered), self._top), **{REFUSAL_KEY: self._brief.refusal}
-        )
-        sample = msgspec.structs.replace(bare, response=None, system=self._generated.system)
+        generated = self._generated
+        sample = keep_first_documents(without_notes(original), self._top)
+        sample = add_metadata(sample, **{REFUSAL_KEY: self._brief.refusal})
+        sample = msgspec.structs.replace(sample, response=None, system=generated.system)
         if not sample.query:
-            return done.fail(sample, "response", Failure("no_query", "the sample has no query"))
+            return generated.fail(sample, "response", Failure("no_query", "the sample has no query"))
         if sample.contexts is None:
-            return done.fail(sample, "response", _NO_DOCUMENTS)
+            return generated.fail(sample, "response", _NO_DOCUMENTS)
         try:
             response = await self._calls.reply(answer_prompt(sample, self._brief), ANSWER)
         except Stopped as stopped:
-            return done.stop(sample, "response", stopped)
+            return generated.stop(sample, "response", stopped)
         if isinstance(response, Failure):
-            return done.fail(sample, "response", response)
-        done.answered += 1
-        done.empty += not response
-        done.refused += bool(find_refusal(response, self._brief.refusal)) or trust_eval.is_refusal(response)
+            return generated.fail(sample, "response", response)
+        generated.answered += 1
+        generated.empty += not response
+        generated.refused += bool(find_refusal(response, self._brief.refusal)) or trust_eval.is_refusal(response)
         return await self._cited(msgspec.structs.replace(sample, response=response))
 
     async def _cited(self, sample: Sample) -> Sample:

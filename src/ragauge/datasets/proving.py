@@ -1,4 +1,4 @@
-"""Proof that a question is worth asking: that its passages, and no fewer, give its answer."""
+"""Proof that a question is worth asking: all of its passages together, and no fewer, give its answer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ragauge.types import Chunk, Grade, Label, Sample, Verdict
 
 #: Why a question is dropped.
 NO_QUESTION = "the model found nothing to ask"
-SAME = "the same question again"
+REPEATED_QUESTION = "the same question again"
 NO_CLAIM = "its answer makes no claim"
 UNSUPPORTED = "a claim of its answer does not follow from its passages"
 NOT_RELEVANT = "a passage does not help to answer it"
@@ -47,9 +47,9 @@ CLEAR = Rubric(
 
 @dataclass(frozen=True)
 class Proof:
-    """What was found out about a draft, or about several texts.
+    """What the judges say about a draft, or about several texts.
 
-    dropped: why the draft is dropped, "" if it is kept. claims: those of its answer. flags: yes or no for each text.
+    dropped: why the draft is dropped, "" if it is kept. claims: of its answer. flags: yes or no for each text.
     """
 
     dropped: str = ""
@@ -71,7 +71,8 @@ def clearly_asked() -> Need[Proof]:
         turns = [(turn.role, turn.text) for turn in draft.turns or ()]
         lines = [f"{role}: {text}" for role, text in (*turns, ("user", draft.query or ""))]
         (judgment,) = yield [Rate(CLEAR, (("conversation", "\n".join(lines)),))]
-        return Proof("" if cast(Grade, judgment.answer).value else UNCLEAR)
+        is_clear = cast(Grade, judgment.answer).value
+        return Proof("" if is_clear else UNCLEAR)
 
     return Need("clearly_asked", (), frozenset({f"rate:{CLEAR.name}"}), flow)
 
@@ -94,16 +95,17 @@ def answered_by_its_passages(kind: str) -> Need[Proof]:
         earlier = [Entail(passages, turns[1], turns[0])] if kind == "follow-up" else []
         takes_all = len(passages) > 1 and kind != REAL
         alone = [Entail((text,), answer, query) for text in passages] if takes_all else []
-        verdicts = iter(_verdicts((yield [*support, *relevance, *earlier, *alone])))
-        supported, relevant, in_passages, enough = (
-            [*islice(verdicts, len(questions))] for questions in (support, relevance, earlier, alone)
-        )
+        judgments = yield [*support, *relevance, *earlier, *alone]
+        verdicts = iter(_verdicts(judgments))
+        of_support = list(islice(verdicts, len(support)))
+        of_relevance = list(islice(verdicts, len(relevance)))
+        of_earlier = list(islice(verdicts, len(earlier)))
         faults = {
-            UNSUPPORTED: not all(verdict.entailed for verdict in supported),
-            NOT_RELEVANT: any(verdict.label is Label.NO for verdict in relevant[:-1]),
-            NOT_ANSWERED: relevant[-1].label is Label.NO,
-            EARLIER_UNSUPPORTED: not all(verdict.entailed for verdict in in_passages),
-            ONE_IS_ENOUGH: any(verdict.entailed for verdict in enough),
+            UNSUPPORTED: not all(verdict.entailed for verdict in of_support),
+            NOT_RELEVANT: any(verdict.label is Label.NO for verdict in of_relevance[:-1]),
+            NOT_ANSWERED: of_relevance[-1].label is Label.NO,
+            EARLIER_UNSUPPORTED: not all(verdict.entailed for verdict in of_earlier),
+            ONE_IS_ENOUGH: any(verdict.entailed for verdict in verdicts),
         }
         return Proof(next((fault for fault, holds in faults.items() if holds), ""), claims)
 
@@ -115,8 +117,9 @@ def not_helped_by(chunks: Sequence[Chunk]) -> Need[Proof]:
     """A need: whether none of the chunks, the best that a search found, helps to answer the question."""
 
     def flow(draft: Sample) -> QuestionFlow[Proof]:
-        judged = yield [Relevant(draft.query or "", chunk.passage) for chunk in chunks]
-        return Proof(ANSWERABLE if any(verdict.label is Label.YES for verdict in _verdicts(judged)) else "")
+        judgments = yield [Relevant(draft.query or "", chunk.passage) for chunk in chunks]
+        is_helped = any(verdict.label is Label.YES for verdict in _verdicts(judgments))
+        return Proof(ANSWERABLE if is_helped else "")
 
     return Need("not_helped", (), frozenset({"relevant"}), flow)
 
@@ -125,8 +128,8 @@ def right_by_the_reference(*responses: str) -> Need[Proof]:
     """A need: which of the responses are right by the draft's references."""
 
     def flow(draft: Sample) -> QuestionFlow[Proof]:
-        judged = yield [Correct(full_query(draft), response, draft.references or ()) for response in responses]
-        return Proof(flags=tuple(verdict.label is Label.RIGHT for verdict in _verdicts(judged)))
+        judgments = yield [Correct(full_query(draft), response, draft.references or ()) for response in responses]
+        return Proof(flags=tuple(verdict.label is Label.RIGHT for verdict in _verdicts(judgments)))
 
     return Need("right_by_the_reference", (), frozenset({"correct"}), flow)
 
@@ -135,8 +138,9 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
     """A need: for each pair of texts, whether they entail each other."""
 
     def flow(_: Sample) -> QuestionFlow[Proof]:
-        judged = yield [Entail((premise,), claim) for pair in pairs for premise, claim in (pair, pair[::-1])]
-        entailed = [verdict.entailed for verdict in _verdicts(judged)]
+        both_ways = [(first, second) for pair in pairs for first, second in (pair, pair[::-1])]
+        judgments = yield [Entail((premise,), claim) for premise, claim in both_ways]
+        entailed = [verdict.entailed for verdict in _verdicts(judgments)]
         return Proof(flags=tuple(map(all, zip(entailed[::2], entailed[1::2], strict=True))))
 
     return Need("entail_each_other", (), frozenset({"entail:support"}), flow)
