@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
@@ -18,11 +18,10 @@ from ragauge.analysis.differences import (
     compared,
     difference_cells,
     differences_table,
-    halved,
     of_pairs,
 )
 from ragauge.analysis.pairing import Cells, ComparedRunInfo, check_run, compared_runs, count_groups, groups_of, paired
-from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferences, preferences
+from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferences, halved, preferences
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Measure
@@ -31,16 +30,13 @@ from ragauge.questions import KINDS, identity_for
 from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, headline, piece_words
 from ragauge.report.files import save_text
-from ragauge.report.text import LENGTH, markdown_table, plain, plain_text
+from ragauge.report.text import LENGTH, RenderableType, markdown_table, plain, plain_text
 from ragauge.report.wording import by_reason, caution, counted, number, p_value, printable, shortened
 from ragauge.run.aggregation import registered_metrics
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, RunRecord
 from ragauge.types import Identity
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 SCHEMA = "ragauge.compare/1"
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ragauge.analysis.pairing import Cells
-from ragauge.analysis.preference import Preferred
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.report.text import rich_table
 from ragauge.report.wording import arrow, number, p_value, signed
@@ -119,11 +118,6 @@ def compared(
     sides = {key: _Sides(cells_of(key), groups, measures.get(key)) for key in keys}
     alone = {key: _difference(of_key, better[key]) for key, of_key in sides.items()}
     return _adjusted_intervals(adjusted(alone), lambda key, confidence: _tested(sides[key], confidence))
-
-
-def halved(preferred: Iterable[Preferred]) -> Cells:
-    """Preferences as values of two runs: half of each counts for either, so that the difference is the preference."""
-    return [(-value / 2, value / 2) if isinstance(value, float) else (value, value) for value in preferred]
 
 
 def of_pairs(difference: Difference) -> Difference:

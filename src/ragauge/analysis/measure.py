@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -35,7 +35,7 @@ from ragauge.questions import (
 from ragauge.readers.formats import file_source
 from ragauge.readers.values import Malformed
 from ragauge.report.files import save_text
-from ragauge.report.text import markdown_table, plain, rich_table
+from ragauge.report.text import RenderableType, markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
 from ragauge.statistics.agreement import (
     Statistic,
@@ -52,9 +52,6 @@ from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
 from ragauge.text.sentences import sentences
 from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Verdict
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 LabelledRow = dict[str, Any]
 _FIX = "`ragauge docs embedded-judge` lists the fields of each kind of set"

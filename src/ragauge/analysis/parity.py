@@ -343,9 +343,7 @@ def parity(
         compared = compare(_as_run(store, run, f"{against}: {sheet.name}", keys, theirs), run, list(keys), show=show)
     notes = [note for key, name in keys.items() for note in _notes(run, key, name, kept[name], records, theirs)]
     return msgspec.structs.replace(
-        compared,
-        notes=(*compared.notes, *notes),
-        left_out={**unmeasured, **not_compared(sheet, against, kept)},
+        compared, notes=(*compared.notes, *notes), left_out={**unmeasured, **not_compared(sheet, against, kept)}
     )
 
 

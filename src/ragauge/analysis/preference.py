@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from ragauge.analysis.pairing import Cells
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Metric
@@ -89,10 +90,9 @@ class Preferences:
     values: list[list[Preferred]]
 
 
-def _asked(criterion: str) -> list[Metric]:
-    if not criterion.strip():
-        raise BadParameter('prefer is empty; give a criterion, such as "more complete, without errors", or "claims"')
-    return [preference(criterion), preference_flip(criterion)]
+def halved(preferred: Iterable[Preferred]) -> Cells:
+    """Preferences as values of two runs: half of each counts for either, so that the difference is the preference."""
+    return [(-value / 2, value / 2) if isinstance(value, float) else (value, value) for value in preferred]
 
 
 def preferences(
@@ -110,29 +110,32 @@ def preferences(
     """
     if criterion == BY_CLAIMS:
         return _by_claims(contests)
-    (a, b, _), asked, samples = contests[0], _asked(criterion), list(_samples(contests))
+    if not criterion.strip():
+        raise BadParameter('prefer is empty; give a criterion, such as "more complete, without errors", or "claims"')
+    a, b, _ = contests[0]
+    asked, flipped = preference(criterion), preference_flip(criterion)
+    metrics = [asked, flipped]
+    samples = list(_samples(contests))
     if planned:
-        planned(plan(samples, asked, judge, b.store))
+        planned(plan(samples, metrics, judge, b.store))
     name = f"preferred: {b.record.name or b.id} to {a.record.name or a.id}" if len(contests) == 1 else "preferred"
-    run = evaluate(samples, asked, judge, b.store, max_cost=max_cost, name=name, progress=progress or _silent)
-    values: Iterator[Preferred] = (_cell(record, asked[0].key) for record in run.records())
+    run = evaluate(
+        samples, metrics, judge, b.store, max_cost=max_cost, name=name, progress=progress or (lambda _: None)
+    )
+    values: Iterator[Preferred] = (_cell(record, asked.key) for record in run.records())
     return Preferences(
         Preference(
             by=criterion,
             judge=str(next(iter(run.record.judges.values()))),
             samples=run.record.samples,
-            flips=sum(value == 1 for value in run.values(asked[1].key)),
+            flips=sum(value == 1 for value in run.values(flipped.key)),
             run=run.id,
-            failure=run.record.failures.get(asked[0].key, ""),
+            failure=run.record.failures.get(asked.key, ""),
             stopped=run.record.stopped,
         ),
-        replace(asked[0], scale_of=(-1.0, 1.0)),
+        replace(asked, scale_of=(-1.0, 1.0)),
         [[next(values, "absent") for _ in contest.pairs] for contest in contests],
     )
-
-
-def _silent(_: int) -> None:
-    """Shows no progress."""
 
 
 def _cell(record: SampleRecord, key: str) -> float | _Missing:

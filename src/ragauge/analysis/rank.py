@@ -6,38 +6,24 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from ragauge.analysis.differences import (
-    HEAD,
-    Difference,
-    compared,
-    difference_cells,
-    differences_table,
-    halved,
-    of_pairs,
-)
+from ragauge.analysis.differences import HEAD, Difference, compared, difference_cells, differences_table, of_pairs
 from ragauge.analysis.pairing import ComparedRunInfo, check_run, compared_runs, count_groups, groups_of, paired
-from ragauge.analysis.preference import Contest, Preference, preferences
+from ragauge.analysis.preference import Contest, Preference, halved, preferences
+from ragauge.arrays import np
 from ragauge.errors import BadParameter, UsageError
-from ragauge.host import LazyModule
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Measure
 from ragauge.report.files import save_text
-from ragauge.report.text import markdown_table, plain, plain_text, rich_table
+from ragauge.report.text import RenderableType, markdown_table, plain, plain_text, rich_table
 from ragauge.report.wording import counted, printable, signed
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run
 from ragauge.statistics.intervals import Clusters, Interval
 from ragauge.statistics.ranking import ranked
-
-if TYPE_CHECKING:
-    import numpy as np
-    from rich.console import RenderableType
-else:
-    np = LazyModule("numpy")
 
 SCHEMA = "ragauge.rank/1"
 
@@ -80,10 +66,7 @@ class Ranking(msgspec.Struct, frozen=True):
 
     def save(self, path: str | Path) -> Path:
         """Write the ranking to a .json or .md file. Raises UsageError for other endings."""
-        writers = {
-            ".json": lambda: msgspec.json.encode(self.to_dict()).decode() + "\n",
-            ".md": self._repr_markdown_,
-        }
+        writers = {".json": lambda: msgspec.json.encode(self.to_dict()).decode() + "\n", ".md": self._repr_markdown_}
         return save_text(Path(path), writers)
 
     def __str__(self) -> str:

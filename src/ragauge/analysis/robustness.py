@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,15 +14,12 @@ from ragauge.judges.base import Judge, can_answer
 from ragauge.questions import Entail
 from ragauge.readers.read import read
 from ragauge.report.files import save_text
-from ragauge.report.text import rich_table
+from ragauge.report.text import RenderableType, rich_table
 from ragauge.report.wording import counted, shortened, with_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import paired_mean
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, Failure, Label, Verdict
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 SCHEMA = "ragauge.robustness/1"
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -22,16 +22,13 @@ from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
 from ragauge.judges.thresholds import FittedThreshold, fit_thresholds, says_yes
 from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import Judgment, Question
-from ragauge.report.text import rich_table
+from ragauge.report.text import RenderableType, rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
 from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file, load_judge
 from ragauge.statistics.agreement import balanced_accuracy
 from ragauge.statistics.intervals import Interval
 from ragauge.statistics.paired import Paired, paired_mean
 from ragauge.types import Answer, Failure, Label, Verdict
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 #: The fewest labels, and the fewest with each answer in each half.
 MIN_LABELS, MIN_OF_EACH = 20, 3

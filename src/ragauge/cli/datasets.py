@@ -19,7 +19,7 @@ from ragauge.datasets.builder import TOP
 from ragauge.datasets.corpus import WORDS, Corpus
 from ragauge.datasets.drafting import ASKED_KINDS
 from ragauge.datasets.edits import edited
-from ragauge.datasets.generator import DEFAULT_SHOTS, REFUSAL_SENTENCE, AnswerForm
+from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
 from ragauge.datasets.nuggets import NuggetForm, nuggets
 from ragauge.datasets.offline_questions import NEEDED
 from ragauge.datasets.question_set import OFFLINE_KINDS
@@ -243,12 +243,7 @@ def mini_command(folder: Path) -> None:
 @click.option("--no-refusal", is_flag=True, help="Have every question answered.")
 @click.option("--shots", metavar="FILE", help="Answered samples to show as examples.")
 @click.option(
-    "--shot-count",
-    type=click.IntRange(min=0),
-    default=DEFAULT_SHOTS,
-    show_default=True,
-    metavar="N",
-    help="How many of them.",
+    "--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, metavar="N", help="How many of them."
 )
 @click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
 @click.option("--top", type=opts.POSITIVE, metavar="N", help="Only the first N documents. [default: all]")

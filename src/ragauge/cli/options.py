@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from functools import reduce
+from functools import partial, reduce
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -103,19 +103,20 @@ def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> lis
     return [name for name in names if name and name.startswith(typed)]
 
 
-def _kept_in_context(context: click.Context, option: click.Parameter, value: Any) -> None:
+def _keep_in_context(context: click.Context, option: click.Parameter, value: Any) -> None:
     context.meta[f"ragauge.{option.name}"] = value
 
 
+#: An option that takes effect before the others are read, and is no argument of the command.
+_early_option = partial(click.option, is_eager=True, expose_value=False)
+
 #: The hosts that judge files may name; they are in the judges of the command, see `judge_spec`.
-allow_host_option = click.option(
+allow_host_option = _early_option(
     "--allow-host",
     "allow_hosts",
     multiple=True,
     metavar="HOST",
-    is_eager=True,
-    expose_value=False,
-    callback=_kept_in_context,
+    callback=_keep_in_context,
     help="Let judge files send texts and your key to this host; repeatable.",
 )
 
@@ -134,12 +135,10 @@ def _reading_limits(_: click.Context, __: click.Parameter, value: Texts) -> None
         raise BadParameter(f"--reading-limit: {error}; known: {names}, such as columns=50000") from None
 
 
-_reading_limit_option = click.option(
+_reading_limit_option = _early_option(
     "--reading-limit",
     multiple=True,
     metavar="LIMIT=N",
-    is_eager=True,
-    expose_value=False,
     callback=_reading_limits,
     help="Raise what reading DATA may take: ratio, bytes, cells or columns; repeatable.",
 )
@@ -268,16 +267,7 @@ judging_options = combined(
     _MAP,
 )
 
-_READING = combined(
-    judging_options,
-    group_option,
-    _PER,
-    _CORPUS,
-    _LIMIT,
-    _reading_limit_option,
-    skip_option,
-    _LABELS,
-)
+_READING = combined(judging_options, group_option, _PER, _CORPUS, _LIMIT, _reading_limit_option, skip_option, _LABELS)
 
 #: DATA, and how it is read and judged; see `evaluation_arguments` for all but DATA.
 data_options = combined(click.argument("data", metavar="DATA"), _READING)
@@ -358,32 +348,19 @@ def open_store_option(help: str, *, to_read: bool = True) -> Option:
     return store_option(help, callback=opened)
 
 
-def _only_own(_: click.Context, __: click.Parameter, value: bool) -> None:
-    Store.only_own = value
-
-
 #: --store, --only-own and --no-store; with the latter the command receives None as `store`.
 store_options = combined(
     store_option(
         "Where judgments and runs are kept.",
         callback=lambda context, _, place: None if context.meta["ragauge.no_store"] else place,
     ),
-    click.option(
+    _early_option(
         "--only-own",
         is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_only_own,
+        callback=lambda _, __, value: setattr(Store, "only_own", value),
         help="Ask anew what another user or machine put into the store.",
     ),
-    click.option(
-        "--no-store",
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=_kept_in_context,
-        help="Keep nothing.",
-    ),
+    _early_option("--no-store", is_flag=True, callback=_keep_in_context, help="Keep nothing."),
 )
 
 otlp_option = click.option(

@@ -24,7 +24,7 @@ from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.otlp import receiver_address
-from ragauge.report.text import estimates_table, run_view, sample_view, worst_view
+from ragauge.report.text import RenderableType, estimates_table, run_view, sample_view, worst_view
 from ragauge.report.wording import gate_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
@@ -35,8 +35,6 @@ from ragauge.scores import Gate
 from ragauge.store import Place
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from ragauge.run.cluster import RayEngine
 
 
@@ -162,7 +160,10 @@ def run_command(
     loggers = {place: logger(place) for place in trackers}
     if otlp:
         loggers[receiver_address(otlp)] = logger(otlp)
-    files, folders = _files_and_folders([place for place in output if place not in loggers])
+    output = [place for place in output if place not in loggers]
+    folders = [place for place in output if place.endswith("/") or "://" in place]
+    files = [Path(place) for place in output if place not in folders]
+    files.sort(key=lambda file: file.suffix not in GATE_FILE_ENDINGS)
     engine = _engine(folders, **engine_options) if folders or any(engine_options.values()) else None
     for file in files:
         check_output(file, [data, settings["labels"]])
@@ -190,13 +191,6 @@ def run_command(
     exit_by_outcome(run, gates, store)
     if not is_logged:
         raise SystemExit(1)
-
-
-def _files_and_folders(output: Texts) -> tuple[list[Path], list[str]]:
-    """The files of -o in the order of writing, and the folders."""
-    folders = [place for place in output if place.endswith("/") or "://" in place]
-    files = [Path(place) for place in output if place not in folders]
-    return sorted(files, key=lambda file: file.suffix not in GATE_FILE_ENDINGS), folders
 
 
 def _check_slices(rows: Any, settings: Mapping[str, Any], by: Texts, gates: Sequence[Gate]) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from ragauge.datasets.corpus import Corpus, read_corpus
 from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError, load_bm25s
-from ragauge.datasets.samples import SampleOptions, SampleSet, add_metadata, keep_first_documents, without_notes
+from ragauge.datasets.samples import SampleOptions, SampleSet, add_metadata, with_top_documents, without_notes
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable
@@ -172,7 +172,7 @@ async def build_async(
 
     async def sample(question: Sample) -> Sample:
         bare = without_notes(question)
-        sample = await _with_documents(bare, search, top, built) if search else keep_first_documents(bare, top)
+        sample = await _with_documents(bare, search, top, built) if search else with_top_documents(bare, top)
         built.without_documents += not sample.contexts
         return await _labelled(sample, dispatcher, need, built)
 

@@ -12,14 +12,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from ragauge.datasets.calls import Form, ModelCalls, Outcome, prompt_about, prompt_section
-from ragauge.datasets.samples import (
-    CITED_BY,
-    SampleOptions,
-    SampleSet,
-    add_metadata,
-    keep_first_documents,
-    without_notes,
-)
+from ragauge.datasets.samples import CITED_BY, SampleOptions, SampleSet, add_metadata, with_top_documents, without_notes
 from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
 from ragauge.judges.llm.judge import unanswered
@@ -51,11 +44,7 @@ REFUSAL_SENTENCE = f"{REFUSAL} in the documents."
 
 
 class AnswerBrief(msgspec.Struct, frozen=True):
-    """How to answer.
-
-    refusal: the sentence to refuse with where the documents hold no answer; "" if the model must always answer. shots:
-    samples with responses, as few-shot examples.
-    """
+    """How to answer. refusal: the sentence to refuse with, "" if the model must always answer. shots: examples."""
 
     form: AnswerForm = "prose"
     refusal: str = REFUSAL_SENTENCE
@@ -206,15 +195,12 @@ def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | No
 #: How many samples are processed at once; the client limits the number of calls.
 _SAMPLES_AT_ONCE = 256
 #: The default number of few-shot examples, as in Trust-Eval.
-DEFAULT_SHOTS = 2
+SHOTS = 2
 
 
 @dataclass(kw_only=True)
 class Generated(SampleSet):
-    """Samples with responses of the model `system`.
-
-    answered: the number of responses; refused, empty, cited: how many of them refuse, are empty, got citations.
-    """
+    """Samples with responses of the model `system`: how many are answered; of these, refused, empty, cited."""
 
     system: str = ""
     answered: int = 0
@@ -230,7 +216,7 @@ async def generate_async(
     form: AnswerForm = "prose",
     refusal: str = REFUSAL_SENTENCE,
     shots: Any = None,
-    shot_count: int = DEFAULT_SHOTS,
+    shot_count: int = SHOTS,
     seed: int = 42,
     top: int | None = None,
     cite: JudgeLike | None = None,
@@ -296,7 +282,7 @@ class _Generator:
     async def with_response(self, original: Sample) -> Sample:
         """The sample with a response, or with a note why it has none."""
         generated = self._generated
-        sample = keep_first_documents(without_notes(original), self._top)
+        sample = with_top_documents(without_notes(original), self._top)
         sample = add_metadata(sample, **{REFUSAL_KEY: self._brief.refusal})
         sample = msgspec.structs.replace(sample, response=None, system=generated.system)
         if not sample.query:

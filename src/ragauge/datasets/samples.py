@@ -131,7 +131,7 @@ def add_metadata(of: SampleOrChunk, **more: Any) -> SampleOrChunk:
     return msgspec.structs.replace(of, metadata={**of.metadata, **more})
 
 
-def keep_first_documents(sample: Sample, top: int | None) -> Sample:
+def with_top_documents(sample: Sample, top: int | None) -> Sample:
     """The sample with its first `top` documents; if others are dropped, it may be answerable no longer."""
     kept = sample.contexts and sample.contexts[:top]
     is_uncertain = sample.answerable is True and kept != sample.contexts

@@ -357,10 +357,7 @@ def similarity(measured: Measured) -> float:
 
 
 @metric(
-    bertscore_to_references,
-    scale=(-1.0, 1.0),
-    parts=("precision", "recall", "f1"),
-    caption="token embeddings, cosine",
+    bertscore_to_references, scale=(-1.0, 1.0), parts=("precision", "recall", "f1"), caption="token embeddings, cosine"
 )
 def bertscore(measured: Measured) -> Mapping[str, float]:
     """BERTScore (Zhang et al., 2020) of English texts, rescaled by its baseline; the best F1 over the references.

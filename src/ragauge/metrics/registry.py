@@ -320,20 +320,15 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
             raise BadParameter(f"two different metrics are called {measure.key!r}; rename one with .renamed(...)")
     if not distinct:
         raise BadParameter("no metric was requested")
-    _check_needs(distinct.values())
+    needs: dict[str, Need[Any]] = {}
+    for need in (need for measure in distinct.values() for need in measure.needs):
+        if _flow_of(needs.setdefault(need.name, need)) != _flow_of(need):
+            raise BadParameter(f"two different needs are called {need.name!r}; give each a name of its own")
     variants = Counter(key for key, _ in distinct)
     return tuple(
         measure.renamed(spec) if variants[key] > 1 and spec != key else measure
         for (key, spec), measure in distinct.items()
     )
-
-
-def _check_needs(measures: Iterable[Measure]) -> None:
-    needs: dict[str, Need[Any]] = {}
-    for measure in measures:
-        for need in measure.needs:
-            if _flow_of(needs.setdefault(need.name, need)) != _flow_of(need):
-                raise BadParameter(f"two different needs are called {need.name!r}; give each a name of its own")
 
 
 def _flow_of(need: Need[Any]) -> tuple[object, ...]:

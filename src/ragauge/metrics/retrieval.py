@@ -116,9 +116,7 @@ def _grounded_and_correct(grounding: Support, in_references: Supports) -> Iterat
 
 @listed(default=15)
 @metric(
-    entailment.reference_claims_in_contexts,
-    entailment.reference_claims_in_response,
-    caption="retrieved claims used",
+    entailment.reference_claims_in_contexts, entailment.reference_claims_in_response, caption="retrieved claims used"
 )
 def context_utilization(in_contexts: Supports, in_response: Supports) -> Share | Undefined:
     """Share of the reference's claims in the contexts that the response entails too; the best over the references."""

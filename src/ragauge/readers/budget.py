@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from stat import S_ISFIFO, S_ISREG
 from typing import Annotated, Any
 from zipfile import ZipFile
 
@@ -101,11 +100,3 @@ def default_limits() -> ReadingLimits:
 def set_default_limits(limits: ReadingLimits) -> None:
     """Have reading keep to these limits where none are given."""
     _Default.limits = limits
-
-
-def is_pipe(path: Path) -> bool:
-    """Whether a path is a pipe rather than a regular file. Raises BadData for a device, OSError."""
-    mode = path.stat().st_mode
-    if not (S_ISREG(mode) or S_ISFIFO(mode)):
-        raise BadData(f"{path}: a device or socket, not a file; give a file, a pipe, or - for standard input")
-    return S_ISFIFO(mode)

@@ -19,6 +19,7 @@ from contextlib import closing, contextmanager
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
+from stat import S_ISFIFO, S_ISREG
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
@@ -26,7 +27,7 @@ import msgspec
 
 from ragauge.errors import BadData, RagaugeError
 from ragauge.host import RepeatedKey, announced, installed, load_only, object_without_repeats, optional
-from ragauge.readers.budget import LONG_LINE, ReadingLimits, default_limits, is_pipe, size_with_values
+from ragauge.readers.budget import LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
 from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native
@@ -526,7 +527,7 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     suffix, name, limits = extension(path), str(path), limits or default_limits()
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
-    if piped := _is_piped(path):
+    if piped := _is_pipe(path):
         suffix = suffix or ".jsonl"
     if not is_readable(suffix):
         problem = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
@@ -576,11 +577,15 @@ def extension(path: Path) -> str:
     return before if last == ".gz" and before in _TEXT else last
 
 
-def _is_piped(path: Path) -> bool:
+def _is_pipe(path: Path) -> bool:
+    """Whether a path is a pipe rather than a regular file. Raises BadData for a device."""
     try:
-        return is_pipe(path)
+        mode = path.stat().st_mode
     except (OSError, ValueError):  # which `_check_is_there` explains
         return False
+    if not (S_ISREG(mode) or S_ISFIFO(mode)):
+        raise BadData(f"{path}: a device or socket, not a file; give a file, a pipe, or - for standard input")
+    return S_ISFIFO(mode)
 
 
 def _check_is_there(path: Path) -> None:

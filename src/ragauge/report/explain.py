@@ -6,7 +6,6 @@ import heapq
 from collections.abc import Iterable, Sequence
 
 from ragauge.report.wording import (
-    GOOD,
     chunk_words,
     counted,
     deciding_quote,
@@ -18,7 +17,7 @@ from ragauge.report.wording import (
     shortened,
 )
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
-from ragauge.types import Label, Sample
+from ragauge.types import POSITIVE, Label, Sample
 
 #: The most pieces that an explanation lists.
 MAX_PIECES = 5
@@ -80,7 +79,7 @@ def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evi
     graded = [piece for piece in pieces if piece.value is not None]
     if graded:
         return graded
-    raising_labels: frozenset[Label | None] = GOOD
+    raising_labels: frozenset[Label | None] = POSITIVE
     if better == "lower":
         has_faults = any(piece.label in _FAULTS for piece in pieces)
         raising_labels = _FAULTS if has_faults else _UNSUPPORTED
@@ -182,7 +181,7 @@ def certainty(piece: Evidence | None) -> float:
     """The probability of the label of a piece; 0 where the judge gave none."""
     if piece is None or piece.probability is None:
         return 0.0
-    return piece.probability if piece.label in GOOD else 1 - piece.probability
+    return piece.probability if piece.label in POSITIVE else 1 - piece.probability
 
 
 #: The probabilities between which a judge is unsure: a calibrated one is right in fewer than four of five there.

@@ -13,7 +13,6 @@ from ragauge.report.explain import HEADLINE, MAX_HEADLINES, certainty, chooser, 
 from ragauge.report.sections import Section
 from ragauge.report.wording import (
     BAD,
-    GOOD,
     arrow,
     caution,
     chunk_words,
@@ -31,13 +30,16 @@ from ragauge.report.wording import (
     verdict_words,
 )
 from ragauge.scores import Better, RunRecord, SampleRecord
-from ragauge.types import Sample
+from ragauge.types import POSITIVE, Sample
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.console import Console, ConsoleOptions
+    from rich.console import RenderableType as RenderableType
     from rich.segment import Segment
     from rich.table import Table
     from rich.text import Text
+else:
+    RenderableType = Any  # rich is imported when something is shown
 
 
 def plain_text(parts: Iterable[RenderableType], width: int) -> str:
@@ -177,7 +179,7 @@ def sample_view(record: SampleRecord, key: str) -> list[RenderableType]:
         Text.assemble((f"{key} ", "dim"), (score_words(score), "bold")),
     ]
     for piece in score.evidence:
-        style = "green" if piece.label in GOOD else "red" if piece.label in BAD else "yellow"
+        style = "green" if piece.label in POSITIVE else "red" if piece.label in BAD else "yellow"
         reason = f"  ({shortened(piece.rationale)})" if piece.rationale else ""
         lines.append(Text.assemble("  ", (f"{verdict_words(piece)}  ", style), shortened(piece.text, 200), reason))
         lines.extend(Text(f"      {line}", style="dim") for line in chunk_words(piece, record.sample))

@@ -14,8 +14,7 @@ import msgspec
 from ragauge.scores import Better, ChunkEvidence, Estimate, Evidence, Gate, RunRecord, Score
 from ragauge.types import POSITIVE, Label, Sample, TotalUsage
 
-#: Labels in favour of a response, and labels against it.
-GOOD = POSITIVE
+#: Labels against a response; POSITIVE are in favour.
 BAD = frozenset({Label.CONTRADICTED, Label.WRONG})
 
 
@@ -72,7 +71,7 @@ def verdict_words(piece: Evidence) -> str:
     words = piece.label.value.replace("_", " ") if piece.label else grade
     if piece.probability is None:
         return words
-    if piece.label is None or piece.label in GOOD:
+    if piece.label is None or piece.label in POSITIVE:
         return f"{words} {piece.probability:.2f}"
     other = {Label.NO: "yes", Label.PARTLY: "right", Label.WRONG: "right"}.get(piece.label, "support")
     return f"{words} ({other} {piece.probability:.2f})"
@@ -83,7 +82,7 @@ def chunk_words(piece: Evidence, sample: Sample) -> list[str]:
     return [
         f"{chunk.label.value} by {flat(chunk.chunk)} {deciding_quote(piece, chunk, sample)}".rstrip()
         for chunk in piece.chunks
-        if chunk.label in GOOD | BAD
+        if chunk.label in POSITIVE | BAD
     ]
 
 

@@ -67,9 +67,7 @@ class Accumulator:
         interval, measure = self.interval(), self.measure
         left_over = self.left_over if isinstance(measure, DatasetMetric) and measure.by_group else 0
         return Estimate(
-            interval.value,
-            interval.low,
-            interval.high,
+            *(interval.value, interval.low, interval.high),
             n=self.summary.n - left_over,
             undefined=self.undefined + left_over,
             failed=self.failed,

@@ -18,7 +18,7 @@ from ragauge.report.files import claims, claims_schema
 from ragauge.report.wording import by_reason
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget
-from ragauge.run.prepare import LabelsLike, MetricsLike, RunSettings, labels_by_question
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, labels_by_question
 from ragauge.run.scoring import SampleScoring
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
@@ -68,7 +68,7 @@ class BatchScorer:
         place = store.place if isinstance(store, Store) else store
         self._place = place if place is None or is_url(place) else Path(str(place)).absolute()  # workers run elsewhere
         self._labels = labels_by_question(labels)
-        self._map = {**(map or {}), **({"group": group} if group else {})}
+        self._map = RunRequest(map=map, group=group).columns
         self.by_name = True
         select_metrics(self._metrics)
 

@@ -36,10 +36,6 @@ _DESCRIPTIONS = {
 }
 
 
-#: What a column of the metadata is called among the fields.
-_METADATA = "metadata."
-
-
 class RunSettings:
     """The metrics of a run: all that were asked for by name, or the measurable ones of the default set.
 
@@ -101,7 +97,7 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
     fields = missing_fields(metric.needs, samples)
     if not fields:
         return None
-    if column := next((field[len(_METADATA) :] for field in fields if field.startswith(_METADATA)), ""):
+    if column := next((field.removeprefix("metadata.") for field in fields if field.startswith("metadata.")), ""):
         values = {**metric.defaults, **metric.params} if isinstance(metric, Metric) else {}
         parameter = next((name for name, value in values.items() if value == column), "")
         named = f"give the name of the right one to the metric, as {parameter}=NAME"
@@ -116,12 +112,12 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
 
 def _field_words(field: str) -> str:
     """A field, or the alternatives "FIELD or metadata.COLUMN", in quotes, with its description."""
-    quoted = "'" + field.replace(_METADATA, "").replace(" or ", "' or '") + "'"
+    quoted = "'" + field.replace("metadata.", "").replace(" or ", "' or '") + "'"
     return f"{quoted} ({_DESCRIPTIONS[field]})" if field in _DESCRIPTIONS else quoted
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
-    texts, _, ids = fields[0].partition(f" or {_METADATA}")
+    texts, _, ids = fields[0].partition(" or metadata.")
     for field in (field.partition(" or ")[0] for field in fields):
         for other, column in columns.items():
             if other == field:

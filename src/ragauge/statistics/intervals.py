@@ -373,10 +373,8 @@ def aggregate_interval(
         value: from the column sums to a number on `scale`, or None where undefined, and then all is; it depends only
             on the proportions of the counts, as a pooled share or an F1 does.
         scale: the lowest and the highest number that `value` can return.
-        clusters: as in `mean_interval`.
-        confidence: at least 0.5 and below 1.
-        seed: of the random weights.
-        resamples: how many random weightings.
+        clusters, confidence: as in `mean_interval`.
+        seed, resamples: of the random weightings, and how many.
 
     Returns:
         The value of the summed counts with both ends.

@@ -64,10 +64,8 @@ def paired_mean(
     Args:
         differences: of each sample, the second minus the first score.
         scale: the lowest and the highest possible difference, twice as wide as the metric's scale.
-        clusters: as in `mean_interval`.
-        confidence: at least 0.5 and below 1.
-        seed: of the random divisions.
-        resamples: how many random divisions.
+        clusters, confidence: as in `mean_interval`.
+        seed, resamples: of the random divisions, and how many.
 
     Returns:
         The mean with its interval, and p; None without samples.
@@ -112,10 +110,7 @@ def paired_aggregate(
         second: those of the same samples in the second run.
         value: as in `aggregate_interval`.
         scale: the lowest and the highest number that `value` can return.
-        clusters: as in `mean_interval`.
-        confidence: at least 0.5 and below 1.
-        seed: of the random divisions.
-        resamples: how many random divisions.
+        clusters, confidence, seed, resamples: as in `paired_mean`.
 
     Returns:
         The difference with its interval, and p; None where a value is undefined.

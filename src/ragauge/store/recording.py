@@ -18,10 +18,7 @@ from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdi
 
 
 class RowEdit(msgspec.Struct, frozen=True):
-    """A row of a test set as a person changed it: its question, references and gold claims; None for what is as it was.
-
-    test_set, row: the ids. by: the person's name. answers: the gold claims, with the wordings of each.
-    """
+    """A row of a test set as a person changed it: its question, references and gold claims. by: the person's name."""
 
     test_set: str
     row: str
@@ -92,10 +89,7 @@ def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
 
 def write_labels(path: Path, labels: Iterable[Judgment]) -> int:
     """Write people's labels as `read_labels` reads them, and return their number. Raises as `write_judgments`."""
-    rows = [
-        {"question": judgment.question, "answer": judgment.answer, "by": person_of(judgment)}
-        for judgment in answered(labels)
-    ]
+    rows = [{"question": row.question, "answer": row.answer, "by": person_of(row)} for row in answered(labels)]
     path.write_bytes(msgspec.json.Encoder().encode_lines(rows))
     return len(rows)
 

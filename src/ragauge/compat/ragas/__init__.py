@@ -204,11 +204,7 @@ async def aevaluate(
     chosen = _checked(metrics, samples)
     rows = [sample.row() for sample in samples]
     runs = await runs_of(
-        rows,
-        [(metric.measure, metric.judge(llm)) for metric in chosen],
-        store,
-        name=experiment_name or "",
-        map=NO_IDS,
+        rows, [(metric.measure, metric.judge(llm)) for metric in chosen], store, name=experiment_name or "", map=NO_IDS
     )
     for run in dict.fromkeys(runs):
         abstained = {
