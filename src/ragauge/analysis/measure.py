@@ -37,16 +37,7 @@ from ragauge.readers.values import Malformed
 from ragauge.report.files import save_text
 from ragauge.report.text import RenderableType, markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
-from ragauge.statistics.agreement import (
-    Statistic,
-    auc,
-    balanced_accuracy,
-    best_threshold,
-    calibration_error,
-    group_difference,
-    group_interval,
-    spearman,
-)
+from ragauge.statistics import agreement
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
@@ -465,10 +456,10 @@ def _figures(name: str, cases: Sequence[LabelledCase], outcomes: Outcomes) -> Se
     positive = [float(outcome.positive) for _, outcome in pairs]
     return replace(
         result,
-        auc=figure(labels, probabilities, groups, auc),
-        balanced_accuracy=figure(labels, positive, groups, balanced_accuracy),
-        words=figure(labels, _all_known(case.words for case in kept), groups, auc),
-        correlation=figure(grades, probabilities, groups, spearman) if grades else None,
+        auc=figure(labels, probabilities, groups, agreement.auc),
+        balanced_accuracy=figure(labels, positive, groups, agreement.balanced_accuracy),
+        words=figure(labels, _all_known(case.words for case in kept), groups, agreement.auc),
+        correlation=figure(grades, probabilities, groups, agreement.spearman) if grades else None,
         calibration=None if grades or probabilities is None else calibration(labels, probabilities, positive),
     )
 
@@ -483,8 +474,8 @@ def calibration(
         probabilities: of a 1, in 0..1, one for each label.
         positive: the labels that the judge gave, 0 or 1.
     """
-    error, best = calibration_error(labels, probabilities), best_threshold(labels, probabilities)
-    own = balanced_accuracy(labels, positive)
+    error, best = agreement.calibration_error(labels, probabilities), agreement.best_threshold(labels, probabilities)
+    own = agreement.balanced_accuracy(labels, positive)
     if error is None or best is None or own is None:
         return None
     rights: list[list[bool]] = [[] for _ in range(_TENTHS)]
@@ -496,12 +487,12 @@ def calibration(
 
 
 def figure(
-    labels: Sequence[float], scores: Sequence[float] | None, groups: Sequence[Hashable], statistic: Statistic
+    labels: Sequence[float], scores: Sequence[float] | None, groups: Sequence[Hashable], statistic: agreement.Statistic
 ) -> Interval | None:
     """A figure with its 95 % interval over groups; None without scores, or if it is undefined."""
     if scores is None or (value := statistic(labels, scores)) is None:
         return None
-    low, high = group_interval(labels, scores, groups, statistic) or (None, None)
+    low, high = agreement.group_interval(labels, scores, groups, statistic) or (None, None)
     return Interval(value, low, high, "Bayesian bootstrap over groups")
 
 
@@ -511,17 +502,17 @@ def _difference(cases: Sequence[LabelledCase], judge: Outcomes, baseline: Outcom
     labels, groups = [case.label for case, _, _ in both], [case.group for case, _, _ in both]
     ours, theirs = _all_known(a.probability for _, a, _ in both), _all_known(b.probability for _, _, b in both)
     by = "auc"
-    statistic: Statistic = auc
+    statistic: agreement.Statistic = agreement.auc
     if ours is None or theirs is None:
         ours, theirs = [float(a.positive) for _, a, _ in both], [float(b.positive) for _, _, b in both]
-        by, statistic = "balanced_accuracy", balanced_accuracy
+        by, statistic = "balanced_accuracy", agreement.balanced_accuracy
     first: float | None
     second: float | None
     if by == "auc" and any(case.claims for case in cases):
         by, tested = "f1", paired_mean([a - b for a, b in zip(ours, theirs, strict=True)])
         first, second = sum(ours) / len(both), sum(theirs) / len(both)
     else:
-        tested = group_difference(labels, ours, theirs, groups, statistic)
+        tested = agreement.group_difference(labels, ours, theirs, groups, statistic)
         first, second = statistic(labels, ours), statistic(labels, theirs)
     if first is None or second is None or tested.p is None:
         return None

@@ -15,22 +15,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
-from ragauge.readers import traces, values
+from ragauge.readers import conversations, traces, values
 from ragauge.readers.budget import ReadingLimits, default_limits
 from ragauge.readers.columns import HISTORIES, IDS_OF, MEASURED, ColumnMapping, folded
-from ragauge.readers.conversations import (
-    Conversation,
-    Per,
-    answered,
-    as_conversation,
-    by_turn,
-    conversation,
-    messages,
-    to_calls,
-    to_tools,
-    unread,
-    with_effects,
-)
+from ragauge.readers.conversations import Per
 from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
 from ragauge.types import Chunk, Sample, Turn
@@ -157,8 +145,9 @@ def sample(
     chunks_of = {field: chunks(field, ids) for ids, field in IDS_OF.items()}
     ids_alone = {ids: value(ids, values.jsonable) for ids, field in IDS_OF.items() if chunks_of[field] is None}
     other |= {ids: named for ids, named in ids_alone.items() if named is not None}
-    tools, read_only = value("tools", to_tools), value("read_only_tools", lambda cell: values.list_items(cell) or ())
-    effects = partial(with_effects, tools=tools or (), read_only=read_only)
+    tools = value("tools", conversations.to_tools)
+    read_only = value("read_only_tools", lambda cell: values.list_items(cell) or ())
+    effects = partial(conversations.with_effects, tools=tools or (), read_only=read_only)
     read = Sample(
         id=value("id", values.text_or_none) or str(number),
         query=value("query", values.text_or_none),
@@ -172,8 +161,8 @@ def sample(
         criteria=value("criteria", values.to_criteria),
         answerable=value("answerable", values.boolean),
         turns=value("turns", partial(_turns, effects=effects)),
-        tool_calls=effects(value("tool_calls", to_calls)),
-        reference_tool_calls=effects(value("reference_tool_calls", partial(to_calls, strict=True))),
+        tool_calls=effects(value("tool_calls", conversations.to_calls)),
+        reference_tool_calls=effects(value("reference_tool_calls", partial(conversations.to_calls, strict=True))),
         tools=tools,
         system=value("system", values.text_or_none),
         group=value("group", values.text_or_none),
@@ -204,7 +193,7 @@ class _Chats:
     def __init__(self, cells: Mapping[str, Any], columns: Mapping[str, str]) -> None:
         self._cells, self._columns = cells, columns
         self._asked = {columns.get("query"), columns.get("response")}
-        self._read: dict[str, Conversation | None] = {}
+        self._read: dict[str, conversations.Conversation | None] = {}
 
     def content(self, field: str, column: str) -> Any:
         """What a conversation in a column holds of a field; any other value as it is."""
@@ -215,20 +204,20 @@ class _Chats:
         is_text = field in ("contexts", "turns", "tool_calls") and column in self._asked
         return None if is_text else self._cells[column]
 
-    def within(self, column: str) -> Conversation | None:
+    def within(self, column: str) -> conversations.Conversation | None:
         """The conversation in a column, as what came before the query where that has a column of its own."""
         if column not in self._read:
             cell = values.native(self._cells[column])
             if isinstance(cell, str) and column == self._columns.get("turns"):
                 cell = values.list_items(cell) or cell
-            said = [] if isinstance(cell, str) else messages(cell)
-            if isinstance(cell, list) and not said and column in self._asked and (fault := unread(cell)):
+            said = [] if isinstance(cell, str) else conversations.messages(cell)
+            if isinstance(cell, list) and not said and column in self._asked and (fault := conversations.unread(cell)):
                 raise fault
-            chat = conversation(said) if said else None
+            chat = conversations.conversation(said) if said else None
             self._read[column] = chat.as_history() if chat and self._is_history(column, chat) else chat
         return self._read[column]
 
-    def _is_history(self, column: str, chat: Conversation) -> bool:
+    def _is_history(self, column: str, chat: conversations.Conversation) -> bool:
         """Whether the query and the response of the row are not those at the end of a conversation."""
         if column in {*self._asked, self._columns.get("references")}:
             return False
@@ -248,7 +237,7 @@ class _Chats:
         chats = {column: chat for column, chat in self._read.items() if chat}
         is_trace = "trace_id" in self._cells  # whose earlier answers are traces of their own
         if not is_trace and not self._asked.isdisjoint(chats):
-            earlier = answered(read.turns or ())
+            earlier = conversations.answered(read.turns or ())
             unmeasured.update(earlier_answers=earlier, conversations=int(earlier > 0))
         unmeasured.update(remarks=sum(chat.remarks for column, chat in chats.items() if column in self._asked))
         unmeasured.update(stray_results=sum(chat.stray > 0 for chat in chats.values()))
@@ -452,11 +441,11 @@ class SampleReader:
             return [sample]
         self.unmeasured["earlier_answers"] = 0
         if self._per == "conversation":
-            return [as_conversation(sample)]
+            return [conversations.as_conversation(sample)]
         if len(turns) > self._limits.turns:
             error = self._limits.exceeded(f"row {number}", "turns", f"a conversation of {len(turns)} turns")
             raise BadRow(self.name, number, self.columns.get("turns"), *str(error).partition(": ")[2].split("; ", 1))
-        return by_turn(sample)
+        return conversations.by_turn(sample)
 
     def _rows(self) -> Iterator[Any]:
         rows, self._opened = self._opened, None
