@@ -50,6 +50,7 @@ RUN = {
     "tags": list,
     "archived": bool,
     "to_label": int,
+    "groups": int,
     "system": dict,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}

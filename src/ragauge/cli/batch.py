@@ -164,7 +164,6 @@ def _export_round(folder: Folder) -> None:
         say(f"next: ragauge batch submit {quote(str(folder.path))}, or send them yourself and import what comes back")
     if exported.waiting:
         say(f"waiting for the results of {counted(exported.waiting, 'request')}")
-        say("to ask again what is lost: ragauge batch import FOLDER --lost")
     if exported.unanswered:
         first = next(iter(exported.unanswered.values()))
         say(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")
@@ -189,5 +188,6 @@ def _show_imported(imported: Imported) -> None:
         say(f"of other batches: {counted(imported.foreign, 'line')}")
     if imported.unreadable:
         say(f"not results: {counted(len(imported.unreadable), 'line')}, the first {imported.unreadable[0]}")
+        say("to ask again what they held: ragauge batch import FOLDER --lost")
     if imported.spent.calls:
         say(usage_words(imported.spent))
