@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from click.testing import Result
+from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.store import Store
@@ -222,3 +223,11 @@ def test_outputs_are_written_although_a_gate_fails(call: Call, folder: Path) -> 
     result = call("run", "data.jsonl", "-m", "token_f1", "--fail-under", "token_f1=1", "-o", "out.json")
     assert result.exit_code == 3
     assert json.loads((folder / "out.json").read_text())["run"]["id"] == rg.Run.open(folder / ".ragauge").id
+
+
+def test_a_server_without_log_probabilities_is_one_line(start: Callable[..., Any], stub_server: StubFactory) -> None:
+    """The error is all that its process writes: nothing says that a connection was left open."""
+    judge = f"vllm/m?base_url={stub_server(without=['logprobs']).url}&logprobs=true"
+    stdout, stderr = start("run", "data.jsonl", "-m", "faithfulness", "-j", judge).communicate(timeout=60)
+    assert (stdout, stderr.count("\n")) == ("", 1), stderr
+    assert "gives no log-probabilities" in stderr

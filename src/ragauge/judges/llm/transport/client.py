@@ -184,7 +184,7 @@ class HttpTransport(Transport):
         if self._options.logprobs and self._entered == 1:
             try:
                 await self.require_logprobs(self._server)
-            except UsageError:
+            except BaseException:  # also where the run ends meanwhile
                 await self.__aexit__()
                 raise
         return self
