@@ -151,6 +151,21 @@ def test_every_metric_says_what_its_value_is_a_share_of() -> None:
     assert [name for name, caption in captions.items() if not 2 <= len(caption.split()) <= 6] == []
 
 
+@pytest.mark.parametrize(
+    ("spec", "caption"),
+    [
+        ("faithfulness", "claims contexts support"),
+        ("faithfulness(against=calls)", "claims calls support"),
+        ("faithfulness(against=source,units=sentences)", "sentences the source supports"),
+        ("pooled(faithfulness(memory=all))", "claims the conversation supports"),
+        ("claim_recall(of=source)", "source claims in it"),
+    ],
+)
+def test_captions_follow_the_parameters(spec: str, caption: str) -> None:
+    """A metric that is asked about other texts says so in its caption."""
+    assert parse_metric(spec).caption == caption
+
+
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "types": st.lists(st.sampled_from(["rouge1", "rouge2", "rougeL"]), min_size=1, unique=True).map(tuple),
     "stemmer": st.booleans(),

@@ -33,14 +33,11 @@ MetricResult = MetricValue | Mapping[str, MetricValue]
 class _Named:
     """What all metrics share.
 
-    Args:
-        label: the key of its scores in a run, where that is not the name.
-        caption: in about four words, what its value is a share of; may be empty.
+    label: the key of its scores in a run, where that is not the name.
     """
 
     name: str
     label: str = field(default="", kw_only=True)
-    caption: str = field(default="", kw_only=True)
 
     @property
     def key(self) -> str:
@@ -70,6 +67,7 @@ class Metric(_Named):
         declared: its needs, or functions from parameters to them.
         better_of: whether higher or lower is better, or a function from parameters to that.
         scale_of: its lowest and highest value, or a function from parameters to them.
+        caption_of: in about four words, what its value is a share of, or a function from parameters to that.
         parts_of: from parameters to the names of its values; none for a metric of one value.
         params: the parameters it was bound with.
         over: "data" if, by name, it is measured as one value of the whole data set.
@@ -83,6 +81,7 @@ class Metric(_Named):
     parts_of: Callable[..., Sequence[str]] = field(default=lambda: (), repr=False)
     params: Mapping[str, Any] = field(default_factory=dict)
     over: Over = "samples"
+    caption_of: str | Callable[..., str] = field(default="", repr=False, kw_only=True)
     default: int = field(default=0, repr=False, compare=False, kw_only=True)
     aliases: tuple[str, ...] = field(default=(), repr=False, compare=False, kw_only=True)
 
@@ -100,6 +99,11 @@ class Metric(_Named):
     def scale(self) -> Scale:
         """Its lowest and highest value."""
         return self._bind(self.scale_of) if callable(self.scale_of) else self.scale_of
+
+    @cached_property
+    def caption(self) -> str:
+        """In about four words, what its value is a share of; may be empty."""
+        return self._bind(self.caption_of) if callable(self.caption_of) else self.caption_of
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
@@ -329,7 +333,7 @@ def metric(
     scale: Scale | Callable[..., Scale] = (0.0, 1.0),
     parts: Callable[..., Sequence[str]] | Sequence[str] = (),
     over: Over = "samples",
-    caption: str = "",
+    caption: str | Callable[..., str] = "",
 ) -> Callable[[Callable[..., MetricResult]], Metric]:
     """Decorate a function from evidence tables to counts, a number, or `Undefined` to make it a metric.
 
@@ -345,7 +349,8 @@ def metric(
             parameters to these.
         parts: the names of its values, for a function that returns a mapping; or a function from parameters to them.
         over: "data" if, by name, it is measured as one value of the counts of the whole data set.
-        caption: in about four words, what its value is a share of: "claims contexts support". Reports show it.
+        caption: in about four words, what its value is a share of: "claims contexts support", or a function from
+            parameters to that. Reports show it.
 
     Raises:
         BadParameter: no need is given.
@@ -355,7 +360,7 @@ def metric(
 
     def declare(function: Callable[..., MetricResult]) -> Metric:
         named = parts if callable(parts) else lambda: parts
-        return Metric(name or function.__name__, function, needs, better, scale, named, over=over, caption=caption)
+        return Metric(name or function.__name__, function, needs, better, scale, named, over=over, caption_of=caption)
 
     return declare
 
@@ -386,7 +391,7 @@ class Composite(_Named):
     better: Better
     scale: Scale
     summary: str = "Weighted mean of named metrics."
-    caption: str = field(default="weighted mean of metrics", kw_only=True)
+    caption: str = "weighted mean of metrics"
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The weighted mean; undefined or failed if a part is, which is named."""
@@ -423,6 +428,7 @@ class DatasetMetric(_Named):
     scale: Scale
     summary: str
     by_group: bool = False
+    caption: str = ""
 
     def scores(self, outcomes: Mapping[str, NeedOutcome]) -> dict[str, Score]:
         """The sample's counts, without a value of their own."""

@@ -32,8 +32,20 @@ def is_two_way(support: Support) -> bool:
     return any(Label.NOT_ENTAILED in row for row in support.table)
 
 
+#: What is counted as supporting, by `against`, and among contexts by `memory`.
+_SUPPORTING = {
+    "turn": "contexts support",
+    "all": "the conversation supports",
+    "source": "the source supports",
+    "calls": "calls support",
+}
+
+
 @listed(default=1)
-@metric(entailment.response_in_contexts, caption="claims contexts support")
+@metric(
+    entailment.response_in_contexts,
+    caption=lambda units, against, memory: f"{units} {_SUPPORTING[memory if against == 'contexts' else against]}",
+)
 def faithfulness(support: Support) -> Share | Undefined:
     """Share of the response's claims that the contexts entail.
 
@@ -129,7 +141,9 @@ def claims_beyond_query(table: Support, in_query: Support) -> list[bool]:
 
 
 @listed(default=10)
-@metric(entailment.claims_in_response, entailment.claims_in_query, caption="reference claims in it")
+@metric(
+    entailment.claims_in_response, entailment.claims_in_query, caption=lambda of: f"{of.removesuffix('s')} claims in it"
+)
 def claim_recall(
     in_response: Supports, in_query: Supports, *, of: entailment.ClaimsOf = "references"
 ) -> Share | Undefined:
