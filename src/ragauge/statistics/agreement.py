@@ -23,7 +23,6 @@ Statistic = Callable[..., float | None]
 METHOD = "bootstrap of groups"
 
 RaterLabel = TypeVar("RaterLabel", bound=Hashable)
-T = TypeVar("T")
 
 _MIN_RESAMPLES = 40  # one of which lies beyond each end of a 95 % interval
 
@@ -200,7 +199,7 @@ def group_difference(
     value = difference(np.arange(truth.size))
     if value is None:
         return Paired(Interval(None, None, None, METHOD), None)
-    drawn = sorted(resampled(groups, difference, resamples)) if len(set(groups)) >= MIN_DIFFERING else []
+    drawn = _resampled(groups, difference, resamples) if len(set(groups)) >= MIN_DIFFERING else []
     if len(drawn) < _MIN_RESAMPLES:
         return Paired(Interval(value, -1.0, 1.0, METHOD), 1.0)
     tail = min(sum(resample <= 0 for resample in drawn), sum(resample >= 0 for resample in drawn))
@@ -209,29 +208,16 @@ def group_difference(
     return Paired(interval, min(1.0, 2 * (tail + 1) / (len(drawn) + 1)))
 
 
-def resampled(groups: Sequence[Hashable], value: Callable[[Any], T | None], resamples: int) -> list[T]:
-    """Bootstrap a statistic over groups of rows.
-
-    Args:
-        groups: the group of each row.
-        value: the statistic of the rows with some indices; None where it is undefined.
-        resamples: how often as many groups as there are are drawn with replacement.
-
-    Returns:
-        The values of the resamples in which the statistic is defined.
-    """
+def _resampled(groups: Sequence[Hashable], value: Callable[[Any], float | None], resamples: int) -> list[float]:
+    """The defined values of so many bootstrap samples of the groups, sorted. value: of the rows with some indices."""
     rows_of: dict[Hashable, list[int]] = {}
     for row, group in enumerate(groups):
         rows_of.setdefault(group, []).append(row)
     members = [np.array(rows) for rows in rows_of.values()]
     random = np.random.default_rng(0)
-    values: list[T] = []
-    for _ in range(resamples if members else 0):
-        drawn = random.integers(len(members), size=len(members))
-        resample = value(np.concatenate([members[group] for group in drawn]))
-        if resample is not None:
-            values.append(resample)
-    return values
+    draws = (random.integers(len(members), size=len(members)) for _ in range(resamples))
+    values = (value(np.concatenate([members[group] for group in drawn])) for drawn in draws)
+    return sorted(number for number in values if number is not None)
 
 
 def kappa(patterns: Mapping[tuple[RaterLabel, ...], float]) -> float | None:
