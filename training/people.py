@@ -1,6 +1,6 @@
 """Groups out of the pairs that people labelled, for training/train_encoder.py.
 
-    python training/people.py NATURAL OUT [--most 3500] [--seed 1]
+    python training/people.py NATURAL OUT [--most 3500] [--easy 250] [--seed 1]
 
 NATURAL: the folder with a file of pairs for each source (fever.jsonl.gz and so on). A long premise is cut into the
 windows that the judge reads, and each claim is held against the one that shares most of its words; short premises stand
@@ -22,8 +22,8 @@ from rows import Row, read, write_groups
 from written import held, window
 
 LABELS = {"entailed": "entailment", "neutral": "neutral", "contradicted": "contradiction"}
-#: Sources whose labels the share of words tells, by the claims of each that are taken; of all others --most.
-EASY = dict.fromkeys(("lfqa", "begin", "propsegment", "faithdial_audit", "lite_pyramid", "simplification"), 250)
+#: Sources whose labels the share of words tells.
+EASY = frozenset(("lfqa", "begin", "propsegment", "faithdial_audit", "lite_pyramid", "simplification"))
 #: Sources whose premises, a sentence or two, leave the claims of others open.
 MIXED = frozenset(("fever", "mnli", "rte"))
 CLAIMS, OTHERS = 8, 0.15  # of a group at most; texts that are held against a claim of another
@@ -34,14 +34,16 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("natural", type=Path)
     options.add_argument("out", type=Path)
-    options.add_argument("--most", type=int, default=3500)
+    options.add_argument("--most", type=int, default=3500, help="claims of a source")
+    options.add_argument("--easy", type=int, default=250, help="claims of a source in EASY")
     options.add_argument("--seed", type=int, default=1)
     given = options.parse_args()
     chance = random.Random(given.seed)
     found: list[Row] = []
     for file in sorted(given.natural.glob("*.jsonl.gz")):
         source = file.name.removesuffix(".jsonl.gz")
-        found += groups(source, list(read(file)), EASY.get(source, given.most), chance)
+        most = given.easy if source in EASY else given.most
+        found += groups(source, list(read(file)), most, chance)
     chance.shuffle(found)
     write_groups(given.out, [with_copies(group, chance) for group in found])
 
