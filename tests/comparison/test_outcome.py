@@ -105,10 +105,10 @@ def test_the_terminal_at_any_width(comparison: Comparison, width: int) -> None:
 
 
 def test_changes_of_three_metrics_are_shown(run: Make) -> None:
-    """The terminal shows the changes in the three metrics with the smallest p-values, if there are any."""
+    """The terminal shows the changes in the three metrics with the smallest p-values, a line a sample, if any."""
     names = ["most", "much", "some", "less"]
     a = run({name: [0.0] * 8 for name in names})
-    b = run({name: [1.0] * (8 - at) + [0.5] * at for at, name in enumerate(names)})
+    b = run({name: [0.5] * halves + [1.0] * (8 - halves) for halves, name in enumerate(names)})
     lines = [str(part) for part in changes_view(rg.compare(a, b, show=1))]
     assert lines[:3] == ["", "What changed most:", ""]
     assert [one.split()[0] for one in lines[3:]] == names[:3]

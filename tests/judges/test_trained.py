@@ -50,6 +50,11 @@ def test_a_transcript_without_full_stops_is_read() -> None:
     assert _entail([transcript], "Marie Curie was born in Paris.").label != Label.ENTAILED
 
 
+def test_a_question_states_nothing() -> None:
+    """A claim that answers a question is not entailed by the question."""
+    assert _entail(["What is the capital of France?"], "Paris is the capital of France.").label == Label.NEUTRAL
+
+
 @pytest.mark.parametrize("claim", ["Marie Curie won the Nobel Prize in 1911.", "Marie Curie was not born in Warsaw."])
 def test_another_value_or_a_negation_contradicts(claim: str) -> None:
     """One number with another in its place, and a negation, speak against a text."""

@@ -274,7 +274,7 @@ def test_patterns_whose_time_cannot_be_limited() -> None:
 
 def test_a_schema_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small schema whose parts refer to each other twice, forty levels deep, fails the score and does not hang."""
-    monkeypatch.setattr(schemas, "_SECONDS", 0.2)
+    monkeypatch.setattr(schemas, "_SCHEMA_SECONDS", 0.2)
     parts = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
     run = rg.evaluate([{"response": "1"}], _schema(**{"$ref": "#/$defs/d0", "$defs": {**parts, "d40": {}}}))
     assert "the schema takes more than" in (run.scores[0]["json_schema"].failed or "")

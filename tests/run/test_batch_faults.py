@@ -9,7 +9,7 @@ import pytest
 from tests.llm.batching import SPEC, Killed, answered, killed, lines, settings, take, waves_of
 
 from ragauge.errors import BadData, BadParameter, RagaugeError, UsageError
-from ragauge.run.batch.collect import _Importing, import_results
+from ragauge.run.batch.collect import _Importer, import_results
 from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import LEDGER, Folder, Ledger
 from ragauge.store import Store
@@ -52,7 +52,7 @@ def test_an_import_that_is_killed_counts_nothing_twice(
     with Folder.make(tmp_path / "batch", asked) as folder:
         made = list(map(answered, lines(export(folder).files[0])))
         with monkeypatch.context() as patched:
-            patched.setattr(_Importing, step, killed)
+            patched.setattr(_Importer, step, killed)
             with pytest.raises(Killed):
                 take(folder, tmp_path, made)
     with Folder.open(tmp_path / "batch") as folder:

@@ -379,7 +379,8 @@ def _notes(
     ours = {record.sample.id: record.scores[key].value for record in records}
     pairs = [(record.scores[key].value, ours[record.sample.id]) for record in theirs]
     both = [(first, second) for first, second in pairs if first is not None and second is not None]
-    if both and (correlation := spearman(*zip(*both, strict=True))) is not None:
+    theirs_of_both, ours_of_both = [first for first, _ in both], [second for _, second in both]
+    if (correlation := spearman(theirs_of_both, ours_of_both)) is not None:
         yield f"{key} is their {name}: rank correlation {correlation:.2f} over {counted(len(both), 'sample')}"
     if any(record.scores[key].failed for record in theirs):
         yield f"{name} has numbers off the scale of {key}; write --column {name}/100={key} for per cent"

@@ -38,7 +38,12 @@ def average_ranks(values: Array, weights: Array | None = None) -> Array:
 def spearman(
     first: Sequence[float] | Array, second: Sequence[float] | Array, weights: Array | None = None
 ) -> float | None:
-    """Spearman's rank correlation, ties with averaged ranks; None where a side has fewer than two distinct values."""
+    """Spearman's rank correlation, ties with averaged ranks; None where a side has fewer than two distinct values.
+
+    Args:
+        first, second: any real numbers, one a row.
+        weights: of the rows; a row of weight k counts as k equal ones.
+    """
     ranks = [average_ranks(np.asarray(values, dtype=float), weights) for values in (first, second)]
     if any(not len(values) or values.min() == values.max() for values in ranks):
         return None
@@ -48,7 +53,13 @@ def spearman(
 
 
 def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array, weights: Array | None = None) -> float | None:
-    """Area under the ROC curve: P(a 1 scores above a 0), ties counting half. None unless both labels occur."""
+    """Area under the ROC curve: P(a 1 scores above a 0), ties counting half. None unless both labels occur.
+
+    Args:
+        labels: 0 or 1, one a row.
+        scores: any real numbers, higher for 1.
+        weights: of the rows.
+    """
     ones, zeros = _class_weights(labels, weights)
     all_ones, all_zeros = ones.sum(), zeros.sum()
     if not all_ones or not all_zeros:
@@ -60,7 +71,13 @@ def auc(labels: Sequence[float] | Array, scores: Sequence[float] | Array, weight
 def balanced_accuracy(
     labels: Sequence[float] | Array, predictions: Sequence[float] | Array, weights: Array | None = None
 ) -> float | None:
-    """The mean of sensitivity and specificity. None unless both labels occur."""
+    """The mean of sensitivity and specificity. None unless both labels occur.
+
+    Args:
+        labels: 0 or 1, one a row.
+        predictions: 0 or 1.
+        weights: of the rows.
+    """
     ones, zeros = _class_weights(labels, weights)
     if not ones.any() or not zeros.any():
         return None

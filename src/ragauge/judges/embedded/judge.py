@@ -152,8 +152,8 @@ class Trained(Lexical):
         lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER_WORDS
         analysis = analyse(question.premise, hypothesis, query if short or lone else None)
         read = [
-            plain and finding.probability < VERBATIM
-            for plain, finding in zip(analysis.plain, analysis.findings.alone, strict=True)
+            plain and finding.probability < VERBATIM and not _only_asks(text)
+            for text, plain, finding in zip(question.premise, analysis.plain, analysis.findings.alone, strict=True)
         ]
         if query and lone and polarity(hypothesis)[1] and analysis.findings.joint.probability < VERBATIM:
             return Case(analysis, (as_answer(query, question.premise, hypothesis),), answer=True)
@@ -175,6 +175,11 @@ class Trained(Lexical):
 
     def _read(self, reading: Reading) -> Logits:
         return self._logits.get(reading) or encoder().classify(reading.windows, [reading.sentence])[0]
+
+
+def _only_asks(text: str) -> bool:
+    """Whether a text is questions alone, which state nothing that the encoder could read."""
+    return text.rstrip().endswith("?") and all(one.text.endswith("?") for one in passage(text).sentences)
 
 
 def _at_once(chunks: Sequence[Sequence[Reading]]) -> Iterator[Reading]:
