@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 
-from ragauge.errors import BadData, MissingExtra
+from ragauge.errors import BadData, BadRow, MissingExtra
 from ragauge.readers import read
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -32,6 +32,16 @@ def written(tmp_path: Path) -> Writing:
         return tmp_path / "rows.xlsx"
 
     return write
+
+
+def test_a_formula_without_a_value_is_no_empty_answer(written: Writing) -> None:
+    """A cell that holds a formula which was never calculated is a bad row, not an empty response."""
+    path = written(["query", "response"], ["Who?", "=SUM(A1) Acme"], ["When?", None], ["Where?", "Ulm"])
+    with pytest.raises(
+        BadRow, match=r"row 1: the formula '=SUM\(A1\) Acme' has no value in the file; open it in Excel"
+    ):
+        list(read(path))
+    assert [sample.response for sample in read(path, skip_bad_rows=True)] == ["", "Ulm"]
 
 
 def test_the_first_sheet_is_read(written: Writing) -> None:

@@ -321,10 +321,11 @@ def column_names(cells: Iterable[str], name: str) -> list[str]:
     return header
 
 
-def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
+def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | Malformed]:
     """The rows of a workbook's first sheet; its first row names the columns, rows without a value are ignored.
 
-    Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date.
+    Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date. A row with a
+    formula whose value is not in the file is malformed.
     Raises MissingExtra without openpyxl and defusedxml, with which openpyxl expands no entities; BadData where the file
     is no workbook.
     """
@@ -332,17 +333,32 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
     try:
         with path.open("rb") as file:  # openpyxl would leave a broken one open
             limits.check_workbook(path, file)
-            with closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book:
-                cells = _rows_of_sheet(book.worksheets[0], path, limits)
-                filled = (row for row in cells if any(cell is not None for cell in row))
-                names = ("" if cell is None else str(cell) for cell in next(filled, ()))
-                header = column_names(names, str(path))
-                yield from (dict(zip(header, row, strict=False)) for row in filled)
+            with (
+                closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book,
+                closing(openpyxl.load_workbook(file, read_only=True)) as book_of_formulas,
+            ):
+                cells = enumerate(_rows_of_sheet(book.worksheets[0], path, limits))
+                written = enumerate(_rows_of_sheet(book_of_formulas.worksheets[0], path, limits))
+                filled = ((place, row) for place, row in cells if any(cell is not None for cell in row))
+                _, names = next(filled, (0, ()))
+                header = column_names(("" if cell is None else str(cell) for cell in names), str(path))
+                for place, row in filled:
+                    formulas = next(own for other, own in written if other == place) if None in row else ()
+                    yield _uncalculated(formulas, row) or dict(zip(header, row, strict=False))
     except BadData:
         raise
     except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
         problem = str(error).partition("\n")[0]
         raise BadData(f"{path}: not a whole Excel workbook ({problem}); save it again as .xlsx") from None
+
+
+def _uncalculated(formulas: Sequence[Any], row: Sequence[Any]) -> Malformed | None:
+    """What is wrong with a row of a sheet in which a formula has no value."""
+    for formula, cell in zip(formulas, row, strict=False):
+        if cell is None and isinstance(formula, str) and formula.startswith("="):
+            problem = f"the formula {formula[:40]!r} has no value in the file"
+            return Malformed(problem, "open it in Excel and save it, or store what begins with = as text")
+    return None
 
 
 #: Rows that a sheet of Excel can have.
