@@ -11,6 +11,9 @@ import msgspec
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.types import Failure, Identity, Label, Sample, Span, TotalUsage, is_entailed
 
+#: How far rounding may carry a value beyond its scale, or a share beyond its bound.
+ROUNDING = 1e-9
+
 Better = Literal["higher", "lower"]
 
 #: The lowest and highest value of a metric.
@@ -302,7 +305,7 @@ class Gate(msgspec.Struct, frozen=True):
         passes = estimate.value >= self.bound if self.fails == "below" else estimate.value <= self.bound
         if not passes:
             return f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
-        if estimate.n < self.min_measured * estimate.samples:
+        if estimate.n < self.min_measured * estimate.samples - ROUNDING:
             share = f"less than {self.min_measured:.0%} of the samples"
             return f"{self.key} is {estimate.value:.3f}, but measured on {share}"
         return None
@@ -375,7 +378,7 @@ def gates_of(
     if min_measured:
         gates = tuple(msgspec.structs.replace(gate, min_measured=min_measured) for gate in gates)
     for gate in gates:
-        if not 0 <= gate.min_measured <= 1:
+        if not (isinstance(gate.min_measured, int | float) and 0 <= gate.min_measured <= 1):
             raise BadParameter(f"min_measured={gate.min_measured!r} is no share of samples; give a number from 0 to 1")
         if gate.metric in estimates:
             estimate = estimates[gate.metric]

@@ -42,6 +42,7 @@ def test_a_folder_of_many_forms(tmp_path: Path) -> None:
     [
         ("---\ntitle: Cards\ntags:\n- a\n---\n# Tea\nHot.", ["Hot."]),
         ("---\nHot, not: cold.\n\n---\nPale.", ["---\nHot, not: cold.\n\n---\nPale."]),
+        ("---\nNote well.\ntitle: Cards\n---\nPale.", ["---\nNote well.\ntitle: Cards\n---\nPale."]),
         ("---\ntitle: Cards\nHot.", ["---\ntitle: Cards\nHot."]),
     ],
 )

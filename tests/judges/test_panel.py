@@ -339,8 +339,15 @@ def test_two_way_members_agree_on_what_they_can_tell() -> None:
 def test_agreement_on_support_is_reported_apart() -> None:
     """Where members differ between neutral and contradicted, it also says how often they agree on support alone."""
     other, third = Entail(("p",), "other"), Entail(("p",), "third")
-    labels = {"a": {CLAIM: N, other: E, third: C}, "b": {CLAIM: C, other: E, third: E}}
-    panel = Panel([Saying(name, lambda q, said=said: Verdict(said[q])) for name, said in labels.items()])
+    labels: dict[str, dict[Question, Label]] = {
+        "a": {CLAIM: N, other: E, third: C},
+        "b": {CLAIM: C, other: E, third: E},
+    }
+
+    def saying(name: str) -> Saying:
+        return Saying(name, lambda question: Verdict(labels[name][question]))
+
+    panel = Panel([saying("a"), saying("b")])
     ask(panel, CLAIM, other, third)
     assert panel.notes() == [
         "panel(a, b): all agreed on 1 of 3 entail questions asked now (33%, kappa 0.00); "

@@ -90,7 +90,7 @@ def test_nothing_to_do_and_nothing_done_is_a_success() -> None:
 def test_each_call_counts_in_its_own_turn() -> None:
     """Per turn, calls of earlier turns are not counted again, though their results are what was said before."""
 
-    def turn(id: int, result: str) -> list[dict[str, Any]]:
+    def turn(id: int, result: str) -> list[Any]:
         call = {"name": "find", "args": {"id": id}, "id": f"c{id}"}
         made = [{"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": result}] if id else []
         return [{"role": "user", "content": "Find 7."}, *made, {"role": "assistant", "content": "So."}]

@@ -230,6 +230,13 @@ def test_effects_are_those_that_are_declared() -> None:
     assert effects == [[False, None], [False, True], [None, None]]
 
 
+def test_a_column_of_turns_does_not_stand_for_a_turn() -> None:
+    """Per turn, a column of the data that is called `turn` gives way to the number of the turn."""
+    chat = [{"role": role, "content": role} for role in ("user", "assistant") * 2]
+    samples = read([{"id": "k", "messages": chat, "turn": 7}], per="turn")
+    assert [sample.metadata["turn"] for sample in samples] == [1, 2]
+
+
 roles = st.sampled_from(["user", "assistant"])
 turns = st.lists(st.builds(Turn, role=roles, text=st.text("ab ", max_size=3)), max_size=6)
 

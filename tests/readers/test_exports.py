@@ -148,7 +148,7 @@ def test_a_trace_of_langfuse_with_its_observations() -> None:
 def test_what_langfuse_says_of_a_run() -> None:
     """A tool of level ERROR has failed; model, tokens, cost and latency are of the observations, or of the trace."""
     call = {"name": "find", "args": {"id": 7}, "id": "c"}
-    model = {
+    model: dict[str, Any] = {
         "id": "m",
         "traceId": "t",
         "type": "GENERATION",

@@ -63,8 +63,16 @@ def test_reasons_of_one_kind_are_counted_together() -> None:
         "3 because the embedded judge reads English, and this is 'de' (2), 'fr' (1); name a judge for it, as in "
         "--judge de=PROVIDER/MODEL; 2 because the response makes no claim"
     )
+    quoting = rg.evaluate([{"response": word} for word in ("yes", "no", "yes")], [_no_flag]).record.undefined
+    assert quoting["_no_flag"] == "the reader's 'flag' of it is 'yes' (2), 'no' (1)"
     six = rg.evaluate([{"response": "a" * length} for length in range(1, 7)], [_no_length]).record.undefined
     assert six["_no_length"].endswith("1 because it has aaaaa; 1 for other reasons")
+
+
+@rg.check
+def _no_flag(sample: rg.Sample) -> float:
+    """Undefined for a reason that quotes two texts, of which one differs."""
+    raise rg.metrics.NothingToCount(f"the reader's 'flag' of it is {sample.response!r}")
 
 
 @rg.check

@@ -114,5 +114,14 @@ def test_a_gate_says_how_many_samples_it_rests_on(tmp_path: Path) -> None:
     short = "faithfulness is 1.000, but measured on less than 50% of the samples"
     assert run.record.gates[0].failure(run.record) == short
     assert f"❌ **{short} (1 of 3 samples)**" in run.save(tmp_path / "b.md").read_text(encoding="utf-8")
-    with pytest.raises(rg.errors.BadParameter, match="from 0 to 1"):
-        run.hold_to({"faithfulness": 0.9}, min_measured=50)
+    for share in (50, float("nan")):
+        with pytest.raises(rg.errors.BadParameter, match="from 0 to 1"):
+            run.hold_to({"faithfulness": 0.9}, min_measured=share)
+
+
+def test_a_gate_holds_that_rests_on_just_the_share() -> None:
+    """Rounding does not make 7 of 25 samples less than .28 of them."""
+    rows = [{"response": "a", "references": ["a"] if n < 7 else None} for n in range(25)]
+    run = rg.evaluate(rows, "exact_match")
+    run.hold_to({"exact_match": 1.0}, min_measured=0.28)
+    assert run.record.gates[0].failure(run.record) is None

@@ -18,3 +18,9 @@ def test_groups_behind_intervals_are_stated(groups: int, warns: bool) -> None:
     assert len(notes) == bool(groups)
     assert all(f"over {groups} groups (column 'thread_id')" in note for note in notes)
     assert any("little" in note for note in notes) == warns
+
+
+def test_a_sample_without_a_group_is_one() -> None:
+    """Where only some samples have a group, each of the others counts as a group of its own."""
+    rows = [{"response": "a", "references": ["a"], "thread_id": "x" if n < 4 else None} for n in range(12)]
+    assert rg.evaluate(rows, metrics="exact_match", store=None).record.groups == 9

@@ -429,7 +429,11 @@ def compare(
         check_run(run)
     _check_test_sets(a, b, force)
     named = split_specs(metrics) if isinstance(metrics, str) else metrics
-    kept, left_out = _chosen(a.record, b.record, named, gated) if named or prefer is None else ([], {})
+    gated = [key for key in gated if key != PREFERRED]
+    if prefer is not None and not named:
+        kept, left_out = _chosen(a.record, b.record, gated, ()) if gated else ([], {})
+    else:
+        kept, left_out = _chosen(a.record, b.record, named, gated)
     matched = _MatchedRuns((a, b), kept, group)
     pairing = matched.pairing
     measures = _measures(b.record)
@@ -495,9 +499,10 @@ def _chosen(
     if not wanted:
         shown = headline([key for key in common if a.estimates[key].n or b.estimates[key].n] or common)
         left_out |= {key: _LATER for key in common if key not in (*shown, *gated)}
-    elif "all" not in wanted:
-        asked = [key for name in wanted for key in _named(name, a, left_out)]
-        common, left_out = [key for key in common if key in asked], {}
+    else:
+        asked = [key for name in (*wanted, *gated) if name != "all" for key in _named(name, a, left_out)]
+        if "all" not in wanted:
+            common, left_out = [key for key in common if key in asked], {}
     kept = [key for key in common if key not in left_out]
     if not kept:
         raise UsageError("the two runs have no metric in common; measure both with the same -m")

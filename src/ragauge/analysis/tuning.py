@@ -47,7 +47,8 @@ class Tuned(msgspec.Struct, frozen=True):
 
     adopted: whether the chosen judge is a cascade, or the interval of its gain is above 0. chosen: that judge in words.
     chosen_by, measured_by: numbers of labels. tried: variant -> its balanced accuracy on the labels that choose.
-    before, after, gain, p: of balanced accuracy on the labels that measure.
+    before, after, gain, p: of balanced accuracy on the labels that measure. crossed: whether all labels choose, and the
+    gain is measured on each half with what the other half chooses.
     """
 
     file: JudgeFile
@@ -61,6 +62,7 @@ class Tuned(msgspec.Struct, frozen=True):
     gain: Interval
     p: float | None
     thresholds: dict[str, FittedThreshold] = {}
+    crossed: bool = False
 
 
 class Tuner:
@@ -228,7 +230,7 @@ class Tuner:
             self._best = msgspec.structs.replace(self._original, thresholds=levels)
             self._tried[f"yes from {_thresholds_text(levels)}"] = self._agreement(answers, levels)
             after = {question: says_yes(answer, level_of[question]) for question, answer in answers.items()}
-        return self._tuned(answers, after, len(answers), {})
+        return msgspec.structs.replace(self._tuned(answers, after, len(answers), {}), crossed=True)
 
     def _levels(self, answers: Answers) -> dict[str, float]:
         """For each kind the probability from which yes agrees best with people, if better than the judge's verdicts."""
@@ -408,8 +410,7 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     )
     gain = with_interval(tuned.gain.value, tuned.gain.low, tuned.gain.high, signed)
     labels = counted(tuned.measured_by, "label")
-    crossed = tuned.measured_by == tuned.chosen_by and "yes from" in tuned.chosen
-    measuring = f"{labels}, each by what the other half chooses" if crossed else f"{labels} that did not choose"
+    measuring = f"{labels}, each by what the other half chooses" if tuned.crossed else f"{labels} that did not choose"
     yield f"balanced accuracy on {measuring}: before {before}, after {after}, gain {gain}, p {p_value(tuned.p)}"
 
 

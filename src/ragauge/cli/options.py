@@ -57,6 +57,8 @@ def gates(
         metric, written = metric_of[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
         check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
         gates.append(msgspec.structs.replace(gate, min_measured=min_measured))
+    if not 0 <= min_measured <= 1:
+        raise BadParameter(f"--min-measured {min_measured:g} is no share of samples; give a number from 0 to 1")
     if min_measured and not gates:
         raise BadParameter("--min-measured is for gates; add --fail-under METRIC=NUMBER or --fail-over METRIC=NUMBER")
     return gates

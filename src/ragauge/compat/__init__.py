@@ -82,6 +82,7 @@ async def runs_of(rows: Any, measured: Sequence[tuple[Any, Any]], store: Any = N
     for first, (_, judge) in enumerate(measured):
         if first not in runs:
             group = [i for i, (_, other) in enumerate(measured) if other == judge]
-            run = await rg.evaluate_async(rows, [measured[i][0] for i in group], judge, opened, **options)
+            judges = rg.load_judges(judge) if store is None else judge  # whose labels are not in a temporary store
+            run = await rg.evaluate_async(rows, [measured[i][0] for i in group], judges, opened, **options)
             runs |= dict.fromkeys(group, run)
     return [runs[i] for i in range(len(measured))]

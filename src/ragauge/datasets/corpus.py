@@ -332,7 +332,7 @@ def _without_front_matter(lines: Iterator[str]) -> Iterator[str]:
     top = list(islice(lines, _FRONT_MATTER_LINES))
     if top and top[0].rstrip() == "---":
         end = next((number for number, line in enumerate(top) if number and line.rstrip() in ("---", "...")), 0)
-        if any(map(_YAML_KEY.match, top[1:end])):
+        if end > 1 and _YAML_KEY.match(top[1]):
             del top[: end + 1]
     return chain(top, lines)
 

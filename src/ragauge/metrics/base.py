@@ -15,10 +15,7 @@ import msgspec
 
 from ragauge.errors import BadParameter, MissingExtra, UnknownName
 from ragauge.needs.base import EvidenceTable, Failed, Need, NeedOutcome, NotReported, Undefined, failed_by
-from ragauge.scores import Better, Counts, Scale, Score, Share
-
-#: How far rounding may carry a value beyond its scale.
-ROUNDING = 1e-9
+from ragauge.scores import ROUNDING, Better, Counts, Scale, Score, Share
 
 #: Whether a metric is a mean over samples, or one value made of the counts of the whole data set.
 Over = Literal["samples", "data"]

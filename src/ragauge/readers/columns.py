@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.errors import BadData, UnknownName
+from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.readers.conversations import conversation, messages
 from ragauge.readers.values import IMPORTANCE, Malformed, is_blank, list_items, native, parse_object
 from ragauge.types import FIELDS
@@ -163,6 +163,10 @@ class ColumnMapping:
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
         for key, separator in separators.items():
+            if not separator:
+                raise BadParameter(f"{key} is empty; give the text that stands between the chunks")
+            if rows and SPLIT[key] not in self.by_field:
+                raise BadParameter(f"{key}: {name} has no column of {SPLIT[key]}; name it, too ({SPLIT[key]}=COLUMN)")
             self.delimiters[self.by_field.get(SPLIT[key], "")] = re.compile(re.escape(separator))
         if rows and not self.by_field.keys() & MEASURED:
             raise BadData(

@@ -470,7 +470,7 @@ def by_turn(sample: Sample) -> list[Sample]:
         samples.append(msgspec.structs.replace(shared, **fields))
     samples.append(msgspec.structs.replace(sample, group=group))
     return [
-        msgspec.structs.replace(answer, id=f"{sample.id}#{turn}", metadata={TURN_KEY: turn, **sample.metadata})
+        msgspec.structs.replace(answer, id=f"{sample.id}#{turn}", metadata={**sample.metadata, TURN_KEY: turn})
         for turn, answer in enumerate(samples, start=1)
     ]
 

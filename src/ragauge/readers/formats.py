@@ -339,12 +339,13 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | M
             ):
                 cells = enumerate(_rows_of_sheet(book.worksheets[0], path, limits))
                 written = enumerate(_rows_of_sheet(book_of_formulas.worksheets[0], path, limits))
-                filled = ((place, row) for place, row in cells if any(cell is not None for cell in row))
+                filled = ((place, row) for place, row in written if any(cell.value is not None for cell in row))
                 _, names = next(filled, (0, ()))
-                header = column_names(("" if cell is None else str(cell) for cell in names), str(path))
-                for place, row in filled:
-                    formulas = next(own for other, own in written if other == place) if None in row else ()
-                    yield _uncalculated(formulas, row) or dict(zip(header, row, strict=False))
+                header = column_names(("" if cell.value is None else str(cell.value) for cell in names), str(path))
+                for filled_place, formulas in filled:
+                    row = next(own for place, own in cells if place == filled_place)
+                    values = ("" if cell.data_type == "str" and cell.value is None else cell.value for cell in row)
+                    yield _uncalculated(formulas, row) or dict(zip(header, values, strict=False))
     except BadData:
         raise
     except Exception as error:  # a damaged part may raise anything, of zipfile, the XML parser or openpyxl
@@ -353,10 +354,11 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | M
 
 
 def _uncalculated(formulas: Sequence[Any], row: Sequence[Any]) -> Malformed | None:
-    """What is wrong with a row of a sheet in which a formula has no value."""
+    """What is wrong with a row of a sheet in which a formula has no value; that may be an empty text."""
     for formula, cell in zip(formulas, row, strict=False):
-        if cell is None and isinstance(formula, str) and formula.startswith("="):
-            problem = f"the formula {formula[:40]!r} has no value in the file"
+        if formula.data_type == "f" and cell.value is None and cell.data_type != "str":
+            text = getattr(formula.value, "text", formula.value)
+            problem = f"the formula {str(text)[:40]!r} has no value in the file"
             return Malformed(problem, "open it in Excel and save it, or store what begins with = as text")
     return None
 
@@ -366,12 +368,12 @@ MAX_EXCEL_ROWS = 1_048_576
 
 
 def _rows_of_sheet(sheet: Any, path: Path, limits: ReadingLimits) -> Iterator[tuple[Any, ...]]:
-    """The rows of a sheet, with the empty ones between.
+    """The cells of a sheet row by row, with the empty rows between.
 
     Raises BadData for a number that no row of Excel has, and for empty cells without an end.
     """
     cells, packed = 0, path.stat().st_size
-    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+    for number, row in enumerate(sheet.iter_rows(), start=1):
         if number > MAX_EXCEL_ROWS:
             raise BadData(f"{path}: its sheet has more rows than Excel can have; save it again as .xlsx")
         cells += len(row)

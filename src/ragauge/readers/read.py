@@ -180,7 +180,7 @@ def sample(
 
 
 #: What stands between chunks that were joined: bars, a line of hyphens, a number after an empty line.
-_SEVERAL_CHUNKS = re.compile(r"\|\|\||\n-{3,}\n|\n\s*\n[\[(]?2[\].)]\s")
+_SEVERAL_CHUNKS = re.compile(r"\|\|\||\n-{3,}\n|\n[ \t]*\n[\[(]?2[\].)]\s")
 
 
 #: Fields that may be within a conversation.
@@ -385,7 +385,9 @@ class SampleReader:
     @property
     def index(self) -> Any:
         """The label of the row of each sample that the latest iteration has read from a pandas frame; else None."""
-        return None if self._source.index is None else self._source.index.take(self._positions)
+        if self._source.index is None or self._holds_traces:  # whose rows are spans
+            return None
+        return self._source.index.take(self._positions)
 
     def __iter__(self) -> Iterator[Sample]:
         self.bad_rows, self._positions = [], []

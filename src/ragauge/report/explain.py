@@ -270,7 +270,7 @@ def _because(run: RunRecord, gate: Gate) -> str:
     interval_words = f" {interval(estimate)}" if estimate.n else ""
     parts = [interval_words, samples_words(estimate)]
     if estimate.undefined and (reason := run.undefined.get(metric)):
-        parts.append(f"{estimate.undefined} undefined: {reason}")
+        parts.append(f"{estimate.undefined} undefined{'' if gate.column else f': {reason}'}")
     if estimate.failed and (reason := run.failures.get(metric)):
         parts.append(f"{estimate.failed} failed, the first because: {reason}")
     return "; ".join(parts)

@@ -251,7 +251,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     return notes + [f"Not measured: {reason}." for reason in by_reason(left_out)]
 
 
-_QUOTED = re.compile("'[^']*'")
+_QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
 
 
 def reasons_words(samples: Mapping[str, int]) -> str:
@@ -273,9 +273,17 @@ def reasons_words(samples: Mapping[str, int]) -> str:
 
 def _kind_words(kind: Counter[str]) -> str:
     """The most frequent of the reasons of one kind, with what all of them quote."""
-    reasons = kind.most_common()
-    quoted = [f"{quote[0]} ({number})" for reason, number in reasons if (quote := _QUOTED.search(reason))]
-    return reasons[0][0] if len(reasons) == 1 else _QUOTED.sub(lambda _: ", ".join(quoted), reasons[0][0], count=1)
+    first = kind.most_common(1)[0][0]
+    quotations = {reason: _QUOTED.findall(reason) for reason in kind}
+    places = enumerate(zip(*quotations.values(), strict=False))
+    differing = next((place for place, quoted in places if len(set(quoted)) > 1), None)
+    if differing is None:
+        return first
+    numbers: Counter[str] = Counter()
+    for reason, number in kind.items():
+        numbers[quotations[reason][differing]] += number
+    start, end = list(_QUOTED.finditer(first))[differing].span()
+    return first[:start] + ", ".join(f"{quoted} ({number})" for quoted, number in numbers.most_common()) + first[end:]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:

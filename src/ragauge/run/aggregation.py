@@ -173,9 +173,17 @@ class Accumulators:
             "undefined": few_trials | undefined,
             "empty": self.empty,
             "columns": tuple(self.columns),
-            "groups": max((len(accumulator.summary.tables()[3]) for accumulator in self.by_key.values()), default=0),
+            "groups": max(map(_groups, self.by_key.values()), default=0),
             "system": SystemFacts(tuple(self.models), **means),
         }
+
+
+def _groups(accumulator: Accumulator) -> int:
+    """The groups that an interval is over, where samples have any: one without a group is a group of its own."""
+    if not accumulator.summary.clustered or getattr(accumulator.measure, "by_group", False):
+        return 0
+    _, times, _, clusters = accumulator.summary.tables()
+    return int(times[:, 0].sum()) + len(clusters)
 
 
 def registered_metrics(record: RunRecord) -> tuple[Measure, ...]:

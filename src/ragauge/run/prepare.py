@@ -216,12 +216,16 @@ def prepared(request: RunRequest) -> Prepared:
         bad = reading.bad_rows
         skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
-    judge = request.judge if request.store is None else with_settings(request.judge, store=request.store)
-    router = load_judges(judge)
+    router = judges_of(request.judge, request.store)
     check_priced(router.unique, request.max_cost)
     settings = RunSettings(request.metrics, router, first_samples, reading.columns)
     store = opened_store(request.store)
     return Prepared(reading, chain(first_samples, samples), settings, request.dispatcher(router, store), store)
+
+
+def judges_of(judge: JudgeLike, store: StoreLike) -> JudgeRouter:
+    """The judges; one that is to show a risk by labels finds them in the store of the run."""
+    return load_judges(judge if store is None else with_settings(judge, store=store))
 
 
 def opened_store(store: StoreLike) -> Store:

@@ -165,14 +165,14 @@ def group_interval(
         label, score = row
         return statistic(np.append(truth, label), np.append(values, score), weights) or 0.0
 
-    random = np.random.default_rng(0)
-    weightings = random.standard_exponential((resamples, len(indices) + 1))
     unweighted = np.append(np.ones(truth.size), added_weight)
     lowest, highest = min(values.min(), 0.0), max(values.max(), 1.0)
     ends = []
     for choose, level, scores_added in ((min, 0.025, (lowest, highest)), (max, 0.975, (highest, lowest))):
         rows = zip((truth.max(), truth.min()), scores_added, strict=True)
         row = choose(rows, key=partial(with_row, weights=unweighted))
+        random = np.random.default_rng(0)
+        weightings = (random.standard_exponential(len(indices) + 1) for _ in range(resamples))
         drawn = [with_row(row, np.append(weights[index], added_weight * weights[-1])) for weights in weightings]
         ends.append(choose(float(np.quantile(drawn, level)), value))
     return ends[0], ends[1]
