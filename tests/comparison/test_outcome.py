@@ -85,10 +85,10 @@ def test_markdown(comparison: Comparison, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_markdown_is_safe_in_a_comment(run: Make) -> None:
     """No text mentions, links or loads anything, and the length is limited to that of a comment on GitHub."""
-    samples = [Sample(f"@ann-{n}", query="![x](http://x) <img> @bob " + "y" * 90) for n in range(60)]
+    samples = [Sample(f"@ann-{n}", query="![x](http://x) <img> @bob " + "y" * 90) for n in range(600)]
     names = [f"own_{at}" for at in range(28)]
-    a, b = (run({name: [value] * 60 for name in names}, samples=samples, name="@me") for value in (0.0, 1.0))
-    text = rg.compare(a, b, show=60)._repr_markdown_()
+    a, b = (run({name: [value] * 600 for name in names}, samples=samples, name="@me") for value in (0.0, 1.0))
+    text = rg.compare(a, b, show=600)._repr_markdown_()
     assert len(text) <= 60_000
     assert text.count("sample @<!-- -->ann-") > 100
     assert not any(active in text for active in ("@me", "@bob", "@ann", "![x](", "<img"))

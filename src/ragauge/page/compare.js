@@ -73,7 +73,7 @@ function differenceRow(metric, one) {
 }
 
 function signed(value) {
-  return value === null ? "–" : `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(3)}`;
+  return value === null ? "–" : `${value < 0 ? "−" : "+"}${number(Math.abs(value))}`;
 }
 
 function pValue(p) {

@@ -1,8 +1,13 @@
 // How numbers, verdicts and the names of fields are written, as in the reports of the command line.
 
-/** A value with three decimals; a dash if there is none. */
+/** A value with three decimals, of two that are as near the even one, as Python rounds; a dash if there is none. */
 export function number(value) {
-  return value === null || value === undefined ? "–" : value.toFixed(3);
+  if (value === null || value === undefined) {
+    return "–";
+  }
+  const rounded = value.toFixed(3);
+  const isHalfway = Math.abs((value * 16) % 2) === 1; // only odd sixteenths lie halfway
+  return isHalfway && Number(rounded.at(-1)) % 2 ? (value - Math.sign(value) * 0.0005).toFixed(3) : rounded;
 }
 
 /** A whole number with separators of thousands. */
