@@ -196,7 +196,7 @@ def test_show_limits_the_samples(call: Call, runs: Path) -> None:
         (["bad", "good", "-m", "exact"], "unknown metric of both runs 'exact'; did you mean 'exact_match'"),
         (["bad", "good", "-m", "bleu"], "unknown metric of both runs 'bleu'"),
         (["bad", "good", "--fail-if-worse", "bleu"], "unknown metric of this comparison 'bleu'"),
-        (["bad", "good", "-m", "token_f1", "--fail-if-worse", "exact_match"], "unknown metric of this comparison"),
+        (["bad", "good", "-m", "token_f1", "--fail-if-worse", "bleu"], "unknown metric of both runs 'bleu'"),
         (["bad", "good", "--group", "hous"], "unknown column 'hous'; did you mean 'house'"),
         (["bad", "good", "-o", "x.txt"], "cannot write 'x.txt': unknown ending; use one of .json .md .html"),
         (["bad", "good", "-o", "bad.jsonl/x.md"], "choose another place"),

@@ -67,7 +67,7 @@ def test_a_tuned_judge_judges(call: Call, folder: Path, stub_server: StubFactory
     result = call("judges", "tune", "-j", judge, "--data", data, "-o", "judge.json")
     assert result.exit_code == 0, result.output
     assert "as it is" in result.stdout
-    assert "balanced accuracy on 60 labels that did not choose: before" in result.stdout
+    assert "balanced accuracy on 60 labels, each by what the other half chooses: before" in result.stdout
     assert "wrote judge.json; use: -j judge.json --allow-host 127.0.0.1" in result.stdout
     calls = server.stats()["calls"]
     assert calls >= 30

@@ -168,22 +168,19 @@ class Accumulators:
             if getattr(accumulator.measure, "by_group", False) and accumulator.left_over:
                 few_trials[key] = "too few trials in its group"
         means = {column: total / n for column, (n, total) in self.spent.items() if n}
+        grouped = [  # a sample without a group is one of its own
+            accumulator.summary.tables()
+            for accumulator in self.by_key.values()
+            if accumulator.summary.clustered and not getattr(accumulator.measure, "by_group", False)
+        ]
         return {
             "failures": failures,
             "undefined": few_trials | undefined,
             "empty": self.empty,
             "columns": tuple(self.columns),
-            "groups": max(map(_groups, self.by_key.values()), default=0),
+            "groups": max((int(times[:, 0].sum()) + len(clusters) for _, times, _, clusters in grouped), default=0),
             "system": SystemFacts(tuple(self.models), **means),
         }
-
-
-def _groups(accumulator: Accumulator) -> int:
-    """The groups that an interval is over, where samples have any: one without a group is a group of its own."""
-    if not accumulator.summary.clustered or getattr(accumulator.measure, "by_group", False):
-        return 0
-    _, times, _, clusters = accumulator.summary.tables()
-    return int(times[:, 0].sum()) + len(clusters)
 
 
 def registered_metrics(record: RunRecord) -> tuple[Measure, ...]:

@@ -20,7 +20,7 @@ from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, labels_by_question
 from ragauge.run.scoring import SampleScoring
-from ragauge.run.specs import load_judges, with_settings
+from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 from ragauge.scores import SampleRecord
 from ragauge.store import Place, Store, is_url
@@ -64,10 +64,9 @@ class BatchScorer:
         map: Mapping[str, str] | None = None,
         group: str | None = None,
     ) -> None:
-        self._metrics = metrics or ()
+        self._metrics, self._judge = metrics or (), judge
         place = store.place if isinstance(store, Store) else store
         self._place = place if place is None or is_url(place) else Path(str(place)).absolute()  # workers run elsewhere
-        self._judge = judge if self._place is None else with_settings(judge, store=self._place)
         self._labels = labels_by_question(labels)
         self._map = RunRequest(map=map, group=group).columns
         self.by_name = True
@@ -80,7 +79,7 @@ class BatchScorer:
     @cached_property
     def router(self) -> JudgeRouter:
         """The judges of this process."""
-        return load_judges(self._judge)
+        return load_judges(self._judge, store=self._place)
 
     @cached_property
     def settings(self) -> RunSettings:

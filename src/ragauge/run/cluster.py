@@ -33,9 +33,10 @@ from ragauge.readers.formats import Source, json_lines_rows
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.batches import BatchScorer
 from ragauge.run.budget import Budget
-from ragauge.run.prepare import Prepared, RunRequest, judges_of, opened_store, prepared
+from ragauge.run.prepare import Prepared, RunRequest, opened_store, prepared
 from ragauge.run.results import Run
 from ragauge.run.scoring import Evaluation
+from ragauge.run.specs import load_judges
 from ragauge.run.sync import ordered_map
 from ragauge.scores import SampleRecord
 from ragauge.store import Store, is_url
@@ -107,7 +108,8 @@ async def evaluate_on_ray(
             system, paths, ending = _files_of(data)
             rows = partial(session.rows, system, paths, ending)
             data = Source(str(data), rows, is_table=ending == ".parquet")
-        task = prepared(replace(request, data=data, store=store, judge=judges_of(request.judge, request.store)))
+        judge = load_judges(request.judge, store=request.store)
+        task = prepared(replace(request, data=data, store=store, judge=judge))
         metrics = [_portable(metric) for metric in task.settings.metrics]
         scorer = BatchScorer(metrics, request.judge, store, labels=request.labels)
         scorer.by_name = task.settings.by_name

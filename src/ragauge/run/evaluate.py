@@ -13,9 +13,10 @@ from ragauge.metrics.registry import value_of
 from ragauge.needs.base import missing_fields
 from ragauge.readers import read
 from ragauge.readers.conversations import Per
-from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, StoreLike, judges_of, opened_store, prepared
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, StoreLike, opened_store, prepared
 from ragauge.run.results import Run, SampleScores
 from ragauge.run.scoring import Evaluation
+from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking
 
 if TYPE_CHECKING:
@@ -176,7 +177,7 @@ class Scorer:
         self, metrics: Iterable[str], judge: JudgeLike = "embedded", store: StoreLike = None, **options: Any
     ) -> None:
         self.values = {name: value_of(name) for name in metrics}
-        self.router, self._store, self._options = judges_of(judge, store), opened_store(store), options
+        self.router, self._store, self._options = load_judges(judge, store=store), opened_store(store), options
         self._in_flight: dict[Any, asyncio.Task[SampleScores]] = {}
 
     async def score_async(self, name: str, row: Any) -> SampleScores:

@@ -20,7 +20,7 @@ from ragauge.readers.conversations import Per
 from ragauge.report.wording import by_reason
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, DailyBudget, check_priced
-from ragauge.run.specs import load_judges, with_settings
+from ragauge.run.specs import load_judges
 from ragauge.store import Place, Store, read_labels
 from ragauge.store.store import MemoryStore
 from ragauge.types import Sample
@@ -216,16 +216,11 @@ def prepared(request: RunRequest) -> Prepared:
         bad = reading.bad_rows
         skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
-    router = judges_of(request.judge, request.store)
+    router = load_judges(request.judge, store=request.store)
     check_priced(router.unique, request.max_cost)
     settings = RunSettings(request.metrics, router, first_samples, reading.columns)
     store = opened_store(request.store)
     return Prepared(reading, chain(first_samples, samples), settings, request.dispatcher(router, store), store)
-
-
-def judges_of(judge: JudgeLike, store: StoreLike) -> JudgeRouter:
-    """The judges; one that is to show a risk by labels finds them in the store of the run."""
-    return load_judges(judge if store is None else with_settings(judge, store=store))
 
 
 def opened_store(store: StoreLike) -> Store:

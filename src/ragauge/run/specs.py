@@ -320,12 +320,19 @@ def _with_settings(judge: OneJudge, settings: Mapping[str, Any]) -> OneJudge:
     return msgspec.structs.replace(judge, **settings) if isinstance(judge, JudgeSpec) else judge
 
 
-def load_judges(judge: JudgeLike, allow_hosts: Collection[str] = ()) -> JudgeRouter:
+def load_judges(judge: JudgeLike, allow_hosts: Collection[str] = (), store: Store | Place | None = None) -> JudgeRouter:
     """The judges of what was given as `judge=`: one judge, or a mapping to judges from kinds, or from languages.
 
-    allow_hosts: as for `load_judge`. Raises BadParameter for a mapping from kinds and languages, and what
-    `JudgeRouter`, `ByLanguage` and `load_judge` raise.
+    Args:
+        judge: what stands for the judges.
+        allow_hosts: as for `load_judge`.
+        store: of the labels by which a cascade shows its risk; None for ".ragauge".
+
+    Raises:
+        BadParameter: a mapping from kinds and languages; and what `JudgeRouter`, `ByLanguage` and `load_judge` raise.
     """
+    if store is not None:
+        judge = with_settings(judge, store=store)
     if isinstance(judge, JudgeRouter):
         return judge
     if not isinstance(judge, Mapping):

@@ -27,9 +27,10 @@ from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import resolve
 from ragauge.run.budget import Stopped, check_priced
 from ragauge.run.plan import PlanCounter
-from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, judges_of, opened_store
+from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, opened_store
 from ragauge.run.results import SampleScores
 from ragauge.run.scoring import concurrency, score_sample
+from ragauge.run.specs import load_judges
 from ragauge.run.tail import FolderTail, Line
 from ragauge.scores import SampleRecord
 from ragauge.store.store import MemoryStore
@@ -98,7 +99,7 @@ class Stream:
         self._metrics = None if request.metrics is None else select_metrics(request.metrics)
         self._map = request.columns
         ColumnMapping("", self._map, [])  # raises UnknownName for a field that there is not
-        self._router = judges_of(request.judge, request.store)
+        self._router = load_judges(request.judge, store=request.store)
         check_priced(self._router.unique, request.max_cost)
         store = _NoStore() if request.store is None else opened_store(request.store)
         self._dispatcher = request.dispatcher(self._router, store)
