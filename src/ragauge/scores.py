@@ -180,6 +180,11 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     evidence: tuple[Evidence, ...] = ()
     abstained: bool = False
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the judge failed or abstained, so that nobody knows whether there was anything to count."""
+        return self.failed is not None or self.abstained
+
     def __repr__(self) -> str:
         state = _shown(self.value) if self.undefined is None else f"undefined: {_excerpt(self.undefined)!r}"
         state = state if self.failed is None else f"failed: {_excerpt(self.failed)!r}"

@@ -119,7 +119,7 @@ def _row(sample: rg.Sample, scores: Mapping[str, rg.scores.Score]) -> dict[str, 
 
 
 def _claim_cells(score: rg.scores.Score, response: str) -> dict[str, Any]:
-    if score.failed or score.abstained:
+    if score.is_unanswered:
         return {"Explanation": rg.explain(score)}
     golden, implied = _claims(score.evidence, "references[0]", "response")
     candidate, _ = _claims(score.evidence, "response", "references[0]")

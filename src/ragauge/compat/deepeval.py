@@ -277,7 +277,7 @@ class _Ours(BaseMetric):
 
     def _value(self, score: rg.scores.Score) -> float | None:
         """DeepEval's value from ours; None where the judge gave no answer."""
-        if score.failed or score.abstained:
+        if score.is_unanswered:
             return None
         return self.nothing if score.value is None else score.value
 

@@ -207,10 +207,9 @@ class Evaluator:
     def _metric(self, kind: MetricType, score: rg.scores.Score) -> Metric:
         name = getattr(self.client, "model_name", None) or getattr(self.client, "identity", self.client)
         parameters = {"evaluator": str(name), "retries": self.retries}
-        unanswered = score.failed or score.abstained
-        value = score.value if unanswered or score.undefined is None else _EMPTY.get(kind)
+        value = score.value if score.is_unanswered or score.undefined is None else _EMPTY.get(kind)
         if value is None:
-            fault = "InvalidLLMResponseError" if unanswered else UndefinedScore.__name__
+            fault = "InvalidLLMResponseError" if score.is_unanswered else UndefinedScore.__name__
             error = {"type": fault, "message": f"{kind.value}: {score.failed or score.undefined}"}
             return Metric("Error", error, parameters, score.evidence)
         return Metric(kind, int(value) if kind == "SummaryCoherence" else value, parameters, score.evidence)

@@ -337,13 +337,12 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | M
                 closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book,
                 closing(openpyxl.load_workbook(file, read_only=True)) as book_of_formulas,
             ):
-                cells = enumerate(_rows_of_sheet(book.worksheets[0], path, limits))
-                written = enumerate(_rows_of_sheet(book_of_formulas.worksheets[0], path, limits))
-                filled = ((place, row) for place, row in written if any(cell.value is not None for cell in row))
-                _, names = next(filled, (0, ()))
+                sheets = (_rows_of_sheet(opened.worksheets[0], path, limits) for opened in (book, book_of_formulas))
+                rows = zip(*sheets, strict=True)
+                filled = ((row, formulas) for row, formulas in rows if any(cell.value is not None for cell in formulas))
+                names, _ = next(filled, ((), ()))
                 header = column_names(("" if cell.value is None else str(cell.value) for cell in names), str(path))
-                for filled_place, formulas in filled:
-                    row = next(own for place, own in cells if place == filled_place)
+                for row, formulas in filled:
                     values = ("" if cell.data_type == "str" and cell.value is None else cell.value for cell in row)
                     yield _uncalculated(formulas, row) or dict(zip(header, values, strict=False))
     except BadData:

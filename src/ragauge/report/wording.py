@@ -204,7 +204,7 @@ FEW = 0.5
 OFTEN_SHARE = 0.1
 
 #: How many kinds of reasons for undefined scores are listed.
-MAX_REASONS = 5
+MAX_LISTED_REASONS = 5
 
 #: The most rows that a short report says to have been skipped because of what.
 SHOWN_ERRORS = 5
@@ -264,10 +264,10 @@ def reasons_words(samples: Mapping[str, int]) -> str:
         kinds.setdefault(_QUOTED.sub("", reason.partition("; ")[0]), Counter())[reason] += number
     others = kinds.pop("", Counter()).total()
     ranked = sorted(kinds.values(), key=Counter.total, reverse=True)
-    others += sum(kind.total() for kind in ranked[MAX_REASONS:])
+    others += sum(kind.total() for kind in ranked[MAX_LISTED_REASONS:])
     if len(ranked) == 1 and not others:
         return _kind_words(ranked[0])
-    words = [f"{kind.total()} because {_kind_words(kind)}" for kind in ranked[:MAX_REASONS]]
+    words = [f"{kind.total()} because {_kind_words(kind)}" for kind in ranked[:MAX_LISTED_REASONS]]
     return "; ".join([*words, *([f"{others} for other reasons"] if others else [])])
 
 

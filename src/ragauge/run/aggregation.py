@@ -24,7 +24,7 @@ from ragauge.store import Store
 #: The most models of the measured system that a run names.
 MAX_MODELS = 20
 #: The most reasons for undefined scores that are counted apart.
-MAX_REASONS = 50
+MAX_COUNTED_REASONS = 50
 
 
 @dataclass
@@ -58,8 +58,8 @@ class Accumulator:
                 self.pieces += score.counts[1]
 
     def _count_reason(self, reason: str, samples: int) -> None:
-        """Count why scores are undefined; reasons beyond the first MAX_REASONS under ""."""
-        is_counted = reason in self.undefined_because or len(self.undefined_because) < MAX_REASONS
+        """Count why scores are undefined; reasons beyond the first MAX_COUNTED_REASONS under ""."""
+        is_counted = reason in self.undefined_because or len(self.undefined_because) < MAX_COUNTED_REASONS
         self.undefined_because[reason if is_counted else ""] += samples
 
     def estimate(self) -> Estimate:

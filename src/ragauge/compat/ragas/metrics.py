@@ -90,8 +90,7 @@ class Metric:
         if score.value is not None:
             return self.counted(score.value, score.counts)
         complete = None not in [getattr(sample, column) for column in self.columns]
-        answered = score.failed is None and not score.abstained
-        return self.nothing if complete and answered else nan
+        return nan if not complete or score.is_unanswered else self.nothing
 
     def counted(self, value: float, counts: Sequence[float]) -> Any:
         """ragas' value, from ours and the counts behind it."""

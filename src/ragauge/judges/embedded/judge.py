@@ -179,7 +179,7 @@ class Trained(Lexical):
 
 def _only_asks(text: str) -> bool:
     """Whether a text is questions alone, which state nothing that the encoder could read."""
-    return text.rstrip().endswith("?") and all(one.text.endswith("?") for one in passage(text).sentences)
+    return text.rstrip().endswith("?") and all(sentence.text.endswith("?") for sentence in passage(text).sentences)
 
 
 def _at_once(chunks: Sequence[Sequence[Reading]]) -> Iterator[Reading]:
