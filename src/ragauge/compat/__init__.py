@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
 import ragauge as rg
 from ragauge.host import optional
+
+#: System -> the modules that it has, and what to use in place of what is not offered.
+DOORS: dict[str, Any] = tomllib.loads((files(__name__) / "doors.toml").read_text(encoding="utf-8"))
 
 
 class BadInput(rg.errors.BadParameter, ValueError, TypeError):
@@ -22,11 +27,12 @@ class NotOffered(rg.errors.UsageError, ImportError):
     """A name of another system that its module here lacks; the message says what to use instead."""
 
 
-def not_offered(module: str, instead: Mapping[str, str]) -> Callable[[str], Any]:
-    """The `__getattr__` of a module that lacks names of another system. instead: pattern of names -> what to use."""
+def not_offered(system: str) -> Callable[[str], Any]:
+    """The `__getattr__` of the module that lacks names of another system, for which doors.toml has advice."""
+    module = f"{__name__}.{system}"
 
     def look_up(name: str) -> Any:
-        for pattern, advice in instead.items():
+        for pattern, advice in DOORS[system]["instead"].items():
             if re.fullmatch(pattern, name):
                 raise NotOffered(f"{module} has no {name}; {advice}")
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
@@ -52,27 +58,30 @@ def derived(ours: type, extra: str, module: str, base: str) -> Callable[[str], A
     return look_up
 
 
-def modules(home: str, names: str, package: str = "", advice: str = "") -> None:
-    """Let the names of a module be imported from modules in it, or in a package, where another system has them.
+def open_modules(system: str) -> None:
+    """Let names be imported from the modules where another system has them; doors.toml lists these.
 
     Args:
-        home: the module that has the names; it is imported when one is looked up.
-        names: the modules, separated by spaces.
-        package: the package that they are in, unless it is home.
-        advice: what to use in place of any other name in them.
+        system: the name of its module here, such as "ragas".
     """
+    package = f"{__name__}.{system}"
+    for listed in DOORS[system]["modules"]:
+        look_up = _look_up(f"{__name__}.{listed.get('home', system)}", package, listed.get("advice"))
+        for name in listed["names"].split():
+            module = sys.modules[f"{package}.{name}"] = ModuleType(f"{package}.{name}")
+            vars(module).update(__path__=[], __getattr__=look_up)
 
+
+def _look_up(home: str, package: str, advice: str | None) -> Callable[[str], Any]:
     def look_up(name: str) -> Any:
         try:
             return getattr(import_module(home), name)
         except AttributeError:
             if advice and not name.startswith("__"):
-                raise NotOffered(f"{package or home} has no {name}; {advice}") from None
+                raise NotOffered(f"{package} has no {name}; {advice}") from None
             raise
 
-    for name in names.split():
-        module = sys.modules[f"{package or home}.{name}"] = ModuleType(f"{package or home}.{name}")
-        vars(module).update(__path__=[], __getattr__=look_up)
+    return look_up
 
 
 async def runs_of(rows: Any, measured: Sequence[tuple[Any, Any]], store: Any = None, **options: Any) -> list[rg.Run]:

@@ -15,32 +15,9 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import modules, not_offered, runs_of
+from ragauge.compat import not_offered, open_modules, runs_of
 
-_PROMPTS = "prompts are ragauge's own; docs/llm-judges.md says how to change them"
-_TRACES = "traces are not kept; those that are exported are read, see docs/data.md"
-_METRICS = (
-    "g_eval community ragas answer_relevancy faithfulness contextual_precision contextual_recall contextual_relevancy"
-)
-_MODULES = {
-    _PROMPTS: "prompt prompt.api optimizer optimizer.algorithms optimizer.configs metrics.conversational_g_eval",
-    _TRACES: """integrations.agentcore integrations.crewai integrations.google_adk integrations.langchain
-    integrations.llama_index integrations.pydantic_ai integrations.strands openai openai_agents anthropic""",
-    "use GEval with the steps of the decision": "metrics.dag metrics.conversational_dag",
-    "speech is not measured": "voice voice.connectors",
-    "conversations are not simulated; measure those that were held": "simulator simulator.controller",
-    "the kinds of question are those of docs/test-sets.md": "synthesizer.config",
-    "use Inspect, which runs benchmarks": """benchmarks benchmarks.modes benchmarks.task benchmarks.tasks
-    benchmarks.mmlu.task""",
-    "use `ragauge label`, rg.metrics.rouge or rg.metrics.bleu": "annotation config.settings scorer utils",
-}
-modules(__name__, "metrics test_case test_case.mcp models models.base_model evaluate evaluate.configs")
-modules(f"{__name__}.metrics", _METRICS)
-modules("ragauge.compat.deepeval_dataset", "dataset", __name__)
-modules("ragauge.compat.test_sets", "synthesizer", __name__, "the kinds of question are those of docs/test-sets.md")
-modules("ragauge.compat.deepeval_dataset", "tracing", __name__, _TRACES)
-for _advice, _names in _MODULES.items():
-    modules(__name__, _names, advice=_advice)
+open_modules("deepeval")
 
 #: How a model is named where the embedded judge does not answer.
 _NAMED = "name one, as in model='gpt-4.1', or as OPENAI_MODEL_NAME in the environment"
@@ -763,26 +740,4 @@ def assert_test(test_case: TestCase, metrics: Sequence[Any], run_async: bool = T
         raise AssertionError("; ".join(failed))
 
 
-_INSTEAD = {
-    "(Base|MCP|MultiTurn|Conversation|Turn|Topic)\\w*|Goal\\w+|get_available\\w+|normalize_mcp\\w+": (
-        "use ConversationalGEval, or rg.metric on a function"
-    ),
-    "ArgumentCorrectnessMetric": "use rg.evaluate(rows, 'argument_support')",
-    "(Task|Tool|Argument|Step|Plan|Agent)\\w+": "agents and tool calls are not measured",
-    "(Text|Image|MLLM)\\w+": "images are not read",
-    "(Voice|Audio|Speech)\\w*": "speech is not measured",
-    "Arena\\w+|Contestant": "use rg.compare on the runs of two systems",
-    "DAGMetric|DeepAcyclicGraph|ConversationalDAG\\w+": "use GEval with the steps of the decision",
-    "RagasMetric|RAGAS\\w+": "use ragauge.compat.ragas",
-    "CitationFaithfulnessMetric": "use rg.evaluate(rows, 'citation_precision')",
-    "RetrievedContextData": "give retrieval_context a list of texts",
-    "\\w+Template": _PROMPTS,
-    "DeepEvalBase\\w+|\\w+(Embedding|TTS|STT)Model": "texts alone are judged; see DeepEvalBaseLLM",
-    "\\w+Model": "name it, as in model='anthropic/claude-haiku-4-5' or 'ollama/qwen3:8b'",
-    "login|log_hyperparameters|on_test_run_end|(a_)?flush_traces": "nothing is sent; take it out, and name the run",
-    "instrument": _TRACES,
-    "compare": "use rg.compare",
-    "EvaluationDataset": "give evaluate() a list of LLMTestCase",
-    "Golden": "give evaluate() a list of LLMTestCase",
-}
-__getattr__ = not_offered(__name__, _INSTEAD)
+__getattr__ = not_offered("deepeval")

@@ -95,7 +95,7 @@ class EvaluationDataset:
             evaluate([case for metrics, case in measured if metrics is chosen], chosen)
 
     def __getattr__(self, name: str) -> Any:
-        return not_offered("EvaluationDataset", {"pull|push|queue|delete": "use files; nothing is sent"})(name)
+        return not_offered("deepeval_dataset")(name)
 
 
 #: The metrics and test cases of observed functions, while a data set is iterated.
@@ -147,6 +147,4 @@ def update_current_span(test_case: LLMTestCase | None = None, **parts: Any) -> N
     cases[:] = [test_case or LLMTestCase(**{**had, **fields})]
 
 
-_INSTEAD = {"Conv\\w+|Persona|Backg\\w+|Interr\\w+": "use Golden with the conversation as its input; none is simulated"}
-_INSTEAD["get_current_golden"] = "hand over the golden of the loop"
-__getattr__ = not_offered(__name__, _INSTEAD)
+__getattr__ = not_offered("deepeval_dataset")

@@ -14,15 +14,14 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 
 import ragauge as rg
 from ragauge.compat import UndefinedScore as UndefinedScore
-from ragauge.compat import modules
+from ragauge.compat import open_modules
 
 try:
     from pydantic import BaseModel, Field, ValidationInfo, computed_field, field_validator, model_validator
 except ImportError:
     raise rg.errors.MissingExtra("ragauge.compat.rag_evals", "instructor") from None
 
-_PAGES = ("faithfulness", "precision", "relevance", "recall", "utility")
-modules(__name__, f"base metrics {' '.join(f'metrics.{page}' for page in _PAGES)}")
+open_modules("rag_evals")
 base = sys.modules[f"{__name__}.base"]
 
 

@@ -14,12 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import ragauge as rg
-from ragauge.compat import modules
+from ragauge.compat import open_modules
 from ragauge.datasets import Built, Generated, build, generate
 
-modules(__name__, "config evaluator logging_config response_generator")
-_STEPS = "use retrieve, construct_data, ResponseGenerator and Evaluator, which take these steps"
-modules(__name__, "data retrieval auto_ais_loader llm metrics post_hoc_cite searcher utils", advice=_STEPS)
+open_modules("trust_eval")
 logger = logging.getLogger(__name__)
 
 Item = dict[str, Any]

@@ -12,10 +12,9 @@ from typing import Any
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
 from ragauge.compat import UndefinedScore as UndefinedScore
-from ragauge.compat import modules
+from ragauge.compat import open_modules
 
-modules(__name__, "annotation manager metric")
-modules(__name__, "computation llm llm.generation llm.integrations", advice="use the methods of Evaluator")
+open_modules("valor")
 
 SYSTEM_PROMPT = "You are a helpful assistant."
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")

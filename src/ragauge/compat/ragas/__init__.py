@@ -12,47 +12,13 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import modules, runs_of
+from ragauge.compat import open_modules, runs_of
 from ragauge.compat.ragas import metrics as named
 from ragauge.compat.ragas.samples import NO_IDS
 from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
 from ragauge.host import optional
 
-_PROMPTS = "prompts are ragauge's own; docs/llm-judges.md says how to change them"
-_QUESTIONS = "the kinds of question are those of docs/test-sets.md"
-_METRICS = """collections collections.base result numeric rubrics critique _faithfulness _answer_relevance
-    _answer_correctness _string _answer_similarity _aspect_critic _bleu_score _chrf_score _context_precision
-    _context_recall _factual_correctness _domain_specific_rubrics _instance_specific_rubrics _noise_sensitivity
-    _nv_metrics _rouge_score _simple_criteria _tool_call_accuracy collections.answer_accuracy
-    collections.answer_correctness collections.answer_relevancy collections.context_entity_recall
-    collections.context_precision collections.context_recall collections.context_relevance
-    collections.factual_correctness collections.faithfulness collections.noise_sensitivity
-    collections.response_groundedness collections.summary_score base decorator discrete ranking"""
-_MODULES = {
-    _PROMPTS: """prompt prompt.mixin prompt.metrics prompt.pydantic_prompt config optimizers
-    metrics.collections.faithfulness.util metrics.collections.factual_correctness.util""",
-    "use llm_factory, which needs no adapter": "llms.adapters",
-    "use evaluate(store='FOLDER'), which asks nothing twice": "cache",
-    "use result.run.record.spent, or rg.plan beforehand": "cost",
-    "progress is printed, and logged by the module logging": "callbacks utils",
-    "give evaluate() the path of a file, and rg.evaluate a store": "backends",
-    _QUESTIONS: """testset.evolutions testset.graph testset.persona testset.synthesizers
-    testset.synthesizers.base_query testset.synthesizers.multi_hop testset.synthesizers.multi_hop.base
-    testset.synthesizers.prompts testset.synthesizers.single_hop testset.synthesizers.single_hop.specific
-    testset.transforms testset.transforms.extractors testset.transforms.extractors.llm_based
-    testset.transforms.splitters testset.transforms.relationship_builders
-    testset.transforms.relationship_builders.traditional""",
-    "give evaluate() the messages or an export of the traces; docs/data.md lists which are read": """integrations
-    integrations.amazon_bedrock integrations.griptape integrations.helicone integrations.langgraph integrations.opik
-    integrations.llama_index integrations.r2r integrations.swarm langchain langchain.evalchain llama_index""",
-}
-modules(f"{__name__}.metrics", _METRICS)
-_GENERATORS = "testset testset.generator testset.synthesizers.generate"
-modules("ragauge.compat.test_sets", _GENERATORS, __name__, _QUESTIONS)
-modules("ragauge.compat.ragas.samples", "dataset_schema messages", __name__)
-modules(__name__, "llms llms.base embeddings embeddings.base evaluation run_config dataset experiment")
-for _advice, _names in _MODULES.items():
-    modules(__name__, _names, advice=_advice)
+open_modules("ragas")
 
 #: Arguments of ragas' `evaluate` without effect here.
 _IDLE = "callbacks run_config token_usage_parser show_progress batch_size allow_nest_asyncio in_ci".split()

@@ -608,22 +608,4 @@ summarization_score = SummarizationScore()
 rubrics_score_with_reference = RubricsScore("rubrics_score_with_reference")
 rubrics_score_without_reference = RubricsScore("rubrics_score_without_reference")
 
-_INSTEAD = {
-    "ContextEntityRecall|context_entity_recall": "use ContextRecall, which counts statements in place of entities",
-    "AgentGoalAccuracy": "use AgentGoalAccuracyWithReference or AgentGoalAccuracyWithoutReference",
-    "InstanceRubrics": "use RubricsScore(rubrics=...) for the samples of each rubric",
-    "(Multi|multi)[Mm]odal.*": "images are not read",
-    "DataCompyScore|LLMSQL.*": "tables and queries are not compared; use rg.check on a function",
-    "harmfulness|SUPPORTED_ASPECTS": "use AspectCritic(name=..., definition=...)",
-    "\\w+(Input|Output)": "prompts are ragauge's own; docs/llm-judges.md says how to change them",
-    "answer_similarity": "use SemanticSimilarity(embeddings=...)",
-    ".*_metric|RankingMetric|(Base|LLM)Metric|Metric(Type|With.*|OutputType)|(Single|Multi)TurnMetric": (
-        "use rg.metric, which makes a metric of a function"
-    ),
-    "Data(set|Table)|\\w*[Ee]xperiment": "use rg.evaluate(rows, store='FOLDER', name=...), then rg.compare",
-    "cacher|CacheInterface|DiskCacheBackend": "use evaluate(store='FOLDER'), which asks nothing twice",
-    "backends": "give evaluate() the path of a file, or rg.evaluate(store=...)",
-    "(Ragas|Google)\\w+|\\w+Embeddings?|(validate|batch)_texts|\\w+batch_size": "use embedding_factory or LangChain's",
-    "(Base|Instructor|instructor|LiteLLM|Haystack|OCI|oci)\\w+": "use llm_factory, or llm='ollama/qwen3:8b'",
-}
-__getattr__ = not_offered("ragauge.compat.ragas", _INSTEAD)
+__getattr__ = not_offered("ragas")
