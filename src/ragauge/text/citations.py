@@ -83,18 +83,16 @@ def unmarked(text: str, span: Span, marks: Sequence[Span]) -> str:
         span: the part of it.
         marks: all marks of the text, in order.
     """
-    position, end = span
-    kept: list[str] = []
+    return TextWithoutSpans(text[slice(*span)], spans_within(span, marks)).text
+
+
+def spans_within(span: Span, marks: Sequence[Span]) -> list[Span]:
+    """The marks within a span of a text, or the parts of them there, as spans of that part of the text."""
+    start, end = span
     first = max(0, bisect_left(marks, span) - 1)  # the mark before the span may reach into it
-    for index in range(first, len(marks)):
-        mark_start, mark_end = marks[index]
-        if mark_start >= end:
-            break
-        if mark_end > position:
-            kept.append(text[position : max(position, mark_start)].rstrip(" "))
-            position = min(mark_end, end)
-    kept.append(text[position:end])
-    return "".join(kept)
+    last = bisect_left(marks, (end, 0))
+    inner = [(max(0, mark_start - start), min(mark_end, end) - start) for mark_start, mark_end in marks[first:last]]
+    return [(mark_start, mark_end) for mark_start, mark_end in inner if mark_end > 0]
 
 
 class TextWithoutSpans:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from itertools import chain
 from typing import TYPE_CHECKING
-from unicodedata import category
 
 from ragauge.host import LazyModule
 
@@ -14,22 +10,6 @@ if TYPE_CHECKING:
     import regex
 else:
     regex = LazyModule("regex")
-
-_ASSIGNED = ((0, 0x34000), (0xE0100, 0xE01F0))  # beyond these lie only private, unassigned and format characters
-
-
-@cache
-def category_class(*categories: str) -> str:
-    """The characters whose Unicode category starts with one of these, as ranges for use inside a character class."""
-    ranges: list[list[str]] = []
-    for char in map(chr, chain.from_iterable(range(*block) for block in _ASSIGNED)):
-        if not category(char).startswith(categories):
-            continue
-        if ranges and ord(char) == ord(ranges[-1][1]) + 1:
-            ranges[-1][1] = char
-        else:
-            ranges.append([char, char])
-    return "".join(f"{re.escape(first)}-{re.escape(last)}" for first, last in ranges)
 
 
 def any_of(listed: str) -> str:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import string
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from itertools import pairwise
 
 from ragauge.errors import MissingExtra
 from ragauge.host import version_of
-from ragauge.text.citations import TextWithoutSpans, citation_marks
+from ragauge.text.citations import TextWithoutSpans, citation_marks, spans_within
 from ragauge.text.markdown import blocks
 from ragauge.text.patterns import GERMAN_MONTHS, any_of
 from ragauge.types import Span
@@ -191,7 +190,7 @@ def sentences_within(text: str, span: Span, marks: Sequence[Span] | None = None)
     passage = text[slice(*span)]
     begin = span[0] + len(passage) - len(passage.lstrip())
     passage = passage.strip()
-    own = citation_marks(passage) if marks is None else _within(marks, begin, begin + len(passage))
+    own = citation_marks(passage) if marks is None else spans_within((begin, begin + len(passage)), marks)
     spans: list[Span] = []
     for start, stop in pairwise([0, *sentence_starts(passage, own), len(passage)]):
         sentence = passage[start:stop].rstrip()
@@ -201,12 +200,6 @@ def sentences_within(text: str, span: Span, marks: Sequence[Span] | None = None)
         if sentence:
             spans.append((begin + start, begin + start + len(sentence)))
     return spans
-
-
-def _within(marks: Sequence[Span], start: int, end: int) -> list[Span]:
-    """The marks within a part of a text, as spans of that part."""
-    first, last = bisect_left(marks, (start, 0)), bisect_left(marks, (end, 0))
-    return [(mark_start - start, min(mark_end, end) - start) for mark_start, mark_end in marks[first:last]]
 
 
 _POSSIBLE_END = re.compile(r"[.?!](?=(?P<after>[)\";}\]*:@'({\[‘’“”«»?!]|\s+(?P<next>\S+)))")

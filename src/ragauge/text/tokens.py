@@ -16,7 +16,7 @@ from functools import cache, lru_cache, partial
 from typing import Final
 from unicodedata import normalize
 
-from ragauge.text.patterns import category_class
+from ragauge.text.patterns import regex
 
 
 def _rules(listed: str) -> list[tuple[str, str]]:
@@ -142,12 +142,9 @@ def _ends_short(word: str) -> bool:
 Tokenizer = Callable[[str], list[str]]
 
 _KEEP_ALPHANUMERIC: Final = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
-_NO_PERIOD_OR_SPACE: Final = r"[^. \t-\r\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+"
-_VALOR_TOKEN: Final = re.compile(rf"\w+|\$\d+|{_NO_PERIOD_OR_SPACE}")
+_VALOR_TOKEN_OF_ASCII: Final = re.compile(r"\w+|\$\d+|[^. \t-\r]+")
 _ARTICLE: Final = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
-_CIRCLED_LETTERS: Final = "\u24b6-\u24e9\U0001f130-\U0001f149\U0001f150-\U0001f169\U0001f170-\U0001f189"
-_JOINERS: Final = "\u200c\u200d"
 _INVISIBLE_JOINERS: Final = re.compile("[\u00ad\u200c\u200d\u2060]")
 _WRITTEN_WITHOUT_SPACES: Final = (
     "\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
@@ -172,7 +169,7 @@ def valor_tokens(text: str) -> list[str]:
 
     Word characters are those of the `regex` library, with which NLTK 3.10 compiles Valor's pattern.
     """
-    return (_VALOR_TOKEN if text.isascii() else _valor_token()).findall(text)
+    return (_VALOR_TOKEN_OF_ASCII if text.isascii() else _valor_token()).findall(text)
 
 
 def unicode_tokens(text: str) -> list[str]:
@@ -230,14 +227,13 @@ def stem_tokens(tokens: Iterable[str]) -> list[str]:
 
 
 @cache
-def _valor_token() -> re.Pattern[str]:
-    word = category_class("L", "M", "Nd", "Nl", "Pc") + _CIRCLED_LETTERS + _JOINERS
-    return re.compile(rf"[{word}]+|\$\d+|{_NO_PERIOD_OR_SPACE}")
+def _valor_token() -> regex.Pattern[str]:
+    return regex.compile(r"\w+|\$\d+|[^.\s]+")
 
 
 @cache
-def _unicode_word() -> re.Pattern[str]:
+def _unicode_word() -> regex.Pattern[str]:
     """One letter of a script written without spaces, or a run of other letters and digits, with combining marks."""
-    marks = category_class("M")
-    spaced = rf"[^\W_{_WRITTEN_WITHOUT_SPACES}]"
-    return re.compile(rf"(?=\w)[{_WRITTEN_WITHOUT_SPACES}][{marks}]*|{spaced}+(?:[{marks}]+{spaced}*)*")
+    alone = rf"[[\p{{L}}\p{{N}}]&&[{_WRITTEN_WITHOUT_SPACES}]]"
+    spaced = rf"[[\p{{L}}\p{{N}}]--[{_WRITTEN_WITHOUT_SPACES}]]"
+    return regex.compile(rf"(?V1){alone}\p{{M}}*|{spaced}[{spaced}\p{{M}}]*")
