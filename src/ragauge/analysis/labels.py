@@ -488,7 +488,7 @@ def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
     for metric, summary in summaries.items():
         if not summary.labelled:
             continue
-        yield f"{metric}: judge {_value(summary.judge)} over {counted(summary.samples, 'sample')}"
+        yield f"{metric}: judge {with_interval(summary.judge)} over {counted(summary.samples, 'sample')}"
         yield f"  corrected by people: {corrected_words(summary)}"
         yield from (f"  {_agreement_words(agreement)}" for agreement in summary.agreement)
         if 0 < summary.drawn < FEW:
@@ -499,18 +499,14 @@ def corrected_words(summary: LabelSummary) -> str:
     """The corrected score with its interval, or why there is none yet."""
     if summary.corrected.value is None:
         return "not yet; it needs samples drawn at random and labelled in full"
-    return f"{_value(summary.corrected)}, from {counted(summary.counted, 'sample')} drawn at random"
+    return f"{with_interval(summary.corrected)}, from {counted(summary.counted, 'sample')} drawn at random"
 
 
 def _agreement_words(agreement: Agreement) -> str:
     """Raw agreement and kappa, or for grades the mean difference, with the number of questions."""
-    raw = f"raw agreement {_value(agreement.raw)} on {counted(agreement.n, 'question')} ({agreement.kind})"
+    raw = f"raw agreement {with_interval(agreement.raw)} on {counted(agreement.n, 'question')} ({agreement.kind})"
     if agreement.apart is not None:
         return f"{raw}, grades differ by {number(agreement.apart)} on average"
     if agreement.kappa is None or agreement.kappa.value is None:
         return f"{raw}, kappa undefined: both always gave the same label"
-    return f"{raw}, kappa {_value(agreement.kappa)}"
-
-
-def _value(interval: Interval) -> str:
-    return with_interval(interval.value, interval.low, interval.high)
+    return f"{raw}, kappa {with_interval(agreement.kappa)}"

@@ -41,6 +41,7 @@ from ragauge.statistics import agreement
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
+from ragauge.text.overlap import largest_matching
 from ragauge.text.sentences import sentences
 from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Verdict
 
@@ -264,23 +265,9 @@ def matched_claims(claims: Sequence[str], expected: Sequence[str]) -> int:
     as it occurs (Dice).
     """
     ours, theirs = ([Counter(_WORD.findall(text.lower())) for text in texts] for texts in (claims, expected))
-    similar = [
-        [place for place, b in enumerate(theirs) if a and 2 * (a & b).total() >= _SIMILAR * (a + b).total()]
-        for a in ours
-    ]
-    partner: dict[int, int] = {}
-
-    def place(left: int, tried: set[int]) -> bool:
-        """Match one statement, along an augmenting path if necessary."""
-        for right in similar[left]:
-            if right not in tried:
-                tried.add(right)
-                if right not in partner or place(partner[right], tried):
-                    partner[right] = left
-                    return True
-        return False
-
-    return sum(place(left, set()) for left in range(len(ours)))
+    return len(
+        largest_matching([bool(a) and 2 * (a & b).total() >= _SIMILAR * (a + b).total() for b in theirs] for a in ours)
+    )
 
 
 def claims_f1(claims: Sequence[str], expected: Sequence[str]) -> float:
@@ -640,7 +627,7 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
     compared = [
         [
             *(row.name, f"{against.one:.3f}", f"{against.other:.3f}"),
-            with_interval(against.difference.value, against.difference.low, against.difference.high, signed),
+            with_interval(against.difference, signed),
             *(p_value(against.final_p), against.verdict),
         ]
         for row in measured

@@ -228,16 +228,10 @@ def card_view(card: RobustnessCard) -> Iterator[RenderableType]:
     columns = ("asked again with", "claims", "changed", "beyond repetition", "to supported", "from supported", "failed")
     rows = []
     for change in card.changes:
-        rates = [_percent(change.rate, "{:.0%}"), _percent(change.excess, "{:+.0%}")]
+        rates = [with_interval(change.rate, "{:.0%}".format), with_interval(change.excess, "{:+.0%}".format)]
         counts = map(str, (change.to_supported, change.from_supported, change.failed))
         rows.append([change.name, str(change.claims), *rates, *counts])
     yield rich_table(columns, rows, left=columns[:1])
     for change in card.changes:
         for flip in change.flips:
             yield f"{change.name}: {flip.before} -> {flip.after} ({flip.sample}): {shortened(flip.claim, 80)}"
-
-
-def _percent(rate: Interval | None, form: str) -> str:
-    if rate is None or rate.value is None:
-        return "–"
-    return with_interval(rate.value, rate.low, rate.high, form.format)

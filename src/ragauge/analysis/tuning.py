@@ -404,11 +404,7 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     if not tuned.adopted and tuned.chosen != _in_words(tuned.file):
         remark = f"; it could lose {max(-low, 0):.3f} as well as gain {max(high, 0):.3f}, so the judge stays as it was"
     yield f"chosen: {tuned.chosen}{remark}"
-    before, after = (
-        "–" if accuracy is None else with_interval(accuracy.value, accuracy.low, accuracy.high)
-        for accuracy in (tuned.before, tuned.after)
-    )
-    gain = with_interval(tuned.gain.value, tuned.gain.low, tuned.gain.high, signed)
+    before, after, gain = with_interval(tuned.before), with_interval(tuned.after), with_interval(tuned.gain, signed)
     labels = counted(tuned.measured_by, "label")
     measuring = f"{labels}, each by what the other half chooses" if tuned.crossed else f"{labels} that did not choose"
     yield f"balanced accuracy on {measuring}: before {before}, after {after}, gain {gain}, p {p_value(tuned.p)}"

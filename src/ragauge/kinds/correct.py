@@ -32,6 +32,7 @@ class Correct(VerdictQuestion, frozen=True):
     response: str
     references: tuple[str, ...]
 
+    wording = "Is the answer right by the references?"
     labels = CORRECTNESS
     no_and_yes = (Label.WRONG, Label.RIGHT)
     choices = (
@@ -90,10 +91,6 @@ class Correct(VerdictQuestion, frozen=True):
         if answer in tuple(CORRECTNESS):
             return Verdict(Label(answer), probability, rationale=rationale)
         raise UnusableReply("correct() must return a bool, or 'right', 'partly', 'wrong' or 'undecided'", reply)
-
-    @property
-    def wording(self) -> str:
-        return "Is the answer right by the references?"
 
     @classmethod
     def samples(cls) -> Sequence[Correct]:

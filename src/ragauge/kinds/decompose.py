@@ -81,6 +81,7 @@ class Decompose(BaseQuestion, frozen=True):
     query: str | None = None
     history: tuple[str, ...] = ()
 
+    wording = "Which statements does the text make?"
     answer_type = Decomposition
     comes_first = True
     is_voted = False
@@ -222,10 +223,6 @@ class Decompose(BaseQuestion, frozen=True):
             statements.append(Statement(written, span, *STATEMENT_KINDS[called]))
             end = max(end, span[1]) if span else end
         return Decomposition(tuple(statements))
-
-    @property
-    def wording(self) -> str:
-        return "Which statements does the text make?"
 
     def typed_answer(self, typed: str) -> Answer:
         raise UsageError("statements are not labelled by people")

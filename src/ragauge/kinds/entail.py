@@ -80,6 +80,7 @@ class Entail(VerdictQuestion, frozen=True):
     shared_field = "premise"
     quoted = True
     item_fields = frozenset({"label", "supports", "contradicts"})
+    wording = "Do the texts together support the claim, contradict it, or neither?"
     labels = ENTAILMENT
     no_and_yes = (Label.NOT_ENTAILED, Label.ENTAILED)
     choices = (
@@ -214,10 +215,6 @@ class Entail(VerdictQuestion, frozen=True):
                 raise UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
         whole = verdicts[-1]
         return Verdict(whole.label, whole.probability, tuple(verdicts[: len(self.premise)]))
-
-    @property
-    def wording(self) -> str:
-        return "Do the texts together support the claim, contradict it, or neither?"
 
     def typed_answer(self, typed: str) -> Verdict:
         """A key; numbers of the texts it holds for and further keys may follow, as in "s 1 c 3"."""

@@ -88,6 +88,24 @@ def contradicted_claims(support: Support) -> Share | Undefined | Failed:
     return share((Label.CONTRADICTED in row for row in support.table), NO_CLAIMS)
 
 
+@metric(entailment.response_claims_in_answers, caption="claims in line with earlier answers")
+def self_consistency(support: Support) -> Share | Undefined | Failed:
+    """Share of the response's claims that no earlier answer of the conversation contradicts."""
+    return _uncontradicted(support)
+
+
+@metric(entailment.response_claims_in_requests, caption="claims in line with the user")
+def retention(support: Support) -> Share | Undefined | Failed:
+    """Share of the response's claims that nothing the user said earlier contradicts, such as "I am vegan"."""
+    return _uncontradicted(support)
+
+
+def _uncontradicted(support: Support) -> Share | Undefined | Failed:
+    if is_two_way(support):
+        return Failed(TWO_WAY)
+    return share((Label.CONTRADICTED not in row for row in support.table), NO_CLAIMS)
+
+
 @listed(default=9)
 @metric(entailment.response_in_contexts(), contexts_to_query, caption="relevant contexts used")
 def context_coverage(support: Support, relevant: Checks) -> Share | Undefined:

@@ -22,7 +22,7 @@ from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.host import installed, load_only, source_of
-from ragauge.metrics import agents, checks, claims, conversations, nuggets, retrieval, rubrics, trust
+from ragauge.metrics import agents, checks, claims, nuggets, retrieval, rubrics, trust
 from ragauge.metrics.base import (
     Composite,
     DatasetMetric,
@@ -41,7 +41,7 @@ from ragauge.needs.checks import aligned
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
-_MODULES = (claims, nuggets, conversations, retrieval, rubrics, trust, checks, agents)
+_MODULES = (claims, nuggets, retrieval, rubrics, trust, checks, agents)
 _BY_NAME = {
     metric.name: metric for module in _MODULES for metric in vars(module).values() if isinstance(metric, Metric)
 }

@@ -106,6 +106,15 @@ def answer_relevance(relevant: Checks) -> Share | Undefined:
     return share(relevant.passed, "the response makes no statement")
 
 
+@metric(checks.response_to_query.also_asking("relevant:conversation"), caption="requests answered")
+def answered_requests(relevant: Checks) -> Share | Undefined:
+    """1 if any part of the response helps to answer the request, else 0; with `--per turn` the share of requests.
+
+    The request is read with the turns before it: "And the second one?". A refusal answers nothing.
+    """
+    return share(relevant.passed, "there is no request")
+
+
 def _correct(in_references: Supports) -> list[bool]:
     return [any(column) for column in zip(*(table.entailed for table in in_references.tables), strict=True)]
 

@@ -15,6 +15,7 @@ from ragauge.needs.entailment import CALLED
 from ragauge.questions import Entail
 from ragauge.scores import Evidence
 from ragauge.text.json_schema import schema_fault
+from ragauge.text.overlap import largest_matching
 from ragauge.types import Label, Sample, ToolCall, Turn, Verdict, written
 
 #: Which calls are compared, and whether by their arguments.
@@ -150,24 +151,6 @@ _Fits: TypeAlias = Sequence[Sequence[bool]]
 _Pairs: TypeAlias = dict[int, int]
 
 
-def _in_any_order(fits: _Fits, made: int) -> _Pairs:
-    """As many pairs as possible, by augmenting paths (Berge 1957)."""
-    takers: dict[int, int] = {}
-
-    def placed(wanted: int, tried: set[int]) -> bool:
-        for call in range(made):
-            if fits[wanted][call] and call not in tried:
-                tried.add(call)
-                if call not in takers or placed(takers[call], tried):
-                    takers[call] = wanted
-                    return True
-        return False
-
-    for wanted in range(len(fits)):
-        placed(wanted, set())
-    return {wanted: call for call, wanted in takers.items()}
-
-
 def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
     """As many pairs as possible without crossing: the longest common subsequence."""
     best: list[_Pairs] = [{}] * (made + 1)  # of the expected calls so far and the first calls that were made
@@ -184,7 +167,7 @@ def _at_the_same_place(fits: _Fits, made: int) -> _Pairs:
 
 
 _PAIRED: Mapping[Order, Callable[[_Fits, int], _Pairs]] = {
-    "any": _in_any_order,
+    "any": lambda fits, _: largest_matching(fits),
     "in_order": _in_the_same_order,
     "exact": _at_the_same_place,
 }

@@ -18,7 +18,7 @@ from functools import reduce
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
-from operator import or_
+from operator import ge, gt, lt, or_
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +33,9 @@ from ragauge.types import Label, Sample
 SCHEMA = "ragauge.run/1"
 
 
+_COMPARED = {"below": lt, "at_least": ge, "above": gt}
+
+
 class Condition(msgspec.Struct, frozen=True):
     """A condition on the first of the signals (metrics or signs) that a sample has, at its cut."""
 
@@ -42,10 +45,7 @@ class Condition(msgspec.Struct, frozen=True):
     def holds(self, signals: Mapping[str, float], cuts: Mapping[str, float]) -> bool:
         """Whether the condition holds; False if the sample has none of the signals."""
         signal = next((signal for signal in self.signals if signal in signals), None)
-        if signal is None:
-            return False
-        value, cut = signals[signal], cuts[signal]
-        return value < cut if self.level == "below" else value >= cut if self.level == "at_least" else value > cut
+        return signal is not None and _COMPARED[self.level](signals[signal], cuts[signal])
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -193,26 +193,12 @@ def parts(
     yield "texts", packed(index.texts)
 
 
-class Lowest:
-    """The positions with the lowest ranks, at most `size` of them."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._heap: list[tuple[float, int]] = []
-
-    def take(self, rank: float, position: int) -> int | None:
-        """Add a position; returns the one that has to leave for it, which may be itself."""
-        if len(self._heap) < self._size:
-            heapq.heappush(self._heap, (-rank, position))
-            return None
-        return heapq.heappushpop(self._heap, (-rank, position))[1]
-
-
 def chosen_samples(run: RunRecord, samples: Iterable[SampleRecord]) -> tuple[Iterable[SampleRecord], str]:
     """Some of the samples of a large run, in order, and what they are; no more of them is held at a time."""
     key, drawn = chooser(run), random.Random(0)
     sign = 1 if key is None or run.estimates[key].better == "higher" else -1
-    groups = {"worst": Lowest(WORST), "random": Lowest(RANDOM)}
+    sizes = {"worst": WORST, "random": RANDOM}
+    heaps: dict[str, list[tuple[float, int]]] = {}  # of each group, the lowest ranks, of which the highest leaves first
     held: dict[int, bytes] = {}
     reasons: Counter[int] = Counter()
     for position, record in enumerate(samples):
@@ -221,8 +207,10 @@ def chosen_samples(run: RunRecord, samples: Iterable[SampleRecord]) -> tuple[Ite
         ranks |= dict.fromkeys(patterns_of(record, signs_of(record)), ranks["random"])
         for name, rank in ranks.items():
             reasons[position] += 1
-            left = groups.setdefault(name, Lowest(OF_PATTERN)).take(rank, position)
-            if left is not None:
+            heap = heaps.setdefault(name, [])
+            heapq.heappush(heap, (-rank, position))
+            if len(heap) > sizes.get(name, OF_PATTERN):
+                _, left = heapq.heappop(heap)
                 reasons[left] -= 1
                 if not reasons[left]:
                     held.pop(left, None)

@@ -7,12 +7,15 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ragauge.scores import Better, ChunkEvidence, Estimate, Evidence, Gate, RunRecord, Score
 from ragauge.types import POSITIVE, Label, Sample, TotalUsage
+
+if TYPE_CHECKING:
+    from ragauge.statistics.intervals import Interval
 
 #: Labels against a response; POSITIVE are in favour.
 BAD = frozenset({Label.CONTRADICTED, Label.WRONG})
@@ -40,17 +43,13 @@ def p_value(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def with_interval(
-    value: float | None, low: float | None, high: float | None, shown: Callable[[float | None], str] = number
-) -> str:
-    """A value with its interval in brackets, a dash for None.
-
-    Args:
-        value: the estimate.
-        low, high: the ends of its interval; without both, none is shown.
-        shown: formats each number.
-    """
-    return shown(value) if low is None or high is None else f"{shown(value)} [{shown(low)}, {shown(high)}]"
+def with_interval(estimate: Estimate | Interval | None, shown: Callable[[float], str] = number) -> str:
+    """A value with its interval in brackets, where it has one; a dash for None. shown: formats each number."""
+    if estimate is None or estimate.value is None:
+        return "–"
+    if estimate.low is None or estimate.high is None:
+        return shown(estimate.value)
+    return f"{shown(estimate.value)} [{shown(estimate.low)}, {shown(estimate.high)}]"
 
 
 def interval(estimate: Estimate) -> str:

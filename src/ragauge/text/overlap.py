@@ -324,6 +324,26 @@ def _token_f1(response: Sequence[str], reference: Sequence[str]) -> float:
     return _f1(clipped_matches(response, Counter(reference)), len(response), len(reference))
 
 
+def largest_matching(fits: Iterable[Sequence[bool]]) -> dict[int, int]:
+    """As many pairs of a row and a column that fits it as possible, each at most once (Berge, 1957): row -> column."""
+    rows = list(fits)
+    taker_of: dict[int, int] = {}
+
+    def place(row: int, tried: set[int]) -> bool:
+        """Give a row a column, along an augmenting path if necessary."""
+        for column, fit in enumerate(rows[row]):
+            if fit and column not in tried:
+                tried.add(column)
+                if column not in taker_of or place(taker_of[column], tried):
+                    taker_of[column] = row
+                    return True
+        return False
+
+    for row in range(len(rows)):
+        place(row, set())
+    return {row: column for column, row in taker_of.items()}
+
+
 class BertScores(NamedTuple):
     """Precision, recall and F1 of each response."""
 

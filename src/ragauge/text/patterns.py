@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ragauge.host import LazyModule
 
 if TYPE_CHECKING:
-    import regex
+    import regex as regex
 else:
     regex = LazyModule("regex")
 

@@ -169,13 +169,13 @@ def valor_tokens(text: str) -> list[str]:
 
     Word characters are those of the `regex` library, with which NLTK 3.10 compiles Valor's pattern.
     """
-    return (_VALOR_TOKEN_OF_ASCII if text.isascii() else _valor_token()).findall(text)
+    return list((_VALOR_TOKEN_OF_ASCII if text.isascii() else _valor_token()).findall(text))
 
 
 def unicode_tokens(text: str) -> list[str]:
     """Words of letters, marks and digits in any script (NFKC, casefold); one letter each in scripts without spaces."""
     folded = normalize("NFKC", normalize("NFKC", text).casefold())
-    return _unicode_word().findall(_INVISIBLE_JOINERS.sub("", folded))
+    return list(_unicode_word().findall(_INVISIBLE_JOINERS.sub("", folded)))
 
 
 def chrf_characters(text: str) -> str:
