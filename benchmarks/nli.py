@@ -23,10 +23,10 @@ import torch
 import transformers
 
 import ragauge as rg
+from ragauge.host import processors
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.nli.judge import NliJudge
 from ragauge.judges.nli.models import hf_judge
-from ragauge.judges.onnx import processors
 from ragauge.questions import Entail, Question
 from ragauge.types import Answer, Failure, Label, Verdict
 

@@ -37,6 +37,11 @@ def make_file(path: Path) -> None:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
 
+def processors() -> int:
+    """The number of CPUs that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 LOG = logging.getLogger("ragauge")
 
 #: Seconds after which a pipe that has given nothing yet is announced.

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragauge.judges.embedded.encoder import MODEL, Encoder, encoder, fingerprint
+from ragauge.judges.embedded.encoder import MODEL, Encoder, encoder, fingerprint, open_session
 from ragauge.judges.embedded.judge import EmbeddedJudge, Trained
-from ragauge.judges.onnx import open_session
 from ragauge.questions import Classify, Correct, Entail, Relevant, judgment_key
 from ragauge.types import Identity, Label, Verdict
 

@@ -16,9 +16,9 @@ from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.errors import BadParameter, UsageError
-from ragauge.judges.llm.logprobs import ReplyToken, label_probabilities
-from ragauge.judges.llm.messages import Completion, Prompt, tokens_of
+from ragauge.judges.llm.messages import Completion, Prompt, ReplyToken, tokens_of
 from ragauge.judges.llm.providers import parse_llm_spec
+from ragauge.judges.llm.replies import label_probabilities
 from ragauge.judges.llm.transport import clouds, protocols
 from ragauge.kinds.entail import ENTAILMENT
 from ragauge.questions import Classify, Entail, Question, Relevant

@@ -25,8 +25,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, UsageError
-from ragauge.host import disable_telemetry, optional
-from ragauge.judges.onnx import processors
+from ragauge.host import disable_telemetry, optional, processors
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
 from ragauge.readers.formats import Source, json_lines_rows

@@ -17,9 +17,9 @@ import msgspec
 
 from ragauge.errors import BadParameter
 from ragauge.judges.function import Fingerprint, fingerprint
-from ragauge.judges.llm.logprobs import TOP_LOGPROBS
 from ragauge.judges.llm.messages import (
     BY_TOKENS,
+    TOP_LOGPROBS,
     CallFailed,
     Completion,
     Finish,

@@ -11,8 +11,7 @@ from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.llm.adapters import FunctionTransport, InstructorTransport, is_instructor
 from ragauge.judges.llm.client import ModelClient
 from ragauge.judges.llm.judge import LLMJudge, prompt_style
-from ragauge.judges.llm.logprobs import ReplyToken
-from ragauge.judges.llm.messages import CallTempo, Completion, Transport, tokens_of, usage_of
+from ragauge.judges.llm.messages import CallTempo, Completion, ReplyToken, Transport, tokens_of, usage_of
 from ragauge.judges.llm.pricing import Price, context_window, price_of
 from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.judges.llm.logprobs import ReplyToken
 from ragauge.kinds.call import enum, object_schema
 from ragauge.types import Failure
 
@@ -18,6 +17,17 @@ Finish = Literal["stop", "length", "content_filter", "refusal"]
 
 #: Counts of tokens from here on are invalid: no model reads or writes as many in one call.
 _MAX_TOKENS = 20_000_000
+
+
+#: How many tokens a server is asked for at each place; more than there are labels, and as many as all servers allow.
+TOP_LOGPROBS = 5
+
+
+class ReplyToken(msgspec.Struct, frozen=True):
+    """A token of a reply. alternatives: log-probabilities of the likeliest tokens in its place, and its own."""
+
+    text: str
+    alternatives: Mapping[str, float]
 
 
 class Turn(msgspec.Struct, frozen=True):

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from math import exp
 from typing import Any
 
 import msgspec
 
 from ragauge.errors import BadData
-from ragauge.judges.llm.logprobs import ReplyToken, label_probabilities
+from ragauge.judges.llm.messages import ReplyToken
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.prompts import example_item, examples_of
-from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem
+from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem, word
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES
 from ragauge.redaction import redacted
-from ragauge.types import Answer, Verdict
+from ragauge.types import POSITIVE, Answer, Label, Verdict
 
 #: Characters of a reply after which nothing is read: several times as many as the longest answer has.
 MAX_CHARS = 100_000
@@ -175,6 +176,55 @@ def parse_reply(pack: Pack, text: str, style: PromptStyle, tokens: Sequence[Repl
             if isinstance(invalid, CutOff):
                 reply.partial[position] = invalid.answer, invalid.split
     return reply
+
+
+_LABEL = re.compile(r'(?<!\\)"label"\s*:\s*"([^"\\]*)"')
+
+
+def label_probabilities(
+    tokens: Sequence[ReplyToken], items: Mapping[str, Any], labels: Mapping[str, Mapping[str, Label]]
+) -> dict[str, float]:
+    """The probability of the positive label, by the key of the verdict; a verdict without one is left out.
+
+    A reply is the text of its tokens. Where a label begins, the tokens that the model might have written instead say
+    which other label it would have begun; the probability is the share of "entailed", "yes" or "right" among all labels
+    there. A reason that stands before a label has decided much of it: without reasons probabilities are milder.
+
+    Args:
+        tokens: of the whole reply.
+        items: what the reply answers, by key, in its order.
+        labels: what each key may be answered by, by the words of the reply.
+    """
+    text = "".join(token.text for token in tokens)
+    written = [(key, word(item["label"])) for key, item in items.items() if isinstance(item, dict) and "label" in item]
+    places = [(match.start(1), word(match[1])) for match in _LABEL.finditer(text)]
+    if [label for _, label in written] != [label for _, label in places]:
+        return {}  # the object that was read is not all of the reply
+    starts = {key: place for (key, _), (place, _) in zip(written, places, strict=True) if key in labels}
+    probabilities = ((key, _probability(tokens, start, labels[key])) for key, start in starts.items())
+    return {key: probability for key, probability in probabilities if probability is not None}
+
+
+def _probability(tokens: Sequence[ReplyToken], start: int, labels: Mapping[str, Label]) -> float | None:
+    """The share of positive labels at a place of the reply; None where the tokens there begin no label."""
+    end = 0
+    for token in tokens:
+        end += len(token.text)
+        if end > start:
+            break
+    before = token.text[: len(token.text) - (end - start)]
+    shares: defaultdict[Label, float] = defaultdict(float)
+    for text, logprob in token.alternatives.items():
+        if text.startswith(before) and (begun := _begun(word(text[len(before) :]), labels)):
+            shares[labels[begun]] += exp(logprob)
+    total = sum(shares.values())
+    return min(sum(shares[label] for label in POSITIVE) / total, 1.0) if total else None
+
+
+def _begun(piece: str, labels: Iterable[str]) -> str | None:
+    """The label that a token begins; None where it could be several, or none."""
+    fitting = [label for label in labels if piece and (label.startswith(piece) or piece.startswith(label))]
+    return fitting[0] if len(fitting) == 1 else None
 
 
 def check_examples(text: str, where: str) -> None:

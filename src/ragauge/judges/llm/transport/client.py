@@ -96,8 +96,7 @@ class HttpTransport(Transport):
     `_exchanged` for a reply, over the session and in the provider's protocol.
 
     name: "provider/model". settings: what else can change a reply, such as sampling options and a server other than the
-    provider's own. retries: how often calls were tried again since it was opened, by reason. protocol: by default that
-    of the provider.
+    provider's own. retries: how often calls were tried again since it was opened, by reason.
     """
 
     def __init__(
@@ -106,10 +105,9 @@ class HttpTransport(Transport):
         model: str,
         options: LLMOptions,
         environment: Mapping[str, str] = os.environ,
-        protocol: WireProtocol | None = None,
     ) -> None:
         self._provider, self._model, self._options, self._environment = provider, model, options, environment
-        self._protocol = protocol or PROTOCOLS[provider.protocol]
+        self._protocol = PROTOCOLS[provider.protocol]
         self._path = self._protocol.path.format(model=quote(model, safe=""))
         self.name, self.max_concurrency = f"{provider.name}/{model}", provider.max_concurrency
         self._features = initial_features(provider, model, options)

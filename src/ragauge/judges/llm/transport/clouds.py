@@ -15,8 +15,7 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.host import optional
-from ragauge.judges.llm.logprobs import TOP_LOGPROBS, ReplyToken
-from ragauge.judges.llm.messages import CallFailed, Completion, Finish, Prompt, usage_of
+from ragauge.judges.llm.messages import TOP_LOGPROBS, CallFailed, Completion, Finish, Prompt, ReplyToken, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import (
     ServerFeatures,

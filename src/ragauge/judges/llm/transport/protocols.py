@@ -15,8 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.host import decoded, refuse_repeated_keys
-from ragauge.judges.llm.logprobs import TOP_LOGPROBS
-from ragauge.judges.llm.messages import Completion, Finish, Prompt, TokenUsage, tokens_of, usage_of
+from ragauge.judges.llm.messages import TOP_LOGPROBS, Completion, Finish, Prompt, TokenUsage, tokens_of, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
 

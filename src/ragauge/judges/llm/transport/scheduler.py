@@ -23,45 +23,26 @@ from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.types import Failure
 
 _NUMBER = r"\d{1,15}(?:\.\d*)?"
-_DURATION = re.compile(rf"({_NUMBER})(ms|h|m|s|d)")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(%b)s"' % _NUMBER.encode())
 
 
 def retry_after(headers: Mapping[str, str], body: bytes, now: datetime) -> float | None:
     """The seconds that a server asks to wait; None where it names none."""
-    milliseconds = _number(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
+    milliseconds = headers.get("retry-after-ms", "")
+    if re.fullmatch(_NUMBER, milliseconds):
+        return float(milliseconds) / 1000
     value = headers.get("Retry-After")
     if value is None:
         delay = _RETRY_DELAY.search(body)
         return float(delay[1]) if delay else None
-    seconds = _number(value)
-    return seconds if seconds is not None else seconds_until(value, now)
-
-
-def seconds_until(value: str, now: datetime) -> float | None:
-    """Seconds until a time such as "6m0s", "17ms", "7.66", one of RFC 3339, or an HTTP date; None for others."""
-    seconds = _number(value)
-    if seconds is not None:
-        return seconds
-    parts = _DURATION.findall(value)
-    if parts and "".join(map("".join, parts)) == value:
-        return sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    for parse in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            moment = parse(value)
-        except (ValueError, OverflowError):
-            continue
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return max(0.0, (moment - now).total_seconds())
-    return None
-
-
-def _number(value: str | None) -> float | None:
-    """A count or a time that is a plain number, not below 0."""
-    return float(value) if value is not None and re.fullmatch(_NUMBER, value) else None
+    if re.fullmatch(_NUMBER, value):
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except (ValueError, OverflowError):
+        return None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - now).total_seconds())
 
 
 class RateLimiter:
@@ -74,17 +55,15 @@ class RateLimiter:
         self, requests: float | None, tokens: float | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._clock = clock
-        self._requests = _EvenRate(requests) if requests else None
-        self._tokens = _EvenRate(tokens) if tokens else None
+        self._intervals = [60 / per_minute if per_minute else 0.0 for per_minute in (requests, tokens)]
+        self._free_at = [0.0, 0.0]
         self._hold_until = 0.0
 
     def book(self, tokens: int) -> float:
         """The seconds until a call of this many tokens may be sent; it counts as sent then."""
         now = self._clock()
-        limits = [(rate, need) for rate, need in ((self._requests, 1), (self._tokens, tokens)) if rate]
-        start = max([now, self._hold_until, *(rate.free_at for rate, _ in limits)])
-        for rate, need in limits:
-            rate.take(need, start)
+        start = max(now, self._hold_until, *self._free_at)
+        self._free_at = [start + interval * need for interval, need in zip(self._intervals, (1, tokens), strict=True)]
         return start - now
 
     def hold_remaining(self) -> float:
@@ -97,19 +76,7 @@ class RateLimiter:
 
     def correct(self, expected: int, tokens: int) -> None:
         """Replace the expected tokens of a call by those that it took."""
-        if self._tokens:
-            self._tokens.take(tokens - expected, self._tokens.free_at)
-
-
-class _EvenRate:
-    """A fixed number of units a minute, evenly spread. free_at: when the next may follow."""
-
-    def __init__(self, per_minute: float) -> None:
-        self._interval = 60 / per_minute
-        self.free_at = 0.0
-
-    def take(self, need: float, start: float) -> None:
-        self.free_at = start + need * self._interval
+        self._free_at[1] += self._intervals[1] * (tokens - expected)
 
 
 #: Seconds, counts and a factor: calls have FIRST_TIMEOUT until MIN_LATENCIES are known, then a multiple of latencies.
