@@ -28,16 +28,13 @@ if TYPE_CHECKING:
     from ragauge.store import Place, Store
 
 
-def _packaged(name: str) -> Callable[[str], Judge]:
-    def made(argument: str) -> Judge:
-        from ragauge.judges.embedded.judge import EmbeddedJudge
-        from ragauge.judges.embedded.lexical import Lexical
+def _packaged(name: str, argument: str) -> Judge:
+    from ragauge.judges.embedded.judge import EmbeddedJudge
+    from ragauge.judges.embedded.lexical import Lexical
 
-        if argument:
-            raise BadParameter(f"the {name} judge takes no argument; write {name!r}")
-        return EmbeddedJudge(Lexical(), name) if name == "lexical" else EmbeddedJudge()
-
-    return made
+    if argument:
+        raise BadParameter(f"the {name} judge takes no argument; write {name!r}")
+    return EmbeddedJudge(Lexical(), name) if name == "lexical" else EmbeddedJudge()
 
 
 def _recording(argument: str) -> Judge:
@@ -207,8 +204,8 @@ def _model(spec: str) -> Judge:
 
 #: What comes before the colon of a spec, and what makes the judge of what comes after it.
 MAKERS: dict[str, Callable[[str], Any]] = {
-    "embedded": _packaged("embedded"),
-    "lexical": _packaged("lexical"),
+    "embedded": partial(_packaged, "embedded"),
+    "lexical": partial(_packaged, "lexical"),
     "recording": _recording,
     "python": python_object,
 }

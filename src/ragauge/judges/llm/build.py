@@ -43,7 +43,7 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
         options: Of every judge: rationales=False leaves out the reasons; quotes=True has the deciding words quoted, as
             spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion),
             in dollars per million tokens; context=, tokens of the model's window, for models with a small one. Of
-            models by name: api_key, instead of the environment's, and the others of `LLMOptions`. Of a function:
+            models by name: api_key, instead of the environment's, and the others of docs/llm-judges.md. Of a function:
             name, concurrency, retries, and logprobs=True where it returns these. Of an instructor client: model,
             concurrency, and the arguments of its calls, such as logprobs=True.
 

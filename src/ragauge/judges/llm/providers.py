@@ -160,32 +160,7 @@ _Dollars = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The options of an LLM judge. None: not set.
-
-    Attributes:
-        temperature: 0 to 2; by default 0, where the model accepts one.
-        max_tokens: Of a reply.
-        base_url: Of a server other than the provider's own.
-        concurrency: Concurrent calls; adaptive by default.
-        rpm: Requests per minute.
-        tpm: Tokens per minute.
-        timeout: Seconds from sending a call to the last byte of its reply.
-        max_reply_bytes: Of the body of a reply; a longer one is an error of the server.
-        reasoning_effort: As the model names it, such as "low".
-        rationales: Whether verdicts come with a reason.
-        quotes: Whether verdicts come with the words that decide.
-        sources: Whether what a text says about its own sources is a "claim", or to "ignore".
-        conflicts: The label of a claim that one source entails and another contradicts.
-        prompts: A folder whose files replace sections of the prompts.
-        examples: Worked examples to add to those of the prompts: a file of JSON lines, or the examples.
-        pack: "alone" asks one question a call.
-        structured: How replies are constrained to their schema; by default the strictest way that the server supports.
-        price: Dollars per million tokens: of the prompt, of its part in the provider's cache, and of the completion.
-        context: Tokens of the model's window.
-        seed: Of the sampling.
-        shuffle: The seed of another order of claims and sources in each call.
-        logprobs: Whether verdicts have probabilities, those of the tokens of their labels.
-    """
+    """The options of an LLM judge, which docs/llm-judges.md describes. None: not set."""
 
     temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
     max_tokens: _Count | None = None

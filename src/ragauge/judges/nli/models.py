@@ -178,12 +178,6 @@ class ModelLocation(NamedTuple):
         return self.origin if self.pinned else Path(self.origin).resolve().name
 
 
-def _cached_configuration(model: str, revision: str | None) -> Path:
-    from transformers.utils import cached_file
-
-    return Path(str(cached_file(model, "config.json", revision=revision)))
-
-
 def locate_model(model: str, revision: str | None) -> ModelLocation:
     """The place of a folder, or of a model on the hub at the commit that `revision` currently names (offline: cached).
 
@@ -200,7 +194,12 @@ def locate_model(model: str, revision: str | None) -> ModelLocation:
     if not is_folder and (model.startswith((".", "/", "~")) or model.count("/") > 1):
         raise BadData(f"hf/{model}: there is no such folder; give one that holds a model, or a name on the hub")
     try:
-        path = folder / "config.json" if is_folder else _cached_configuration(model, revision)
+        if is_folder:
+            path = folder / "config.json"
+        else:
+            from transformers.utils import cached_file
+
+            path = Path(str(cached_file(model, "config.json", revision=revision)))
         config = msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, ValueError) as error:
         first = str(error).strip().partition("\n")[0]

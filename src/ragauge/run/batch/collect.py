@@ -160,7 +160,7 @@ class _Importer:
 
     def _read(self, entry: LedgerEntry, completion: Completion) -> _Reply:
         member, questions = self._folder.members[entry.spec], entry.questions
-        style = member.policy().style
+        style = member.policy.style
         completion = msgspec.structs.replace(completion, text=redacted(completion.text))
         reply = parse_reply(Pack(questions, style.shuffle), completion.text, style, completion.tokens)
         failures = {questions[position]: unanswered(completion, fault) for position, fault in reply.faults.items()}
@@ -172,7 +172,7 @@ class _Importer:
                 failures[question] = answer
             else:
                 answers[question] = answer
-        usage, price = completion.usage or TokenUsage(), member.price()
+        usage, price = completion.usage or TokenUsage(), member.price
         call = Call(
             id=f"{self._folder.token}-{entry.id}",
             asked=len(entry.questions),

@@ -16,7 +16,8 @@ from ragauge.judges.llm import pricing, prompts
 from ragauge.judges.llm.judge import PackingPolicy
 from ragauge.judges.llm.messages import Prompt, TokenUsage
 from ragauge.judges.llm.packing import Pack, PackLimits
-from ragauge.judges.llm.transport.batches import LIMITS, batch_body, request_line
+from ragauge.judges.llm.transport.batches import LIMITS, request_line
+from ragauge.judges.llm.transport.client import PROTOCOLS
 from ragauge.judges.llm.transport.protocols import reasoning_tokens
 from ragauge.kinds.windows import SplitQuestion, halves, split
 from ragauge.needs.base import Rounds
@@ -111,7 +112,7 @@ class DeferredJudge(JudgeBase):
 
     def __init__(self, member: BatchMember, wave: _ExportRound) -> None:
         self.identity = member.identity
-        self._member, self._wave, self._policy = member, wave, member.policy()
+        self._member, self._wave, self._policy = member, wave, member.policy
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
         """PENDING for each question, or the failure with which it was given up."""
@@ -162,7 +163,8 @@ class DeferredJudge(JudgeBase):
         """Write the request of a pack, named by a hash of it."""
         spec, style = self._member.asked, self._policy.style
         prompt = self._prompt(pack)
-        body = batch_body(spec, prompt, self._wave.forms[self._member.spec])
+        form = self._wave.forms[self._member.spec]
+        body = PROTOCOLS[spec.provider.protocol].body(prompt, spec.model, spec.options, form)
         prefix = msgspec.json.encode((self.identity, tries, pack.questions))
         reasoning = reasoning_tokens(spec.model, spec.options.reasoning_effort)
         expected = TokenUsage(pricing.prompt_tokens(prompt), pricing.completion_tokens(pack, style) + reasoning)
@@ -217,7 +219,7 @@ class _ExportRound:
         self, member: BatchMember, id: str, body: bytes, questions: tuple[Question, ...], expected: TokenUsage
     ) -> None:
         """Write a request into a file of its model."""
-        exported, price = self._exported, member.price()
+        exported, price = self._exported, member.price
         outbox = self._outbox(member, request_line(member.asked.provider.protocol, id, body) + b"\n")
         form = msgspec.json.encode(self.forms[member.spec]).decode()
         entry = LedgerEntry(id, member.spec, form, questions, waiting=True, replied=False)

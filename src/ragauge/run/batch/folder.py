@@ -18,9 +18,8 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, RagaugeError, UsageError
 from ragauge.host import user_secret
 from ragauge.judges.base import Judge, JudgeRouter, adapted
-from ragauge.judges.llm.judge import LLMJudge, PackingPolicy, prompt_style
-from ragauge.judges.llm.packing import pack_limits
-from ragauge.judges.llm.pricing import Price, batch_factor, price_of
+from ragauge.judges.llm.judge import LLMJudge, PackingPolicy
+from ragauge.judges.llm.pricing import Price, batch_factor
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec, protect_keys
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
@@ -90,24 +89,17 @@ def _shown(path: str) -> str:
     return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
-class BatchMember(msgspec.Struct, frozen=True):
-    """A model that is asked in a batch. identity: of the judge that a run would ask."""
+class BatchMember(NamedTuple):
+    """A model that is asked in a batch as the judge of a run would ask it.
+
+    identity, policy: of that judge. price: of its tokens in a batch; None where that is not known.
+    """
 
     spec: str
-    identity: Identity
     asked: LLMSpec
-
-    def policy(self) -> PackingPolicy:
-        """How that judge puts questions into calls."""
-        options = self.asked.options
-        return PackingPolicy(pack_limits(options.context), options.pack == "alone", prompt_style(options))
-
-    def price(self) -> Price | None:
-        """The price of its tokens in a batch; None where it, or what a batch costs, is not known."""
-        name = f"{self.asked.provider.name}/{self.asked.model}"
-        price = price_of(name, self.asked.options.price)
-        factor = 1.0 if self.asked.provider.local else batch_factor(name)
-        return None if price is None or factor is None else price.times(factor)
+    identity: Identity
+    policy: PackingPolicy
+    price: Price | None
 
     def keys(self, questions: Iterable[Question]) -> list[str]:
         """The keys of its judgments of these questions."""
@@ -135,7 +127,9 @@ def member_of(spec: str) -> BatchMember | None:
         asked = parse_llm_spec(spec)
         if asked.provider.protocol not in LIMITS:
             raise BadParameter(f"{spec} cannot be asked in a batch; judge with it in a run")
-        return BatchMember(spec, judge.identity, asked)
+        share = 1.0 if asked.provider.local else batch_factor(judge.identity.name)
+        price = judge.price.times(share) if judge.price and share is not None else None
+        return BatchMember(spec, asked, judge.identity, judge.policy, price)
     if judge.members:
         raise BadParameter(f"{spec} is made of judges; batch each of them by itself, then run {spec}: it asks nothing")
     if isinstance(judge, LLMJudge):

@@ -18,11 +18,10 @@ import msgspec
 
 from ragauge.errors import RagaugeError
 from ragauge.host import decoded
-from ragauge.judges.llm.messages import Completion, Prompt
+from ragauge.judges.llm.messages import Completion
 from ragauge.judges.llm.providers import LLMSpec, Protocol
 from ragauge.judges.llm.transport import protocols
 from ragauge.judges.llm.transport.client import PROTOCOLS, HttpTransport
-from ragauge.judges.llm.transport.protocols import ServerFeatures
 from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
 from ragauge.judges.llm.transport.session import (
     LARGE_REPLY_BYTES,
@@ -84,13 +83,8 @@ class BatchResult(NamedTuple):
     outcome: Completion | Fault
 
 
-def batch_body(spec: LLMSpec, prompt: Prompt, features: ServerFeatures) -> bytes:
-    """The body of a request, the same as that of a live call."""
-    return PROTOCOLS[spec.provider.protocol].body(prompt, spec.model, spec.options, features)
-
-
 def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
-    """The line of a request, without its end."""
+    """The line of a request, without its end. body: the same as that of a live call."""
     if protocol == "anthropic":
         return _encode({"custom_id": id, "params": msgspec.Raw(body)})
     return _encode({"custom_id": id, "method": "POST", "url": URL, "body": msgspec.Raw(body)})

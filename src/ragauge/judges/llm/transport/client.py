@@ -89,6 +89,10 @@ def _numbered(prompt: Prompt) -> tuple[Prompt, int]:
     return msgspec.structs.replace(prompt, user=user, schema=schema), number
 
 
+#: The options of a call that can change its reply.
+_IDENTITY_OPTIONS = ("max_tokens", "reasoning_effort", "seed", "structured", "temperature")
+
+
 class HttpTransport(Transport):
     """Carries prompts to a model over HTTP: a call is sent, scheduled and exchanged.
 
@@ -114,16 +118,12 @@ class HttpTransport(Transport):
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
         self._server = f"{self.name} at {urlsplit(self._base or '').netloc}"
-        values = {
-            "base_url": self._base if self._base != self._own else None,
-            "logprobs": "true" if options.logprobs else None,
-            "max_tokens": options.max_tokens,
-            "reasoning_effort": options.reasoning_effort,
-            "seed": options.seed,
-            "structured": options.structured,
-            "temperature": options.temperature,
-        }
-        self.settings = tuple((name, f"{value}") for name, value in values.items() if value is not None)
+        values = protocols.given(
+            base_url=self._base if self._base != self._own else None,
+            logprobs="true" if options.logprobs else None,
+            **{name: getattr(options, name) for name in _IDENTITY_OPTIONS},
+        )
+        self.settings = tuple((name, f"{value}") for name, value in values.items())
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
         self._numbers: set[int] = set()
         self._n_spoiled = 0
@@ -134,7 +134,6 @@ class HttpTransport(Transport):
             self._server,
         )
         self.retries = self._scheduler.retries
-        self._entered = 0
         self._key = self._warning = ""
         self._session: Session | None = None
         self._sign: clouds.Signer | None = None
@@ -164,22 +163,19 @@ class HttpTransport(Transport):
 
         Raises UsageError where it gives none, or where the key or the address is missing.
         """
-        if not self._entered:
-            self._key = self._provider.key(self._environment)
-            SECRETS.add(self._key)
-            base_url, query = self._address()
-            if not self._key:
-                self._sign = await clouds.signer(self._provider, self.name, self._environment)
-            encrypted = urlsplit(base_url).scheme != "http" or is_local(base_url)
-            if (self._key or self._sign) and not encrypted and not self._warning:
-                self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
-                LOG.warning(self._warning)
-            max_bytes = self._options.max_reply_bytes
-            self._session = Session(self._server, base_url, query, self._headers(), max_bytes)
-            self._scheduler.restart()
-            self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
-        self._entered += 1
-        if self._options.logprobs and self._entered == 1:
+        self._key = self._provider.key(self._environment)
+        SECRETS.add(self._key)
+        base_url, query = self._address()
+        if not self._key:
+            self._sign = await clouds.signer(self._provider, self.name, self._environment)
+        encrypted = urlsplit(base_url).scheme != "http" or is_local(base_url)
+        if (self._key or self._sign) and not encrypted and not self._warning:
+            self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
+            LOG.warning(self._warning)
+        self._session = Session(self._server, base_url, query, self._headers(), self._options.max_reply_bytes)
+        self._scheduler.restart()
+        self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
+        if self._options.logprobs:
             try:
                 await self.require_logprobs(self._server)
             except BaseException:  # also where the run ends meanwhile
@@ -188,13 +184,12 @@ class HttpTransport(Transport):
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close the session, once it was left as often as entered."""
-        self._entered -= 1
-        if self._entered or self._session is None or self._watcher is None:
+        """Close the session."""
+        if self._session is None or self._watcher is None:
             return
-        session, watcher, self._session, self._watcher = self._session, self._watcher, None, None
-        watcher.cancel()
-        await asyncio.gather(watcher, return_exceptions=True)
+        session, self._session = self._session, None
+        self._watcher.cancel()
+        await asyncio.gather(self._watcher, return_exceptions=True)
         self._n_spoiled = session.n_spoiled
         await session.close()
 
@@ -269,8 +264,12 @@ class HttpTransport(Transport):
                 signed = await self._sign("POST", str(session.url(self._path)), body)
                 SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
+            read = self._protocol.read if reply.status == 200 else partial(read_fault, reply.status)
             large = len(reply.body) > LARGE_REPLY_BYTES
-            result = await asyncio.to_thread(self._read, reply) if large else self._read(reply)
+            try:
+                result = await asyncio.to_thread(read, reply.body) if large else read(reply.body)
+            except ReplyError as error:
+                raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
             if not isinstance(result, Fault):
                 written = set(map(int, _NUMBER.findall(result.text))) if number else set()
                 if number not in written and not written.isdisjoint(self._numbers):  # a model may leave its number out
@@ -286,11 +285,3 @@ class HttpTransport(Transport):
                 return result
             if self._features == features:
                 self._features = fewer
-
-    def _read(self, reply: Reply) -> Completion | Fault:
-        if reply.status != 200:
-            return read_fault(reply.status, reply.body)
-        try:
-            return self._protocol.read(reply.body)
-        except ReplyError as error:
-            raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
