@@ -149,8 +149,10 @@ def test_a_fetch_that_is_killed_imports_once(
         with monkeypatch.context() as patched:
             if step == "download":
                 patched.setattr(Path, "replace", killed)
-            else:
+            elif step == "import_results":
                 patched.setattr(f"ragauge.run.batch.collect.{step}", killed)
+            else:
+                patched.setattr(Ledger, step, killed)
             with pytest.raises(Killed):
                 fetch(folder)
         (fetched,) = fetch(folder)

@@ -181,7 +181,7 @@ def test_what_is_lost_is_asked_again(tmp_path: Path) -> None:
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
         found = lines(export(folder).files[0])
         take(folder, tmp_path, map(answered, found[:4]))
-        assert release_lost(folder, folder.ledger.files()) == 2
+        assert release_lost(folder) == 2
         again = [line for path in export(folder).files for line in lines(path)]
         assert {line["custom_id"] for line in found[4:]} <= {line["custom_id"] for line in again}
         assert take(folder, tmp_path, map(answered, found)).replies == 2

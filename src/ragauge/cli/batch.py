@@ -94,7 +94,7 @@ def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None
                 imported = import_results(opened, results, progress)
             _show_imported(imported)
         if is_lost:
-            say(f"given up as lost: {counted(release_lost(opened, opened.ledger.files()), 'request')}")
+            say(f"given up as lost: {counted(release_lost(opened), 'request')}")
         _export_round(opened)
 
 

@@ -197,10 +197,10 @@ class _Importer:
         if not entry.waiting:
             return
         if simpler or may_pass(fault):
-            self._folder.ledger.release([entry.id])
+            self._folder.ledger.release(entry.id)
         else:
             keys = self._folder.members[entry.spec].keys(entry.questions)
-            self._folder.ledger.settle(entry, (), dict.fromkeys(keys, failure))
+            self._folder.ledger.settle(entry, (), dict.fromkeys(keys, failure), replied=False)
 
     def _store_answers(self, replies: Iterable[_Reply]) -> None:
         unstored = [reply for reply in replies if reply.call.id not in self._stored_calls]
@@ -220,16 +220,7 @@ class _Importer:
         imported.faults.update(failure.reason for failure in reply.failures.values())
         keys = self._folder.members[reply.entry.spec].keys
         failed = dict(zip(keys(reply.failures), reply.failures.values(), strict=True))
-        self._folder.ledger.settle(reply.entry, keys(reply.answers), failed)
-        self._folder.ledger.replied(reply.entry.id)
-
-
-def release_waiting(folder: Folder, files: Iterable[str]) -> int:
-    """Let the requests of these files that have no result yet be asked again, and return their number."""
-    with folder.ledger.writing():
-        ids = [id for file in files for id in folder.ledger.waiting_in(file)]
-        folder.ledger.release(ids)
-    return len(ids)
+        self._folder.ledger.settle(reply.entry, keys(reply.answers), failed, replied=True)
 
 
 def _lines(file: IO[bytes]) -> Iterator[bytes]:
@@ -336,8 +327,8 @@ async def _fetched(
         with folder.ledger.writing():
             folder.ledger.unsent(file.name)
         raise BatchFailed(f"{file.batch} is not the batch of {file.name}; send that again: {error}") from error
-    again = release_waiting(folder, [file.name])
     with folder.ledger.writing():
+        again = folder.ledger.release_waiting(file.name)
         folder.ledger.end(file.name)
     return Fetched(file, batch_progress, imported, again)
 
@@ -347,9 +338,11 @@ status = blocking(status_async, "status")
 fetch = blocking(fetch_async, "fetch")
 
 
-def release_lost(folder: Folder, files: Iterable[LedgerFile]) -> int:
+def release_lost(folder: Folder) -> int:
     """Let the requests without a result be asked again, except those that a provider works on; return their number."""
-    return release_waiting(folder, [file.name for file in files if not file.under_way])
+    ledger = folder.ledger
+    with ledger.writing():
+        return sum(ledger.release_waiting(file.name) for file in ledger.files() if not file.under_way)
 
 
 @asynccontextmanager

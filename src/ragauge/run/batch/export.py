@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragauge.errors import RagaugeError
-from ragauge.judges.base import Judge, JudgeBase, JudgeRouter, NullContext, RunContext
+from ragauge.judges.base import ContextJudge, Judge, JudgeRouter, RunContext
 from ragauge.judges.llm import pricing, prompts
 from ragauge.judges.llm.judge import PackingPolicy
 from ragauge.judges.llm.messages import Prompt, TokenUsage
@@ -99,7 +99,7 @@ async def _walk(task: Prepared, wave: _ExportRound, progress: Callable[[int], No
                 progress(done)
 
 
-class DeferredJudge(JudgeBase):
+class DeferredJudge(ContextJudge):
     """Answers no question: each is written into a request, and is PENDING until the result is in the store.
 
     It has the identity of the LLM judge that it stands in for, so that a store treats answers from a batch and live
@@ -114,12 +114,11 @@ class DeferredJudge(JudgeBase):
         self.identity = member.identity
         self._member, self._wave, self._policy = member, wave, member.policy
 
-    async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """PENDING for each question, or the failure with which it was given up."""
-        return await self.consult(questions, NullContext())
-
     async def consult(self, questions: Sequence[Question], context: RunContext) -> list[Answer | Failure]:
-        """As `answer`. What is too long for a call is asked in parts, whose answers the context knows later."""
+        """PENDING for each question, or the failure with which it was given up.
+
+        What is too long for a call is asked in parts, whose answers the context knows later.
+        """
         splits = {question: in_parts for question in questions if (in_parts := self._split(question))}
         parts = list(dict.fromkeys(part for in_parts in splits.values() for part in in_parts.parts))
         answers = dict(zip(parts, await context.ask(self, parts), strict=True)) if parts else {}
@@ -146,7 +145,7 @@ class DeferredJudge(JudgeBase):
 
     def _failure(self, question: Question) -> Failure:
         status = self._status(question)
-        return status.failure or PENDING if status and status.given_up else PENDING
+        return (status.failure if status and status.given_up else None) or PENDING
 
     def _write(self, questions: Iterable[Question]) -> None:
         """Write requests for what is neither waiting nor given up; questions asked equally often share requests."""

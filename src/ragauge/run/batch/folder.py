@@ -285,28 +285,31 @@ class Ledger:
         row = self._db.execute(sql, (key,)).fetchone()
         return QuestionStatus(bool(row[0]), row[1], _decode_failure(row[2]), bool(row[3])) if row else None
 
-    def settle(self, entry: LedgerEntry, answered: Iterable[str], failed: Mapping[str, Failure]) -> None:
-        """A result came: the keys of the questions that it answers, and of those that it does not."""
-        self._db.execute("UPDATE requests SET waiting = 0 WHERE id = ?", (entry.id,))
+    def settle(
+        self, entry: LedgerEntry, answered: Iterable[str], failed: Mapping[str, Failure], replied: bool
+    ) -> None:
+        """A result came: the keys of the questions that it answers, and of those that it does not.
+
+        replied: whether it was a reply, in place of which no other is taken.
+        """
+        self._db.execute("UPDATE requests SET waiting = 0, replied = replied OR ? WHERE id = ?", (replied, entry.id))
         self._db.executemany("DELETE FROM questions WHERE key = ?", [(key,) for key in answered])
         self._db.executemany(
             "UPDATE questions SET waiting = 0, tries = tries + 1, failure = ?, alone = ? WHERE key = ? AND request = ?",
             [(_encode(failure).decode(), len(entry.questions) == 1, key, entry.id) for key, failure in failed.items()],
         )
 
-    def replied(self, id: str) -> None:
-        """The result was a reply: no other is taken in its place."""
-        self._db.execute("UPDATE requests SET replied = 1 WHERE id = ?", (id,))
+    def release(self, id: str) -> None:
+        """No reply came, and none will: let the questions of a request be asked again."""
+        self._db.execute("UPDATE requests SET waiting = 0 WHERE id = ?", (id,))
+        self._db.execute("UPDATE questions SET waiting = 0 WHERE request = ?", (id,))
 
-    def release(self, ids: Iterable[str]) -> None:
-        """No reply came, and none will: let the questions be asked again."""
-        for id in ids:
-            self._db.execute("UPDATE requests SET waiting = 0 WHERE id = ?", (id,))
-            self._db.execute("UPDATE questions SET waiting = 0 WHERE request = ?", (id,))
-
-    def waiting_in(self, file: str) -> list[str]:
-        """The ids of the requests of a file that have no result."""
-        return [id for (id,) in self._db.execute("SELECT id FROM requests WHERE file = ? AND waiting", (file,))]
+    def release_waiting(self, file: str) -> int:
+        """Release the requests of a file that have no result, and return their number."""
+        waiting = self._db.execute("SELECT id FROM requests WHERE file = ? AND waiting", (file,)).fetchall()
+        for (id,) in waiting:
+            self.release(id)
+        return len(waiting)
 
     def files(self) -> list[LedgerFile]:
         """All files in the order in which they were exported."""
