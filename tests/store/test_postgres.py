@@ -231,11 +231,9 @@ def test_least_privileges(postgres: PostgresServer, judgment: Make) -> None:
 
 
 def test_there_is_no_file(postgres: PostgresServer) -> None:
-    """The path of such a store is an error that names it; it has no folder, and a closed one says that it is closed."""
-    with Store.open(postgres.new()) as store:
-        assert store.folder is None
-        with pytest.raises(UsageError, match=r"postgresql://owner@.* is not a file"):
-            _ = store.path
+    """The path of such a store is an error that names it, and a closed one says that it is closed."""
+    with Store.open(postgres.new()) as store, pytest.raises(UsageError, match=r"postgresql://owner@.* is not a file"):
+        _ = store.path
     with pytest.raises(StoreError, match="cannot read runs: it is closed"):
         store.runs()
 

@@ -24,7 +24,7 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Paths
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
-from ragauge.errors import BadData, BadParameter, RunFailed
+from ragauge.errors import BadData, BadParameter, RunFailed, UsageError
 from ragauge.judges.base import Judge, JudgeSpec, adapted
 from ragauge.questions import KIND_TYPES, KINDS
 from ragauge.report.files import save_text
@@ -216,7 +216,10 @@ def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
         say(f"wrote {path}")
 
 
-opts.gone(command, "export", "models are no longer exported; use the model itself: -j entail=hf/MODEL")
+@command.command("export", hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+def export_command() -> None:
+    """Say what to do instead of what this did."""
+    raise UsageError("models are no longer exported; use the model itself: -j entail=hf/MODEL")
 
 
 class _CachedJudge:

@@ -236,9 +236,12 @@ by_option = click.option(
 )
 group_option = click.option("--group", metavar="COLUMN", help="Samples with the same value here are not independent.")
 
-_MAP_HELP = "Take a field from this column; a.b is b in a; contexts.split=TEXT splits contexts. Repeatable."
-_MAP = click.option(
-    "--map", multiple=True, metavar="FIELD=COLUMN", help=_MAP_HELP, callback=lambda *got: pairs(got[2], "--map")
+map_option = click.option(
+    "--map",
+    multiple=True,
+    metavar="FIELD=COLUMN",
+    callback=lambda _, __, value: pairs(value, "--map"),
+    help="Take a field from this column; a.b is b in a; contexts.split=TEXT splits contexts. Repeatable.",
 )
 _LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 skip_option = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
@@ -266,7 +269,7 @@ judging_options = combined(
         "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE or LANGUAGE=JUDGE, repeatable. "
         "[default: embedded]"
     ),
-    _MAP,
+    map_option,
 )
 
 _READING = combined(judging_options, group_option, _PER, _CORPUS, _LIMIT, _reading_limit_option, skip_option, _LABELS)
@@ -373,8 +376,7 @@ otlp_option = click.option(
 stream_options = combined(judging_options, _LABELS, store_options, daily_cost_option)
 
 #: How samples are read, where answers are kept, and what they may cost: arguments of `ragauge.evaluate`.
-map_option = _MAP
-work_options = combined(_MAP, _LIMIT, skip_option, store_options, max_cost_option)
+work_options = combined(map_option, _LIMIT, skip_option, store_options, max_cost_option)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
@@ -399,11 +401,3 @@ def judge_option(specs: Sequence[str]) -> str | dict[str, str]:
         raise BadParameter(f"{given_twice}; name a kind for each, as in --judge entail={bare[1]}")
     default = bare[0] if bare else "embedded"
     return {**named, "*": default} if named else default
-
-
-def gone(group: click.Group, name: str, instead: str) -> None:
-    """Let a command that there was say what to do instead."""
-
-    @group.command(name, hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-    def refuse() -> None:
-        raise UsageError(instead)

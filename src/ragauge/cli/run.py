@@ -306,7 +306,8 @@ def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, sho
     show_parts(*demo_view(baseline, candidate, show), *written)
     how_to_view = "To look at it in a browser: ragauge demo -o demo.html"
     if store is not None:
-        page = baseline.save((baseline.store.folder or Path()) / "demo.html")
+        place = baseline.store.place
+        page = baseline.save((place.parent if isinstance(place, Path) else Path()) / "demo.html")
         how_to_view = f"The baseline's report, to open in a browser: {page}"
         show_parts('Are the differences real?  ragauge compare "demo baseline" "demo candidate"')
     show_parts(how_to_view, "Now your own data: ragauge run FILE        what can be measured: ragauge metrics")

@@ -30,7 +30,7 @@ def logger(place: str) -> Callable[[Run], str]:
     Raises MissingExtra where the tracker's library is not installed, BadParameter for another place.
     """
     if place.startswith(("http://", "https://")):
-        return lambda run: f"sent {_emit(run, place)} events to {place}"
+        return partial(_emit, place)
     kind, _, name = place.partition(":")
     if not (kind in TRACKERS and name):
         raise BadParameter(f"{place!r} is no tracker; write mlflow:EXPERIMENT, wandb:PROJECT or the URL of a receiver")
@@ -39,9 +39,9 @@ def logger(place: str) -> Callable[[Run], str]:
     return lambda run: f"logged to {place} as run {module.log_run(run, name)}"
 
 
-def _emit(run: Run, url: str) -> int:
+def _emit(url: str, run: Run) -> str:
     try:
-        return run.emit(url)
+        return f"sent {run.emit(url)} events to {url}"
     except UsageError as error:
         raise TrackerError(url, error) from error
 

@@ -62,8 +62,6 @@ class _Request:
         self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
-NOBODY = Identity("nobody")
-
 #: How long an answer is awaited that another process is asking for, and how often the store is read meanwhile.
 MAX_WAIT_SECONDS = 120.0
 FIRST_PAUSE_SECONDS = 0.05
@@ -165,29 +163,21 @@ class Dispatcher:
         for judge, group in routed:
             wanted = {question: keys[question] for question in group if question not in stored}
             if judge is None:
-                for question in wanted:
-                    failure = Failure("no_judge", f"no judge was given for questions of kind {question.kind!r}")
-                    self._settle({question: Judgment(question, failure, NOBODY, "")})
-                continue
-            if asked_elsewhere := self._pass_on(judge, wanted, granted):
+                self._settle({question: _unjudged(question) for question in wanted})
+            elif asked_elsewhere := self._pass_on(judge, wanted, granted):
                 self._start(self._await_other_processes(judge, asked_elsewhere))
 
     def _pass_on(self, judge: JudgeBase, keys: QuestionKeys, granted: Container[str]) -> QuestionKeys:
         """Queue for a judge the questions whose keys were granted; returns the others, which another process asks."""
-        to_ask = keys
-        asked_elsewhere = {question: key for question, key in keys.items() if key not in granted}
-        if asked_elsewhere:
-            to_ask = {question: key for question, key in keys.items() if question not in asked_elsewhere}
-        if not to_ask:
-            return asked_elsewhere
-        if judge.by_sample:
+        to_ask = {question: key for question, key in keys.items() if key in granted}
+        if to_ask and judge.by_sample:
             self._start(self._ask_for(judge, to_ask))
-        elif id(judge) in self._queues:
+        elif to_ask and id(judge) in self._queues:
             self._queues[id(judge)].extend(to_ask.items())
-        else:
+        elif to_ask:
             self._queues[id(judge)] = deque(to_ask.items())
             self._start(self._serve(judge))
-        return asked_elsewhere
+        return {question: key for question, key in keys.items() if key not in granted}
 
     async def _await_other_processes(self, judge: JudgeBase, keys: QuestionKeys) -> None:
         """Read the answers that other processes are asking for; ask what they give up, or are late with."""
@@ -322,6 +312,11 @@ class _DispatchContext:
         self._budget.record(call, reserved)
         self.calls.append(msgspec.structs.replace(call, fault=redacted(call.fault)) if call.fault else call)
         self.call_of.update(dict.fromkeys(questions, call.id))
+
+
+def _unjudged(question: Question) -> Judgment:
+    failure = Failure("no_judge", f"no judge was given for questions of kind {question.kind!r}")
+    return Judgment(question, failure, Identity("nobody"), "")
 
 
 def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> QuestionKeys:

@@ -17,7 +17,7 @@ from ragauge.report.wording import dollars, one_line
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import price_dates
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, existing_store, prepared
-from ragauge.run.specs import unloaded
+from ragauge.run.specs import with_settings
 from ragauge.types import Identity, Sample
 
 #: The judge of guessed answers.
@@ -127,8 +127,9 @@ def plan(
     Raises:
         UsageError: as `evaluate` raises before it asks.
     """
+    unloaded = with_settings(judge, imports=False)
     options = (labels, map, group, limit, skip_bad_rows)
-    request = RunRequest(data, metrics, unloaded(judge), existing_store(store), *options, per=per, corpus=corpus)
+    request = RunRequest(data, metrics, unloaded, existing_store(store), *options, per=per, corpus=corpus)
     run = prepared(request)
     counter = PlanCounter(run.settings, run.dispatcher)
     for sample in run.samples:

@@ -299,22 +299,16 @@ def _maker(judge_spec: JudgeSpec) -> Callable[[], Any]:
     raise UnknownName("judge", spec, [*DESCRIPTIONS, *others, *([f"openai/{spec}"] if looks_like_a_model else [])])
 
 
-def unloaded(judge: JudgeLike) -> JudgeLike:
-    """The judges to plan with, for which no code is imported and no model looked up on the hub."""
-    return with_settings(judge, imports=False)
-
-
 def with_settings(judge: JudgeLike, **settings: Any) -> JudgeLike:
     """The judges with settings of `JudgeSpec`, where they are specs."""
+
+    def changed(member: OneJudge) -> OneJudge:
+        spec = JudgeSpec(member) if isinstance(member, str) else member
+        return msgspec.structs.replace(spec, **settings) if isinstance(spec, JudgeSpec) else spec
+
     if isinstance(judge, Mapping):
-        return {key: _with_settings(member, settings) for key, member in judge.items()}
-    return judge if isinstance(judge, JudgeRouter) else _with_settings(judge, settings)
-
-
-def _with_settings(judge: OneJudge, settings: Mapping[str, Any]) -> OneJudge:
-    if isinstance(judge, str):
-        judge = JudgeSpec(judge)
-    return msgspec.structs.replace(judge, **settings) if isinstance(judge, JudgeSpec) else judge
+        return {key: changed(member) for key, member in judge.items()}
+    return judge if isinstance(judge, JudgeRouter) else changed(judge)
 
 
 def load_judges(judge: JudgeLike, allow_hosts: Collection[str] = (), store: Store | Place | None = None) -> JudgeRouter:

@@ -149,11 +149,6 @@ class Store:
             raise UsageError(f"the store {self._database.url} is not a file")
         return self._database.path
 
-    @property
-    def folder(self) -> Path | None:
-        """The folder of the file, for what accompanies a store; None for a store in PostgreSQL."""
-        return self.path.parent if isinstance(self._database, Database) else None
-
     def close(self) -> None:
         """Close the store. Closing it twice has no effect."""
         self._close()
@@ -241,13 +236,9 @@ class Store:
 
     def judgments(self) -> Iterator[Judgment]:
         """All judgments, oldest first, read in batches."""
-        for batch in self._batches():
-            yield from batch
-
-    def _batches(self) -> Iterator[list[Judgment]]:
         last, judgments = self._judgments_after(0)
         while judgments:
-            yield judgments
+            yield from judgments
             last, judgments = self._judgments_after(last)
 
     @_in_database("read", "read judgments")
@@ -261,8 +252,8 @@ class Store:
 
         progress: called with the number of judgments read. Returns how many were read, and how many of them were new.
         """
-        read = new = 0
-        for judgments in self._batches():
+        read, new, stored = 0, 0, self.judgments()
+        while judgments := list(islice(stored, texts.QUERY_SIZE)):
             present = other.find([judgment.key for judgment in judgments])
             fresh = [judgment for judgment in judgments if judgment.key not in present]
             own = self._own_keys([judgment.key for judgment in fresh])

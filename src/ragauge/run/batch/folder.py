@@ -285,9 +285,7 @@ class Ledger:
         row = self._db.execute(sql, (key,)).fetchone()
         return QuestionStatus(bool(row[0]), row[1], _decode_failure(row[2]), bool(row[3])) if row else None
 
-    def settle(
-        self, entry: LedgerEntry, answered: Iterable[str], failed: Mapping[str, Failure], replied: bool
-    ) -> None:
+    def settle(self, entry: LedgerEntry, answered: Iterable[str], failed: Mapping[str, Failure], replied: bool) -> None:
         """A result came: the keys of the questions that it answers, and of those that it does not.
 
         replied: whether it was a reply, in place of which no other is taken.
