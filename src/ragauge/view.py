@@ -294,15 +294,6 @@ class Server(ThreadingHTTPServer):
         if not isinstance(sys.exc_info()[1], ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
-    def start(self) -> None:
-        """Serve in another thread until `close`."""
-        threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True).start()
-
-    def close(self) -> None:
-        """Stop serving; call it from another thread than the one that serves."""
-        self.shutdown()
-        self.server_close()
-
 
 class Handler(BaseHTTPRequestHandler):
     """One connection."""

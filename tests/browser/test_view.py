@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.browser.watching import Watched
+from tests.serving import serving
 
 import ragauge as rg
 from ragauge.cli.runs import opened_in_browser
@@ -43,10 +44,8 @@ def store(kept: Path, tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def served(store: Store) -> Iterator[str]:
     """The address of a server over that store."""
-    server = Server(store, "ann")
-    server.start()
-    yield server.address
-    server.close()
+    with serving(Server(store, "ann")) as server:
+        yield server.address
 
 
 def _run(store: Store, name: str = "baseline") -> str:
@@ -188,11 +187,9 @@ def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store
     assert moved.startswith(judged)
     assert re.search(r"people \d\.\d{3}$", moved)
     assert len(store.labels()) == 1
-    again = Server(store, "bob")
-    again.start()
-    page = watched.open(again.address, run=_run(store), sample="q18", metric="faithfulness")
-    expect(page.locator(".scores a[aria-current]")).to_have_text(moved)
-    again.close()
+    with serving(Server(store, "bob")) as again:
+        page = watched.open(again.address, run=_run(store), sample="q18", metric="faithfulness")
+        expect(page.locator(".scores a[aria-current]")).to_have_text(moved)
 
 
 def test_a_verdict_is_accepted_by_keyboard(watched: Watched, served: str, store: Store) -> None:

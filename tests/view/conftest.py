@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from tests.labelling.conftest import FALSE, TRUE, UNCLEAR, lenient, sample
+from tests.serving import serving
 
 import ragauge as rg
 from ragauge.store import Store
@@ -79,16 +81,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def serve() -> Iterator[Callable[[Store], Client]]:
     """Starts servers, which stop at the end of the test."""
-    servers: list[Server] = []
-
-    def start(store: Store) -> Client:
-        servers.append(Server(store, "ann"))
-        servers[-1].start()
-        return Client(servers[-1])
-
-    yield start
-    for server in servers:
-        server.close()
+    with ExitStack() as servers:
+        yield lambda store: Client(servers.enter_context(serving(Server(store, "ann"))))
 
 
 @pytest.fixture
