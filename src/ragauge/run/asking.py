@@ -62,6 +62,8 @@ class _Request:
         self.answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
 
+NOBODY = Identity("nobody")
+
 #: How long an answer is awaited that another process is asking for, and how often the store is read meanwhile.
 MAX_WAIT_SECONDS = 120.0
 FIRST_PAUSE_SECONDS = 0.05
@@ -316,7 +318,7 @@ class _DispatchContext:
 
 def _unjudged(question: Question) -> Judgment:
     failure = Failure("no_judge", f"no judge was given for questions of kind {question.kind!r}")
-    return Judgment(question, failure, Identity("nobody"), "")
+    return Judgment(question, failure, NOBODY, "")
 
 
 def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> QuestionKeys:
