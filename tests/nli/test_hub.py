@@ -12,7 +12,7 @@ from tests.nli.hub import COMMIT, hub
 
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.judges.nli.judge import NliJudge
-from ragauge.judges.nli.models import ModelSource, NliOptions, content_hash, locate_model
+from ragauge.judges.nli.models import NliOptions, NliSpec, TorchModel, content_hash, locate_model
 from ragauge.run.specs import load_judge
 
 
@@ -63,7 +63,7 @@ def test_a_tokenizer_from_elsewhere_is_pinned(tmp_path: Path, monkeypatch: pytes
     for tokens in ("one", "other", "one"):
         (foundation / "tokenizer.json").write_text(json.dumps(tokens), encoding="utf-8")
         (foundation / "config.json").write_text("{}", encoding="utf-8")
-        card = ModelSource(str(folder), NliOptions(device="cpu"), "hf/hhem").card
+        card = TorchModel(NliSpec("hf/hhem", str(folder), NliOptions(device="cpu"))).card
         assert card.tokenizer == f"flan@{content_hash(foundation)}"
         identities.append(NliJudge("hf/hhem", card, lambda: pytest.fail("no model is opened")).identity)
     assert identities[0] == identities[2] != identities[1]

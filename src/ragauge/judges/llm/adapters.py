@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from importlib import import_module
 from inspect import getclosurevars, iscoroutinefunction, isfunction
 from random import uniform
@@ -83,35 +84,36 @@ class _CallerTransport(Transport):
         """Let calls that are not made yet fail with this failure, until the transport is reopened."""
         self._stopped = failure
 
-    async def _called(self, argument: object) -> Any:
+    async def _called(self, *args: Any, **options: Any) -> Any:
         """The function's result. Raises its last exception."""
         for attempt in range(self._retries):
             try:
-                return await self._call_once(argument)
+                return await self._call_once(*args, **options)
             except Exception as error:
                 if isinstance(error, CallFailed) and not isinstance(error, _TransientFailure):
                     raise
                 await asyncio.sleep(PAUSE_SECONDS * 2**attempt * uniform(0.5, 1.5))
-        return await self._call_once(argument)
+        return await self._call_once(*args, **options)
 
-    async def _call_once(self, argument: object) -> Any:
+    async def _call_once(self, *args: Any, **options: Any) -> Any:
         async with self._slots:
             if self._stopped is not None:
                 raise CallFailed(self._stopped, fatal=True, sent=False)
             if self._is_async:
-                return await self._function(argument)
+                return await self._function(*args, **options)
             done: Future[Any] = Future()
-            Thread(target=_run, args=(done, self._function, argument), name="ragauge-judge", daemon=True).start()
+            call = partial(self._function, *args, **options)
+            Thread(target=_run, args=(done, call), name="ragauge-judge", daemon=True).start()
             reply = await asyncio.wrap_future(done)
             return await reply if isinstance(reply, Awaitable) else reply
 
 
-def _run(done: Future[Any], function: Callable[..., Any], argument: object) -> None:
-    """Call a function in this thread, unless the call was cancelled."""
+def _run(done: Future[Any], call: Callable[[], Any]) -> None:
+    """Make a call in this thread, unless it was cancelled."""
     if not done.set_running_or_notify_cancel():
         return
     try:
-        done.set_result(function(argument))
+        done.set_result(call())
     except BaseException as error:
         done.set_exception(error)
 
@@ -197,9 +199,8 @@ class InstructorTransport(_CallerTransport):
     def __init__(
         self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
     ) -> None:
-        is_async = isinstance(client, sys.modules["instructor"].AsyncInstructor)
         logprobs = bool(options.get("logprobs", client.kwargs.get("logprobs")))
-        super().__init__(self._waited if is_async else self._asked, concurrency, RETRIES, logprobs)
+        super().__init__(client.create_with_completion, concurrency, RETRIES, logprobs)
         model = model or client.kwargs.get("model") or _model_of(client)
         if model is None:
             raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
@@ -211,24 +212,18 @@ class InstructorTransport(_CallerTransport):
 
     async def send(self, prompt: Prompt) -> Completion:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
-        reply: Completion = await self._called(prompt)
+        model = _response_model(prompt.schema)
+        asked = {"messages": prompt.messages, "response_model": model, "max_retries": 0, **self._options}
+        reply: Completion = await self._called(**asked)
         return reply
 
-    def _asked(self, prompt: Prompt) -> Completion:
+    async def _call_once(self, *args: Any, **options: Any) -> Completion:
         try:
-            return _completion(*self._client.create_with_completion(**self._arguments(prompt)))
+            return _completion(*await super()._call_once(*args, **options))
+        except CallFailed:  # stopped
+            raise
         except Exception as error:
             return _rejected(error)
-
-    async def _waited(self, prompt: Prompt) -> Completion:
-        try:
-            return _completion(*await self._client.create_with_completion(**self._arguments(prompt)))
-        except Exception as error:
-            return _rejected(error)
-
-    def _arguments(self, prompt: Prompt) -> dict[str, Any]:
-        model = _response_model(prompt.schema)
-        return {"messages": prompt.messages, "response_model": model, "max_retries": 0, **self._options}
 
 
 def _model_of(client: Any) -> str | None:

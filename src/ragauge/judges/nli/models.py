@@ -285,26 +285,6 @@ def first_token_logits(no: int, yes: int) -> LogitsFunction:
     return class_logits
 
 
-class TorchModel:
-    """A `PairModel` of transformers. class_logits: runs the network."""
-
-    def __init__(self, source: ModelSource, network: Any, class_logits: LogitsFunction) -> None:
-        self.network, self.class_logits, self.card = network, class_logits, source.card
-        self.tokenizer = PairTokenizer(source.tokenizer, source.card)
-        usual = _CPU_BATCH_TOKENS if source.device == "cpu" else _GPU_BATCH_TOKENS
-        self.batch_tokens = source.options.batch_tokens or usual
-
-    def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
-        """A row for each input, a number for each class."""
-        import torch
-
-        arrays = (ids, mask, type_ids) if self.card.type_ids else (ids, mask)
-        with torch.inference_mode():
-            inputs = [torch.from_numpy(array).to(self.network.device) for array in arrays]
-            logits: NDArray[Any] = self.class_logits(self.network, *inputs).float().cpu().numpy()
-        return logits
-
-
 def hf_judge(spec: str) -> NliJudge:
     """The judge of a spec such as `hf/vectara/hallucination_evaluation_model?device=cpu`, not downloaded yet.
 
@@ -314,23 +294,21 @@ def hf_judge(spec: str) -> NliJudge:
     parsed = parse_nli_spec(spec)
     if not all(map(find_spec, ("torch", "transformers"))):
         raise MissingExtra(f"{parsed.spec} by torch", "hf")
-    source = ModelSource(parsed.model, parsed.options, parsed.spec)
-    card, dtype = source.card, parsed.options.dtype or _dtype(source.card.family, source.device)
-    return NliJudge(f"hf/{card.source}", card, lambda: source.load(dtype), (("dtype", dtype),))
+    model = TorchModel(parsed)
+    return NliJudge(f"hf/{model.card.source}", model.card, model.load, (("dtype", model.dtype),))
 
 
-class ModelSource:
-    """A model that torch can run: its card, its tokenizer, and how to load it."""
+class TorchModel:
+    """A `PairModel` of transformers; its weights are there once it is loaded."""
 
-    def __init__(self, model: str, options: NliOptions, spec: str) -> None:
+    def __init__(self, parsed: NliSpec) -> None:
         disable_telemetry()  # before torch, transformers and the client of the hub are imported
-        place = self.place = locate_model(model, options.revision)
-        self.options, self.device = options, options.device or _device()
+        spec, model, options = parsed
+        place = self._place = locate_model(model, options.revision)
         config = place.config
         family = family_of(config, place.name, options.family, spec)
         reader = foundation_of(place) if family == "hhem" else place
         tokenizer = load_tokenizer(reader)
-        self.tokenizer = tokenizer.backend_tokenizer
         self.card = ModelCard(
             source=place.name,
             revision=place.revision,
@@ -342,27 +320,43 @@ class ModelSource:
             type_ids=int(config.get("type_vocab_size") or 0) > 1,
             tokenizer="" if reader is place else f"{reader.name}@{reader.revision}",
         )
+        self._backend = tokenizer.backend_tokenizer
+        self._device = options.device or _device()
+        self.dtype = options.dtype or _dtype(family, self._device)
+        self.batch_tokens = options.batch_tokens or (_CPU_BATCH_TOKENS if self._device == "cpu" else _GPU_BATCH_TOKENS)
 
-    def load(self, dtype: str) -> TorchModel:
-        """The model, downloaded where it is not cached. Raises BadData."""
+    def load(self) -> TorchModel:
+        """The model with its weights, downloaded where they are not cached. Raises BadData."""
         import torch
 
         try:
-            network, class_logits = self._network({"dtype": getattr(torch, dtype)})
-            return TorchModel(self, network.to(torch.device(self.device)).eval(), class_logits)
+            network, self._class_logits = self._opened({"dtype": getattr(torch, self.dtype)})
+            self._network = network.to(torch.device(self._device)).eval()
+            self.tokenizer = PairTokenizer(self._backend, self.card)
         except (OSError, RuntimeError, ValueError, KeyError) as error:
-            raise BadData(f"hf/{self.place.origin}: {error}") from error
+            raise BadData(f"hf/{self._place.origin}: {error}") from error
+        return self
 
-    def _network(self, options: dict[str, Any]) -> tuple[Any, LogitsFunction]:
+    def _opened(self, options: dict[str, Any]) -> tuple[Any, LogitsFunction]:
         from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
-        options = {**options, **self.place.pinned, "trust_remote_code": False}
+        options = {**options, **self._place.pinned, "trust_remote_code": False}
         if self.card.family == "hhem":
-            return load_hhem(self.place, options), first_label_logits
+            return load_hhem(self._place, options), first_label_logits
         if self.card.family in ("true", "minicheck-t5"):
-            generator = AutoModelForSeq2SeqLM.from_pretrained(self.place.origin, **options)
-            return generator, first_token_logits(*(first_token(self.tokenizer, digit) for digit in "01"))
-        return AutoModelForSequenceClassification.from_pretrained(self.place.origin, **options), classifier_logits
+            generator = AutoModelForSeq2SeqLM.from_pretrained(self._place.origin, **options)
+            return generator, first_token_logits(*(first_token(self._backend, digit) for digit in "01"))
+        return AutoModelForSequenceClassification.from_pretrained(self._place.origin, **options), classifier_logits
+
+    def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
+        """A row for each input, a number for each class."""
+        import torch
+
+        arrays = (ids, mask, type_ids) if self.card.type_ids else (ids, mask)
+        with torch.inference_mode():
+            inputs = [torch.from_numpy(array).to(self._network.device) for array in arrays]
+            logits: NDArray[Any] = self._class_logits(self._network, *inputs).float().cpu().numpy()
+        return logits
 
 
 def first_token(tokenizer: Any, text: str) -> int:
