@@ -20,10 +20,10 @@ from ragauge.errors import BadParameter
 from ragauge.judges.function import Fingerprint, fingerprint
 from ragauge.judges.llm.messages import (
     BY_TOKENS,
+    FINISHES,
     TOP_LOGPROBS,
     CallFailed,
     Completion,
-    Finish,
     Prompt,
     TokenUsage,
     Transport,
@@ -169,13 +169,6 @@ RETRIES = 4
 #: Arguments of a client that change no answer, or that may hold a key.
 _NOT_IN_IDENTITY = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
 
-_FINISHES: dict[str, Finish] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "content_filter",
-    "refusal": "refusal",
-}
-
 
 def is_instructor(client: object) -> bool:
     """Whether an object is a client of instructor; loads nothing."""
@@ -288,7 +281,7 @@ def _completion(parsed: Any, raw: Any) -> Completion:
     choice = next(iter(getattr(raw, "choices", None) or ()), None)
     finish = getattr(choice, "finish_reason", None) or getattr(raw, "stop_reason", None)
     tokens = tokens_of(getattr(choice, "logprobs", None))
-    return Completion(text, _FINISHES.get(finish or "", "stop"), _usage(raw), getattr(raw, "model", None) or "", tokens)
+    return Completion(text, FINISHES.get(finish or "", "stop"), _usage(raw), getattr(raw, "model", None) or "", tokens)
 
 
 def _text(raw: Any) -> str:

@@ -15,6 +15,17 @@ from ragauge.types import Failure
 
 Finish = Literal["stop", "length", "content_filter", "refusal"]
 
+_LENGTH = ("length", "model_length", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
+_FILTERED = ("content_filter", "guardrail_intervened", "content_filtered")
+_FILTERED_BY_VERTEX = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR")
+
+#: Why a reply ended, by the words of all servers; any other word says that it is complete.
+FINISHES: dict[str, Finish] = {
+    **dict.fromkeys(_LENGTH, "length"),
+    **dict.fromkeys((*_FILTERED, *_FILTERED_BY_VERTEX), "content_filter"),
+    "refusal": "refusal",
+}
+
 #: Counts of tokens from here on are invalid: no model reads or writes as many in one call.
 _MAX_TOKENS = 20_000_000
 

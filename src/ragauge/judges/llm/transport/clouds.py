@@ -15,10 +15,11 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.host import optional
-from ragauge.judges.llm.messages import TOP_LOGPROBS, CallFailed, Completion, Finish, Prompt, ReplyToken, usage_of
+from ragauge.judges.llm.messages import FINISHES, TOP_LOGPROBS, CallFailed, Completion, Prompt, ReplyToken, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import (
     ServerFeatures,
+    fault_without,
     given,
     only,
     parsed,
@@ -27,7 +28,7 @@ from ragauge.judges.llm.transport.protocols import (
     temperature,
     tool_text,
 )
-from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of
+from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.redaction import redacted
 from ragauge.types import Failure
 
@@ -174,12 +175,6 @@ class _CohereReply(msgspec.Struct):
 _BEDROCK_REPLY = msgspec.json.Decoder(_BedrockReply)
 _VERTEX_REPLY = msgspec.json.Decoder(_VertexReply)
 _COHERE_REPLY = msgspec.json.Decoder(_CohereReply)
-_LENGTH = ("max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
-_FILTERED = ("guardrail_intervened", "content_filtered", "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT")
-_FINISHES: dict[str, Finish] = {
-    **dict.fromkeys(_LENGTH, "length"),
-    **dict.fromkeys((*_FILTERED, "SPII", "MODEL_ARMOR"), "content_filter"),
-}
 
 
 def read_bedrock(body: bytes) -> Completion:
@@ -189,7 +184,7 @@ def read_bedrock(body: bytes) -> Completion:
     text = "".join(tool_text(block.tool_use.input) if block.tool_use else block.text for block in blocks)
     prompt, cached = "inputTokens cacheWriteInputTokens cacheReadInputTokens", "cacheReadInputTokens"
     usage = usage_of(reply.usage, prompt, "outputTokens", cached)
-    return Completion(text, _FINISHES.get(reply.stop_reason, "stop"), usage)
+    return Completion(text, FINISHES.get(reply.stop_reason, "stop"), usage)
 
 
 def read_vertex(body: bytes) -> Completion | Fault:
@@ -205,12 +200,10 @@ def read_vertex(body: bytes) -> Completion | Fault:
             ReplyToken(chosen.token, {token.token: token.log_probability for token in (chosen, *top["candidates"])})
             for chosen, top in zip(logprobs.chosen_candidates, logprobs.top_candidates, strict=False)
         )
-        return Completion(text, _FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version, tokens)
-    if reply.error:
-        return fault_of(200, {"error": reply.error})
-    if reply.prompt_feedback.get("blockReason"):
+        return Completion(text, FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version, tokens)
+    if not reply.error and reply.prompt_feedback.get("blockReason"):
         return Completion("", "content_filter", usage, reply.model_version)
-    raise ReplyError("server_error", "the reply has no candidates")
+    return fault_without("candidates", reply.error)
 
 
 def read_cohere(body: bytes) -> Completion:
@@ -221,7 +214,7 @@ def read_cohere(body: bytes) -> Completion:
     text = "".join(block.text for block in reply.message.content or () if block.type == "text")
     counts = reply.usage or {}
     usage = usage_of(counts.get("billed_units") or counts.get("tokens"), "input_tokens", "output_tokens")
-    return Completion(text, _FINISHES.get(reply.finish_reason, "stop"), usage)
+    return Completion(text, FINISHES.get(reply.finish_reason, "stop"), usage)
 
 
 async def signer(provider: Provider, name: str, environment: Mapping[str, str]) -> Signer | None:

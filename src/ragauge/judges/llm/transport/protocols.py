@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.host import decoded, refuse_repeated_keys
-from ragauge.judges.llm.messages import TOP_LOGPROBS, Completion, Finish, Prompt, TokenUsage, tokens_of, usage_of
+from ragauge.judges.llm.messages import FINISHES, TOP_LOGPROBS, Completion, Prompt, TokenUsage, tokens_of, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
 
@@ -165,7 +165,6 @@ class _ChatReply(msgspec.Struct):
 
 
 _CHAT_REPLY = msgspec.json.Decoder(_ChatReply)
-_CHAT_FINISH: dict[str, Finish] = {"length": "length", "model_length": "length", "content_filter": "content_filter"}
 _ERROR_FINISH = ("error", "insufficient_system_resource")
 
 
@@ -173,9 +172,7 @@ def read_chat(body: bytes) -> Completion | Fault:
     """Read a reply; a Fault where it holds an error. Raises ReplyError where it is not valid."""
     reply = parsed(body, _CHAT_REPLY, "no chat completion")
     if not reply.choices:
-        if reply.error:
-            return fault_of(200, {"error": reply.error})
-        raise ReplyError("server_error", "the reply has no choices")
+        return fault_without("choices", reply.error)
     choice = only(reply.choices, attrgetter("message"))
     if choice.finish_reason in _ERROR_FINISH:
         raise ReplyError("server_error", f"the reply ended with {choice.finish_reason!r}")
@@ -186,7 +183,7 @@ def read_chat(body: bytes) -> Completion | Fault:
     content = choice.message.content or ""
     if isinstance(content, list):
         content = "".join(part.text or "" for part in content if part.type == "text")
-    finish = _CHAT_FINISH.get(choice.finish_reason or "", "stop")
+    finish = FINISHES.get(choice.finish_reason or "", "stop")
     return Completion(content, finish, usage, model, tokens_of(choice.logprobs))
 
 
@@ -198,6 +195,13 @@ def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
         return reply
     except ValueError as error:
         raise ReplyError("server_error", f"the reply is {fault}: {error}") from error
+
+
+def fault_without(content: str, error: object) -> Fault:
+    """The error that a reply with status 200 holds in place of its content. Raises ReplyError where it has neither."""
+    if error:
+        return fault_of(200, {"error": error})
+    raise ReplyError("server_error", f"the reply has no {content}")
 
 
 def only(alternatives: Sequence[T], text_of: Callable[[T], object]) -> T:
@@ -264,23 +268,16 @@ class _AnthropicReply(msgspec.Struct):
 
 
 _ANTHROPIC_REPLY = msgspec.json.Decoder(_AnthropicReply)
-_ANTHROPIC_FINISH: dict[str, Finish] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "refusal",
-}
 
 
 def read_anthropic(body: bytes) -> Completion | Fault:
     """Read a reply; a Fault where it holds an error. Raises ReplyError where it is not valid."""
     reply = parsed(body, _ANTHROPIC_REPLY, "no message")
     if reply.content is None:
-        if reply.error:
-            return fault_of(200, {"error": reply.error})
-        raise ReplyError("server_error", "the reply has no content")
+        return fault_without("content", reply.error)
     blocks = [block for block in reply.content if block.type in ("tool_use", "text")]
     text = "".join(tool_text(block.input) if block.type == "tool_use" else block.text or "" for block in blocks)
-    finish = _ANTHROPIC_FINISH.get(reply.stop_reason or "", "stop")
+    finish = FINISHES.get(reply.stop_reason or "", "stop")
     return Completion(text, finish, anthropic_usage(reply.usage), reply.model or "")
 
 
