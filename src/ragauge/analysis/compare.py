@@ -428,25 +428,18 @@ def compare(
     for run in (a, b):
         check_run(run)
     _check_test_sets(a, b, force)
-    named = split_specs(metrics) if isinstance(metrics, str) else metrics
     gated = [key for key in gated if key != PREFERRED]
-    if prefer is not None and not named:
-        kept, left_out = _chosen(a.record, b.record, gated, ()) if gated else ([], {})
-    else:
-        kept, left_out = _chosen(a.record, b.record, named, gated)
+    named = (split_specs(metrics) if isinstance(metrics, str) else metrics) or (gated if prefer is not None else ())
+    kept, left_out = _chosen(a.record, b.record, named, gated) if named or prefer is None else ([], {})
     matched = _MatchedRuns((a, b), kept, group)
     pairing = matched.pairing
     measures = _measures(b.record)
     preferred = None
-    judging: list[str] = []
     judged_in_runs = kept
     if prefer is not None:
         preferred = preferences([Contest(a, b, pairing.pairs)], prefer, judge, max_cost, progress, planned)
         measures[PREFERRED] = preferred.measure
-        judging.append(str(preferred.about))
         judged_in_runs = kept if preferred.about.judge else [PREFERRED, *kept]
-    if judged_in_runs:
-        judging += _certainty(a, b)
     differences = _differences(matched, measures, preferred)
     return Comparison(
         ComparedRunInfo.of(a),
@@ -460,7 +453,7 @@ def compare(
         changes=tuple(_largest_changes(matched, differences, show)),
         left_out=left_out,
         notes=tuple(cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs])),
-        judging=tuple(judging),
+        judging=(*([str(preferred.about)] if preferred else []), *(_certainty(a, b) if judged_in_runs else [])),
         preference=preferred.about if preferred else None,
     )
 

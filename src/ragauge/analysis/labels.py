@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -256,7 +256,7 @@ class Labelling:
                 said = latest.setdefault(key, {})
                 was_open = key in differing
                 said[person_of(stored)] = stored
-                apart = len({_label_name(_given_answer(judgment), False) for judgment in said.values()}) > 1
+                apart = len({_label_name(cast(Answer, judgment.answer), False) for judgment in said.values()}) > 1
                 differing.pop(key, None)
                 if apart and not was_open:  # whoever labels a question on which others differ decides it
                     differing[key] = stored.question
@@ -264,7 +264,7 @@ class Labelling:
         pairs = {}
         for pair in combinations(sorted(counts), 2):
             both = [
-                LabelPair(first.question, _given_answer(first), _given_answer(second), place_of[key])
+                LabelPair(first.question, cast(Answer, first.answer), cast(Answer, second.answer), place_of[key])
                 for key, said in latest.items()
                 if (first := said.get(pair[0])) and (second := said.get(pair[1]))
             ]
@@ -456,12 +456,6 @@ def _drawn_by_chance(keys: Mapping[int, tuple[str, ...]], human: HumanLabels) ->
             last = rank
         seen.update(judgments)
     return list(keys) if all(key in human.blind for key in seen) else list(keys)[: last + 1]
-
-
-def _given_answer(label: Judgment) -> Answer:
-    """The answer of a label, which is no failure."""
-    assert not isinstance(label.answer, Failure)
-    return label.answer
 
 
 def _answer(judgment: Judgment | None) -> Answer | None:

@@ -42,7 +42,7 @@ from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
 from ragauge.text.overlap import largest_matching
-from ragauge.text.sentences import sentences
+from ragauge.text.sentences import sentence_texts
 from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Verdict
 
 LabelledRow = dict[str, Any]
@@ -434,9 +434,7 @@ def _figures(name: str, cases: Sequence[LabelledCase], outcomes: Outcomes) -> Se
     result = SetResult(name, rows=len(pairs), failed=len(cases) - len(pairs))
     replace = msgspec.structs.replace
     if any(case.claims for case in cases):
-        whole = [
-            claims_f1([case.group[start:end] for start, end in sentences(case.group)], case.claims) for case in kept
-        ]
+        whole = [claims_f1(sentence_texts(case.group), case.claims) for case in kept]
         f1 = mean_interval(probabilities) if probabilities else None
         return replace(result, f1=f1, sentences=mean_interval(whole) if whole else None)
     grades = _all_known(case.grade for case in kept)

@@ -18,7 +18,7 @@ from ragauge.report.text import RenderableType, rich_table
 from ragauge.report.wording import counted, shortened, with_interval
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import paired_mean
-from ragauge.text.sentences import sentences
+from ragauge.text.sentences import sentence_texts
 from ragauge.types import Answer, Failure, Label, Verdict
 
 SCHEMA = "ragauge.robustness/1"
@@ -94,8 +94,8 @@ def robustness_cases(data: str | Path | None = None, limit: int | None = None) -
         for sample in read(packaged if data is None else data, limit=limit):
             if sample.response and sample.contexts:
                 premise = tuple(chunk.text for chunk in sample.contexts)
-                claims = _sentence_texts(sample.response)
-                paraphrases = _sentence_texts(str(sample.metadata.get("paraphrase") or ""))
+                claims = sentence_texts(sample.response)
+                paraphrases = sentence_texts(str(sample.metadata.get("paraphrase") or ""))
                 paraphrases = paraphrases or [f"{FRAME}{claim}" for claim in claims]
                 if len(paraphrases) != len(claims):
                     fault = f"the paraphrase has {len(paraphrases)} sentences and the response {len(claims)}"
@@ -105,10 +105,6 @@ def robustness_cases(data: str | Path | None = None, limit: int | None = None) -
     if not cases:
         raise BadData(f"{data}: no sample has a response and contexts; name their columns as docs/data.md says")
     return cases
-
-
-def _sentence_texts(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentences(text)]
 
 
 #: The ways of asking again.

@@ -138,7 +138,8 @@ class Decompose(BaseQuestion, frozen=True):
             return answer
         if not stated or end == 1:
             raise InvalidItem("is cut off")
-        raise CutOff(answer, self._split_at(spans[end - 1][0]))
+        cut_at = spans[end - 1][0]
+        raise CutOff(answer, self._split([(0, cut_at), (cut_at, len(self.text))]))
 
     def _numbered(self, spans: Sequence[Span], value: object) -> tuple[int, Statement]:
         """The number of a statement's sentence, and the statement."""
@@ -196,10 +197,6 @@ class Decompose(BaseQuestion, frozen=True):
 
     def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
         return self._split(windows(self.text, size, 0))
-
-    def _split_at(self, end: int) -> SplitQuestion:
-        """The question in two parts: up to this character, and the rest."""
-        return self._split([(0, end), (end, len(self.text))])
 
     def _split(self, spans: Sequence[Span]) -> SplitQuestion:
         parts = tuple(msgspec.structs.replace(self, text=self.text[start:end]) for start, end in spans)

@@ -372,8 +372,7 @@ def citation_recall(citing: CitationSupport) -> Share | Undefined:
     A sentence without a citation is not supported; nor is an empty response, which counts as one sentence,
     and which the variants "trust_eval" and "alce" leave undefined.
     """
-    supported = citing.supported
-    return Share(sum(supported), len(supported)) if supported else Undefined(NO_SENTENCE)
+    return share(citing.supported, NO_SENTENCE)
 
 
 @listed(aliases=("regular_citation_prec",))

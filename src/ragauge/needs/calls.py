@@ -162,14 +162,10 @@ def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
     return best[-1]
 
 
-def _at_the_same_place(fits: _Fits, made: int) -> _Pairs:
-    return {place: place for place in range(min(len(fits), made)) if fits[place][place]}
-
-
 _PAIRED: Mapping[Order, Callable[[_Fits, int], _Pairs]] = {
     "any": lambda fits, _: largest_matching(fits),
     "in_order": _in_the_same_order,
-    "exact": _at_the_same_place,
+    "exact": lambda fits, made: {place: place for place in range(min(len(fits), made)) if fits[place][place]},
 }
 
 

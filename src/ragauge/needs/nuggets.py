@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Annotated, cast
 
 from ragauge.host import read_file
-from ragauge.needs.base import Grades, Need, NothingToCount, QuestionFlow, Statements, Support, gather, need
+from ragauge.needs.base import Checks, Grades, Need, NothingToCount, QuestionFlow, Statements, Support, gather, need
 from ragauge.needs.checks import graded_text
 from ragauge.needs.entailment import history, response_of, support
 from ragauge.needs.gold import gold_answers
 from ragauge.questions import Decompose, Entail, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text.overlap import token_f1
-from ragauge.types import Label, Sample, Statement, Verdict
+from ragauge.types import Sample, Statement, Verdict
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ def nuggets_of_question(sample: Sample) -> QuestionFlow[Grades]:
     query = sample.query or ""
     field = "contexts" if sample.contexts else "reference_contexts"
     chunks = {chunk.passage: f"{field}[{i}]" for i, chunk in enumerate(getattr(sample, field) or ())}
-    relevant = yield [Relevant(query, passage) for passage in chunks]
-    useful = [passage for passage, judgment in zip(chunks, relevant, strict=True) if _is_yes(judgment.answer)]
+    relevant = Checks((), tuple((yield [Relevant(query, passage) for passage in chunks])))
+    useful = [passage for passage, is_useful in zip(chunks, relevant.passed, strict=True) if is_useful]
     texts = [text for text in sample.references or () if text.strip()]
     places = [f"references[{i}]" for i, _ in enumerate(texts)] + [chunks[passage] for passage in useful]
     judgments = yield [Decompose(text, query) for text in (*texts, *useful)]
@@ -163,18 +163,14 @@ def nuggets_of_question(sample: Sample) -> QuestionFlow[Grades]:
     ]
     from_texts = dict(reversed(stated))
     distinct = list(dict.fromkeys(claim for claim, _ in stated))
-    relevant = yield [Relevant(query, claim) for claim in distinct]
-    kept = [claim for claim, judgment in zip(distinct, relevant, strict=True) if _is_yes(judgment.answer)]
+    relevant = Checks((), tuple((yield [Relevant(query, claim) for claim in distinct])))
+    kept = [claim for claim, is_useful in zip(distinct, relevant.passed, strict=True) if is_useful]
     nuggets = yield from _once_each(kept)
     if not nuggets:
         raise NothingToCount("neither references nor contexts say anything that helps to answer the query")
     grades = yield [Rate(NUGGET, (("query", query), ("response", nugget))) for nugget in nuggets]
     pieces = tuple(Evidence(nugget, from_texts[nugget], against="query") for nugget in nuggets)
     return Grades(pieces, tuple(grades))
-
-
-def _is_yes(answer: object) -> bool:
-    return cast(Verdict, answer).label is Label.YES
 
 
 def _once_each(claims: Sequence[str]) -> QuestionFlow[list[str]]:

@@ -59,13 +59,9 @@ def explain(score: Score, better: Better = "higher", sample: Sample | None = Non
         value = f"counts {', '.join(f'{count:g}' for count in score.counts)}"
     else:
         value = number(score.value) + (f" ({score.counts[0]:g} of {score.counts[1]:g})" if is_share(score) else "")
-    return "; ".join([value, *pieces_words(decisive(score, raising=better == "lower", better=better), sample)])
-
-
-def pieces_words(pieces: Sequence[Evidence], sample: Sample | None = None) -> list[str]:
-    """The first pieces in words, and how many more there are."""
+    pieces = decisive(score, raising=better == "lower", better=better)
     more = [f"and {len(pieces) - MAX_PIECES} more"] if len(pieces) > MAX_PIECES else []
-    return [*(piece_words(piece, sample) for piece in pieces[:MAX_PIECES]), *more]
+    return "; ".join([value, *(piece_words(piece, sample) for piece in pieces[:MAX_PIECES]), *more])
 
 
 def decisive(score: Score, raising: bool, better: Better = "higher") -> list[Evidence]:

@@ -19,24 +19,21 @@ _WORDS, _NAME = re.compile("⟨(.*?)⟩"), re.compile(r"\{([A-Z_]+)\}")
 
 def _read() -> dict[str, str]:
     """The patterns in refusals.txt by name; the pattern of a list matches any of its entries."""
-    named: dict[str, str] = {}
+    patterns: dict[str, str] = {}
     listed: dict[str, list[str]] = {}
     section = ""
     for line in (get_data(__name__, "refusals.txt") or b"").decode().splitlines():
-        if not line:
-            section = ""
         if not line or line.startswith("# "):
             continue
+        *names, fragment = line.split(" = ", 1)
+        pattern = _WORDS.sub(lambda words: any_of(words[1]), _NAME.sub(lambda name: patterns[name[1]], fragment))
         if line.startswith("["):
             section = line.strip("[]")
-            continue
-        name, _, fragment = ("", "", line) if section else line.partition(" = ")
-        pattern = _WORDS.sub(lambda words: any_of(words[1]), _NAME.sub(lambda name: named[name[1]], fragment))
-        if section:
-            listed.setdefault(section, []).append(pattern)
+        elif names:
+            patterns[names[0]] = pattern
         else:
-            named[name] = pattern
-    return named | {section: phrases(*patterns) for section, patterns in listed.items()}
+            listed.setdefault(section, []).append(pattern)
+    return patterns | {section: phrases(*entries) for section, entries in listed.items()}
 
 
 _PATTERNS = _read()

@@ -185,6 +185,11 @@ def sentences(text: str, marks: Sequence[Span] | None = None) -> list[Span]:
     return spans
 
 
+def sentence_texts(text: str) -> list[str]:
+    """The sentences of a text, as texts."""
+    return [text[start:end] for start, end in sentences(text)]
+
+
 def sentences_within(text: str, span: Span, marks: Sequence[Span] | None = None) -> list[Span]:
     """The sentences of one passage of running text, regardless of its lines; none if it is blank."""
     passage = text[slice(*span)]
