@@ -110,11 +110,7 @@ def set_of(sample: Sample) -> str:
 
 
 class _Dropped(Exception):
-    """Raised where a draft is dropped: why, or "" where a reply is missing, which is counted."""
-
-    def __init__(self, reason: str = "", passage: str = "") -> None:
-        super().__init__(reason)
-        self.passage = passage
+    """Raised where a draft is dropped: why, or without a reason where a reply is missing, which is counted."""
 
 
 #: What a question is made of: its kind, with the position of a passage, or what a user asked.
@@ -176,7 +172,7 @@ class AskedQuestions:
 
     def _subjects(self, kinds: Mapping[str, int]) -> Mapping[str, Iterator[int | Sample]]:
         """For each kind the passages once, beginning at different ones; or the questions of users."""
-        if self._real:
+        if self._real is not None:
             return {drafting.REAL: iter(self._real)}
         size, step = len(self._order), max(1, len(self._order) // max(1, len(kinds)))
         orders: dict[str, Iterator[int]] = {
@@ -197,11 +193,16 @@ class AskedQuestions:
 
     async def _draft(self, subject: _Subject) -> Draft | None:
         kind, about = subject
+        if isinstance(about, Sample):
+            return await self._unless_dropped(self._answered(about), about.query)
+        return await self._unless_dropped(self._written(kind, about), f"({kind}, {self._passages[about].id})")
+
+    async def _unless_dropped(self, work: Awaitable[Draft], question: str | None) -> Draft | None:
         try:
-            return await (self._answered(about) if isinstance(about, Sample) else self._written(kind, about))
+            return await work
         except _Dropped as dropped:
             if reason := str(dropped):
-                self._made.drop(reason, about.query if isinstance(about, Sample) else f"({kind}, {dropped.passage})")
+                self._made.drop(reason, question)
             return None
 
     async def _written(self, kind: str, position: int) -> Draft:
@@ -209,7 +210,7 @@ class AskedQuestions:
         prompt, shown = self._prompt(kind, position)
         question = drafting.draft_of(kind, await self._reply(prompt, drafting.draft_form(kind)), shown)
         if question is None:
-            raise _Dropped(proving.NO_QUESTION, shown[0].id)
+            raise _Dropped(proving.NO_QUESTION)
         return Draft(kind, position, question)
 
     async def _answered(self, question: Sample) -> Draft:
@@ -257,12 +258,7 @@ class AskedQuestions:
 
     async def _prove(self, draft: Draft) -> Draft | None:
         """The draft with its claims where it holds; None where it is dropped, or nothing can be said of it."""
-        try:
-            return await self._proven(draft)
-        except _Dropped as dropped:
-            if reason := str(dropped):
-                self._made.drop(reason, draft.question.query)
-            return None
+        return await self._unless_dropped(self._proven(draft), draft.question.query)
 
     async def _proven(self, draft: Draft) -> Draft:
         question = draft.question

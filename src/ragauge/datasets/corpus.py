@@ -186,30 +186,32 @@ def read_corpus(
         BadData: a file or row cannot be read, or there is no text.
     """
     drawn = Draw[Chunk](attrgetter("text"), distinct, most, seed)
+    bad: list[str] = []
+
+    def sound(results: Iterable[Chunk | BadData]) -> Iterator[Chunk]:
+        for result in results:
+            if isinstance(result, Chunk):
+                yield result
+            elif skip_bad:
+                bad.append(str(result))
+            else:
+                raise result
+
     if not isinstance(path, str | Path):
-        drawn.add(_row_passages(path, "documents", "documents", words, _raise))
-        return Corpus("documents", drawn.items(), {}, (), drawn.total, drawn.repeated)
+        drawn.add(sound(_row_passages(path, "documents", "documents", words)))
+        return Corpus("documents", drawn.items(), {}, tuple(bad), drawn.total, drawn.repeated)
     root = Path(path)
-    files = [root]
-    if root.is_dir():
-        below = [path for path in sorted(root.rglob("*")) if path.is_file()]
-        files = [path for path in below if not any(part.startswith(".") for part in path.relative_to(root).parts)]
+    files = _files_in(root)
     formats = {kind for kind in set(map(extension, files)) if kind in _TEXT or kind in _LIBRARIES or is_readable(kind)}
     reasons = {file: reason for file in files if (reason := _skip_reason(file, formats))}
     if not root.is_dir() and reasons and "documents" not in reasons[root]:
         readable = " ".join(sorted({*_TEXT, *_LIBRARIES, *EXTENSIONS}))
         raise BadData(f"{root}: not a corpus; give a folder, or a file of {readable}")
-    skipped, bad = Counter(reasons.values()), list[str]()
-
-    def skip(error: BadData) -> None:
-        if not skip_bad:
-            raise error
-        bad.append(str(error))
-
-    reading = _Reading(root if root.is_dir() else root.parent, words, skip, skipped)
+    skipped = Counter(reasons.values())
+    base = root if root.is_dir() else root.parent
     for file in files:
         if file not in reasons:
-            drawn.add(reading.passages_of(file))
+            drawn.add(sound(_file_passages(file, file.relative_to(base).as_posix(), words, skipped)))
     if not drawn.total:
         why = f"; {bad[0]}" if bad else "; put .txt, .md, .jsonl or .parquet files there"
         left_out = "".join(f"; skipped: {number} {reason}" for reason, number in skipped.items())
@@ -217,8 +219,11 @@ def read_corpus(
     return Corpus(str(root), drawn.items(), dict(skipped), tuple(bad), drawn.total, drawn.repeated)
 
 
-def _raise(error: BadData) -> None:
-    raise error
+def _files_in(root: Path) -> list[Path]:
+    if not root.is_dir():
+        return [root]
+    files = [path for path in sorted(root.rglob("*")) if path.is_file()]
+    return [path for path in files if not any(part.startswith(".") for part in path.relative_to(root).parts)]
 
 
 def _skip_reason(path: Path, formats: Collection[str]) -> str:
@@ -263,55 +268,44 @@ class Draw(Generic[T]):
         return [item for _, _, item in sorted(self._drawn, key=lambda drawn: drawn[1])]
 
 
-class _Reading(NamedTuple):
-    """How files are read. base: the folder that names are relative to. skip: raises an error, or has it skipped."""
-
-    base: Path
-    words: int
-    skip: Callable[[BadData], None]
-    skipped: Counter[str]
-
-    def passages_of(self, path: Path) -> Iterator[Chunk]:
-        name, kind = path.relative_to(self.base).as_posix(), extension(path)
-        try:
-            if kind == ".pdf":
-                yield from self._pdf(path, name)
-            elif kind in _LIBRARIES:
-                yield from self._split(name, sections(_html_lines(path), path.stem))
-            elif kind in _TEXT:
-                lines = _lines(path)
-                if kind in _MARKDOWN:
-                    lines = _without_front_matter(lines)
-                yield from self._split(name, sections(lines, path.stem, markdown=kind in _MARKDOWN))
-            else:
-                yield from _row_passages(file_source(path).rows(), name, str(path), self.words, self.skip)
-        except BadData as error:
-            self.skip(error)
-
-    def _split(self, name: str, titled: Iterable[tuple[str, str]]) -> Iterator[Chunk]:
-        pieces = ((title, piece) for title, body in titled for piece in passages(body, self.words))
-        for number, (title, piece) in enumerate(pieces, start=1):
-            yield Chunk(piece, f"{name}#{number}", title)
-
-    def _pdf(self, path: Path, name: str) -> Iterator[Chunk]:
-        pages = enumerate(_pdf_pages(path), start=1)
-        pieces = ((page, piece) for page, text in pages for piece in passages(text, self.words))
+def _file_passages(path: Path, name: str, words: int, skipped: Counter[str]) -> Iterator[Chunk | BadData]:
+    """The passages of a file, and errors in place of what cannot be read. name: begins their ids."""
+    kind = extension(path)
+    try:
+        if kind not in _TEXT and kind not in _LIBRARIES:
+            yield from _row_passages(file_source(path).rows(), name, str(path), words)
+            return
+        pieces = ((title, piece, where) for title, text, where in _parts(path, kind) for piece in passages(text, words))
         number = 0
-        for number, (page, piece) in enumerate(pieces, start=1):
-            yield Chunk(piece, f"{name}#{number}", path.stem, {"page": page})
-        if not number:
-            self.skipped[".pdf without text, which takes text recognition first"] += 1
+        for number, (title, piece, where) in enumerate(pieces, start=1):
+            yield Chunk(piece, f"{name}#{number}", title, where)
+        if kind == ".pdf" and not number:
+            skipped[".pdf without text, which takes text recognition first"] += 1
+    except BadData as error:
+        yield error
 
 
-def _row_passages(
-    rows: Iterable[Any], name: str, where: str, words: int, skip: Callable[[BadData], None]
-) -> Iterator[Chunk]:
-    """The passages of documents in rows. name: begins the ids of those without one."""
+def _parts(path: Path, kind: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """The pages or sections of a file: the title and text of each, and as metadata the number of a page."""
+    if kind == ".pdf":
+        for page, text in enumerate(_pdf_pages(path), start=1):
+            yield path.stem, text, {"page": page}
+        return
+    lines = _html_lines(path) if kind in _LIBRARIES else _lines(path)
+    if kind in _MARKDOWN:
+        lines = _without_front_matter(lines)
+    has_headings = kind in _LIBRARIES or kind in _MARKDOWN
+    for title, text in sections(lines, path.stem, markdown=has_headings):
+        yield title, text, {}
+
+
+def _row_passages(rows: Iterable[Any], name: str, where: str, words: int) -> Iterator[Chunk | BadData]:
+    """The passages of documents in rows, and errors in place of bad ones. name: begins the ids of those without one."""
     for number, row in enumerate(rows, start=1):
         try:
             document = _document(row, f"{name}#{number}", where, number)
         except BadRow as error:
-            skip(error)
+            yield error
             continue
         pieces = passages(document.text, words)
         for part, piece in enumerate(pieces, start=1):

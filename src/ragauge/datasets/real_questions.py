@@ -55,9 +55,6 @@ class RealQuestions:
         conversations = PassageMap([*map(_conversation, questions)])
         self._order = conversations.covering_order(count, Random(seed), doubts)
 
-    def __len__(self) -> int:
-        return len(self._order)
-
     def __iter__(self) -> Iterator[Sample]:
         """The questions in the order of the draw, masked if so requested."""
         for position in self._order:
