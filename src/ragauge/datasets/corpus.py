@@ -316,7 +316,7 @@ def _row_passages(rows: Iterable[Any], name: str, where: str, words: int) -> Ite
 def _lines(path: Path) -> Iterator[str]:
     try:
         with open_bytes(path) as stream:
-            yield from decoded_lines(stream, str(path))
+            yield from decoded_lines(stream, str(path), default_limits())
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None
 

@@ -13,7 +13,7 @@ import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.readers.conversations import conversation, messages
-from ragauge.readers.values import IMPORTANCE, Malformed, is_blank, list_items, native, parse_object
+from ragauge.readers.values import IMPORTANCE, is_blank, list_items, list_of, native, parse_object
 from ragauge.types import FIELDS
 
 #: Field -> the columns that may hold it, best first. A name listed under two fields ("answer", "context") is taken for
@@ -255,7 +255,9 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
         yield "source", "text"
         if not any(isinstance(text, str) and len(text.split()) >= 20 for text in sources):
             yield "source", "source"
-    if not any("points" in item for row in rows for item in _listed(row.get("rubrics")) if isinstance(item, Mapping)):
+    if not any(
+        "points" in item for row in rows for item in (list_of(row.get("rubrics")) or ()) if isinstance(item, Mapping)
+    ):
         yield "criteria", "rubrics"  # of ragas, a description for each grade
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"
@@ -281,9 +283,9 @@ def _is_history(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
 
 def _holds_claims(row: Mapping[str, Any]) -> bool:
     cells = {folded(column): value for column, value in row.items()}
-    docs = _listed(cells.get("docs"))
+    docs = list_of(cells.get("docs")) or ()
     labelled = any(isinstance(doc, Mapping) and "answers_found" in doc for doc in docs)
-    nested = any(_is_claim(native(item)) for item in _listed(cells.get("answers")))
+    nested = any(_is_claim(native(item)) for item in (list_of(cells.get("answers")) or ()))
     is_answered = cells.keys() >= {"question", "answers", "docs", "output"}  # of Trust-Eval
     return labelled or nested or "qapairs" in cells or is_answered
 
@@ -295,7 +297,7 @@ def _is_claim(item: Any) -> bool:
 
 def _holds_annotations(row: Mapping[str, Any]) -> bool:
     cells = (value for column, value in row.items() if folded(column) == "annotations")
-    annotations = [native(item) for value in cells for item in _listed(value)]
+    annotations = [native(item) for value in cells for item in (list_of(value) or ())]
     return bool(annotations) and all(isinstance(item, Mapping) and "long_answer" in item for item in annotations)
 
 
@@ -316,16 +318,3 @@ def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
 def _delimiter(rows: Sequence[Mapping[str, Any]], column: str) -> re.Pattern[str] | None:
     cells = [cell for row in rows if isinstance(cell := row.get(column), str)]
     return next((delimiter for delimiter in _DELIMITERS if any(map(delimiter.search, cells))), None)
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    """The items of a list, or of one that is written in a text; none for other values."""
-    return list_of(value) or ()
-
-
-def list_of(value: Any) -> Sequence[Any] | None:
-    """The items of a list, or of one that is written in a text; None for other values."""
-    try:
-        return list_items(native(value))
-    except Malformed:
-        return None

@@ -74,9 +74,8 @@ def open_bytes(path: Path | None) -> Iterator[TextFile]:
         raise BadData(f"{path}: not a whole gzip file ({error}); compress it again, or rename it without .gz") from None
 
 
-def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits | None = None) -> Iterator[str]:
+def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterator[str]:
     """The lines with their line ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
-    limits = limits or default_limits()
     if stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         try:
             with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
@@ -163,12 +162,12 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
     return document
 
 
-def yaml_rows(lines: Iterable[str], name: str) -> Iterable[Any]:
+def yaml_rows(lines: Iterable[str], name: str, limits: ReadingLimits) -> Iterable[Any]:
     """The rows of a YAML document, such as promptfoo writes; what it repeats by reference is held once for each."""
     yaml = optional("YAML", "yaml", "yaml")
     try:
-        written = json.JSONEncoder(default=str).iterencode(yaml.safe_load("".join(lines)))
-        return json_rows(_whole(written, name, default_limits()), name)
+        written = json.JSONEncoder(default=str).iterencode(yaml.safe_load(_whole(lines, name, limits)))
+        return json_rows(_whole(written, name, limits), name)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise BadData(f"{name}: broken YAML: {' '.join(str(error).split())}; fix it there, or write JSON") from None
 
@@ -268,9 +267,7 @@ class TextRow(dict[str, str]):
     line = 0
 
 
-def csv_rows(
-    lines: Iterable[str], name: str, limits: ReadingLimits | None = None, *, delimiter: str | None = None
-) -> Iterator[Any]:
+def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimiter: str | None = None) -> Iterator[Any]:
     """One mapping a row, every cell as text. The first row names the columns.
 
     delimiter: None takes the comma, semicolon or tab, whichever the header has most of.
@@ -281,7 +278,7 @@ def csv_rows(
     if first is None:
         return
     delimiter = delimiter or max(",;\t", key=first.count)
-    limits, size, begin = limits or default_limits(), 0, 1
+    size, begin = 0, 1
 
     def within_row() -> Iterator[str]:
         nonlocal size
@@ -501,27 +498,21 @@ def block_rows(lines: Iterable[str], name: str) -> list[dict[str, str]]:
 
 
 def _text_rows(path: Path | None, suffix: str, limits: ReadingLimits | None = None) -> Iterator[Any]:
-    name = str(path or "standard input")
-    limits = limits or default_limits()
+    name, limits = str(path or "standard input"), limits or default_limits()
     with open_bytes(path) as stream:
-        lines = decoded_lines(stream, name, limits)
-        if suffix in _WHOLE:
-            lines = iter([_whole(lines, name, limits)])
-        yield from limits.counted(_TEXT[suffix](lines, name, limits), name)
+        yield from limits.counted(_TEXT[suffix](decoded_lines(stream, name, limits), name, limits), name)
 
 
 _TEXT: dict[str, Callable[[Iterator[str], str, ReadingLimits], Any]] = {
     ".jsonl": json_lines_rows,
     ".ndjson": json_lines_rows,
-    ".json": lambda lines, name, _: json_rows("".join(lines), name),
+    ".json": lambda lines, name, limits: json_rows(_whole(lines, name, limits), name),
     ".csv": csv_rows,
     ".tsv": lambda lines, name, limits: csv_rows(lines, name, limits, delimiter="\t"),
-    ".txt": lambda lines, name, _: block_rows(lines, name),
-    ".yaml": lambda lines, name, _: yaml_rows(lines, name),
-    ".yml": lambda lines, name, _: yaml_rows(lines, name),
+    ".txt": lambda lines, name, limits: block_rows([_whole(lines, name, limits)], name),
+    ".yaml": yaml_rows,
+    ".yml": yaml_rows,
 }
-#: Those that are not read row by row.
-_WHOLE = (".json", ".txt", ".yaml", ".yml")
 _BINARY: dict[str, Callable[[Path, ReadingLimits], Iterator[Any]]] = {
     ".parquet": parquet_rows,
     ".xlsx": excel_rows,

@@ -15,7 +15,7 @@ import msgspec
 from ragauge.errors import BadData
 from ragauge.readers.conversations import Conversation, Result, as_text, conversation, messages, to_calls, with_result
 from ragauge.readers.exports import value_under
-from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, native, parse_list, parse_object
+from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, list_of, native, parse_object
 from ragauge.types import ToolCall
 
 #: Paths in a span, each under the names of OpenTelemetry and Phoenix, LangSmith, Langfuse and MLflow.
@@ -181,7 +181,7 @@ def _nested(row: Mapping[str, Any]) -> dict[str, Any]:
 def _parsed(value: Any) -> Any:
     value = native(value)
     if isinstance(value, str):
-        return parse_object(value) or (items if messages(items := _list_in(value)) else value)
+        return parse_object(value) or (items if messages(items := list_of(value)) else value)
     if isinstance(value, Mapping):
         return _nested(value)
     return [_parsed(item) for item in value] if isinstance(value, list | tuple) else value
@@ -399,16 +399,9 @@ def _call_of(span: Mapping[str, Any]) -> ToolCall:
     return with_result(call, results[0] if results else Result(result))
 
 
-def _list_in(text: str) -> list[Any]:
-    """The list that is written in a text; empty for a text that only begins as a list does."""
-    with suppress(Malformed):
-        return parse_list(text) or []
-    return []
-
-
 def _documents(value: Any) -> list[Any]:
     if isinstance(value, str):
-        value = _list_in(value) or value
+        value = list_of(value) or value
     listed = value if isinstance(value, list) else [] if value is None else [value]
     return [_document(item) if isinstance(item, Mapping) else item for item in listed]
 

@@ -136,6 +136,14 @@ def list_items(value: Any, written: bool = True) -> Sequence[Any] | None:
     return listed if isinstance(listed, list | tuple) else None
 
 
+def list_of(value: Any) -> Sequence[Any] | None:
+    """As `list_items`, but None for a text that only begins as a list does."""
+    try:
+        return list_items(native(value))
+    except Malformed:
+        return None
+
+
 def _parsed(text: str) -> Any:
     for parse in (json.loads, _parse_numpy, ast.literal_eval):
         with suppress(ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError):
