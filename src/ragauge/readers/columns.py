@@ -255,9 +255,8 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
         yield "source", "text"
         if not any(isinstance(text, str) and len(text.split()) >= 20 for text in sources):
             yield "source", "source"
-    if not any(
-        "points" in item for row in rows for item in (list_of(row.get("rubrics")) or ()) if isinstance(item, Mapping)
-    ):
+    rubrics = (item for row in rows for item in list_of(row.get("rubrics")) or ())
+    if not any(isinstance(item, Mapping) and "points" in item for item in rubrics):
         yield "criteria", "rubrics"  # of ragas, a description for each grade
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"

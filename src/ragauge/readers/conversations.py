@@ -18,6 +18,7 @@ from ragauge.readers.values import (
     items,
     jsonable,
     native,
+    object_under,
     parse_list,
     parse_object,
     to_chunks,
@@ -101,7 +102,7 @@ def unread(said: Sequence[Any]) -> Malformed | None:
 def _message(item: Any) -> Message | None:
     item = msgspec.structs.asdict(item) if isinstance(item, Turn) else item
     fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
-    inner = next((fields[key] for key in ("message", "kwargs", "data") if isinstance(fields.get(key), Mapping)), fields)
+    inner = object_under(fields, ("message", "kwargs", "data")) or fields
     path = fields.get("id")  # of LangChain's class, where that is the only thing that says who speaks
     names = [*map(inner.get, ("role", "type", "from")), *(path[-1:] if isinstance(path, list) else ())]
     role = next((name for name in names if isinstance(name, str)), "").casefold()
@@ -142,7 +143,7 @@ def _calls_among(listed: Any, all_are: bool = False) -> tuple[ToolCall, ...]:
     calls = []
     for item in listed if isinstance(listed, list | tuple) else ():
         fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", None) or {}
-        inner = next((fields[key] for key in ("tool_call", *_CALL_TYPES) if isinstance(fields.get(key), Mapping)), None)
+        inner = object_under(fields, ("tool_call", *_CALL_TYPES))
         function = (inner or fields).get("function")
         if all_are or inner or isinstance(function, Mapping) or fields.get("type") in _CALL_TYPES or "args" in fields:
             try:
@@ -159,7 +160,7 @@ def _call(item: Any) -> ToolCall:
     if isinstance(item, ToolCall):
         return item
     fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
-    outer = next((fields[key] for key in ("tool_call", *_CALL_TYPES) if isinstance(fields.get(key), Mapping)), fields)
+    outer = object_under(fields, ("tool_call", *_CALL_TYPES)) or fields
     function = outer["function"] if isinstance(outer.get("function"), Mapping) else outer
     name = function.get("name", function.get("tool_name"))
     if not isinstance(name, str) or not name.strip():
@@ -225,9 +226,10 @@ def as_text(value: Any) -> str:
 
 def _result(part: Mapping[str, Any]) -> Result | None:
     """What a tool gave, if a part of a message holds that."""
-    inner = next((part[key] for key in _RESULT_TYPES if isinstance(part.get(key), Mapping)), part)
-    if inner is part and part.get("type") not in _RESULT_TYPES:
+    inner = object_under(part, _RESULT_TYPES)
+    if inner is None and part.get("type") not in _RESULT_TYPES:
         return None
+    inner = part if inner is None else inner
     return Result(as_text(_first(inner, _OUTPUTS)), _id_of(inner), _says_failed(inner))
 
 

@@ -115,34 +115,11 @@ def sample(
     unmeasured, expects_calls: see `SampleReader`. A conversation or whole trace without a call has an empty tuple of
     them where anything says that tools could be called.
     """
-    cells = mapping.unfold(cells)
-    columns = mapping.assign(tuple(cells))
-    if not columns.keys() & MEASURED:
-        problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
-        raise BadRow(where, number, None, problem, "map one, such as --map query=COLUMN")
-    chats = _Chats(cells, columns)
-
-    def value(field: str, convert: Callable[[Any], Any], column: str | None = None) -> Any:
-        """The converted cell of a field, or of a column without one; None where the row has no column for the field."""
-        column = column or columns.get(field)
-        if column is None:
-            return None
-        try:
-            return convert(chats.content(field, column) if field in _OF_CHATS else cells[column])
-        except values.Malformed as error:
-            hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)" if field else ""
-            raise BadRow(where, number, column, error.problem, error.fix + hint) from None
-
-    def chunks(field: str, ids: str) -> Any:
-        delimiter = mapping.delimiters.get(columns.get(field, ""))
-        retrieved = value(field, partial(values.to_chunks, delimiter=delimiter))
-        return retrieved and (value(ids, partial(values.with_ids, retrieved)) or retrieved)
-
-    plural = folded(columns.get("references", "")).endswith("s")
-    used = set(columns.values())
-    rest = [name for name, cell in cells.items() if name not in used and values.native(cell) is not None]
-    other = {name: value("", values.jsonable, name) for name in rest}
-    chunks_of = {field: chunks(field, ids) for ids, field in IDS_OF.items()}
+    row = _Row(mapping.unfold(cells), mapping, where, number)
+    value = row.value
+    plural = folded(row.columns.get("references", "")).endswith("s")
+    other = row.unused()
+    chunks_of = {field: row.chunks(field, ids) for ids, field in IDS_OF.items()}
     ids_alone = {ids: value(ids, values.jsonable) for ids, field in IDS_OF.items() if chunks_of[field] is None}
     other |= {ids: named for ids, named in ids_alone.items() if named is not None}
     tools = value("tools", conversations.to_tools)
@@ -168,11 +145,11 @@ def sample(
         group=value("group", values.text_or_none),
         metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
     )
-    if read.tool_calls is None and (is_whole_trace or chats.tell_calls()):
+    if read.tool_calls is None and (is_whole_trace or row.tells_calls()):
         expects_calls = expects_calls or tools is not None or read.reference_tool_calls is not None
         if expects_calls or "tool_calls" in mapping.by_field or any(turn.calls for turn in read.turns or ()):
             read = msgspec.structs.replace(read, tool_calls=())
-    chats.count(read, unmeasured)
+    row.count(read, unmeasured)
     contexts = read.contexts or ()
     is_joined = len(contexts) == 1 and _SEVERAL_CHUNKS.search(contexts[0].text)
     unmeasured.update(joined_contexts=bool(is_joined), several_contexts=len(contexts) > 1)
@@ -187,17 +164,44 @@ _SEVERAL_CHUNKS = re.compile(r"\|\|\||\n-{3,}\n|\n[ \t]*\n[\[(]?2[\].)]\s")
 _OF_CHATS = ("query", "response", "contexts", "references", "turns", "tool_calls")
 
 
-class _Chats:
-    """The conversations in a row. cells: of the row. columns: field -> column."""
+class _Row:
+    """The cells of a row, and the conversations in them. columns: field -> column. Raises BadRow where it has none."""
 
-    def __init__(self, cells: Mapping[str, Any], columns: Mapping[str, str]) -> None:
-        self._cells, self._columns = cells, columns
-        self._asked = {columns.get("query"), columns.get("response")}
+    def __init__(self, cells: Mapping[str, Any], mapping: ColumnMapping, where: str, number: int) -> None:
+        self._cells, self._where, self._number = cells, where, number
+        self.columns, self._delimiters = mapping.assign(tuple(cells)), mapping.delimiters
+        if not self.columns.keys() & MEASURED:
+            problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
+            raise BadRow(where, number, None, problem, "map one, such as --map query=COLUMN")
+        self._asked = {self.columns.get("query"), self.columns.get("response")}
         self._read: dict[str, conversations.Conversation | None] = {}
+
+    def value(self, field: str, convert: Callable[[Any], Any], column: str | None = None) -> Any:
+        """The converted cell of a field, or of a column without one; None where the row has no column for the field."""
+        column = column or self.columns.get(field)
+        if column is None:
+            return None
+        try:
+            return convert(self.content(field, column) if field in _OF_CHATS else self._cells[column])
+        except values.Malformed as error:
+            hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)" if field else ""
+            raise BadRow(self._where, self._number, column, error.problem, error.fix + hint) from None
+
+    def chunks(self, field: str, ids: str) -> Any:
+        """The chunks of a field, with the ids of another column."""
+        delimiter = self._delimiters.get(self.columns.get(field, ""))
+        retrieved = self.value(field, partial(values.to_chunks, delimiter=delimiter))
+        return retrieved and (self.value(ids, partial(values.with_ids, retrieved)) or retrieved)
+
+    def unused(self) -> dict[str, Any]:
+        """The values of the columns that hold no field."""
+        used = set(self.columns.values())
+        rest = [name for name, cell in self._cells.items() if name not in used and values.native(cell) is not None]
+        return {name: self.value("", values.jsonable, name) for name in rest}
 
     def content(self, field: str, column: str) -> Any:
         """What a conversation in a column holds of a field; any other value as it is."""
-        is_call = field == "tool_calls" and column not in {*self._asked, self._columns.get("turns")}
+        is_call = field == "tool_calls" and column not in {*self._asked, self.columns.get("turns")}
         chat = None if is_call else self.within(column)
         if chat is not None:
             return chat.field("response" if field == "references" else field)
@@ -208,7 +212,7 @@ class _Chats:
         """The conversation in a column, as what came before the query where that has a column of its own."""
         if column not in self._read:
             cell = values.native(self._cells[column])
-            if isinstance(cell, str) and column == self._columns.get("turns"):
+            if isinstance(cell, str) and column == self.columns.get("turns"):
                 cell = values.list_items(cell) or cell
             said = [] if isinstance(cell, str) else conversations.messages(cell)
             if isinstance(cell, list) and not said and column in self._asked and (fault := conversations.unread(cell)):
@@ -219,17 +223,17 @@ class _Chats:
 
     def _is_history(self, column: str, chat: conversations.Conversation) -> bool:
         """Whether the query and the response of the row are not those at the end of a conversation."""
-        if column in {*self._asked, self._columns.get("references")}:
+        if column in {*self._asked, self.columns.get("references")}:
             return False
-        if folded(column) in HISTORIES or "query" not in self._columns:
+        if folded(column) in HISTORIES or "query" not in self.columns:
             return folded(column) in HISTORIES
-        query = self.content("query", self._columns["query"])
+        query = self.content("query", self.columns["query"])
         return not (isinstance(query, str) and query.strip() in (chat.query or ""))
 
-    def tell_calls(self) -> bool:
+    def tells_calls(self) -> bool:
         """Whether the response is in a conversation, which holds the calls that were made for it."""
-        column = self._columns.get("response")
-        chat = self.within(column) if column and self._columns.get("tool_calls", column) == column else None
+        column = self.columns.get("response")
+        chat = self.within(column) if column and self.columns.get("tool_calls", column) == column else None
         return bool(chat and chat.answers)
 
     def count(self, read: Sample, unmeasured: Counter[str]) -> None:

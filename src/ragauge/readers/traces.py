@@ -15,7 +15,7 @@ import msgspec
 from ragauge.errors import BadData
 from ragauge.readers.conversations import Conversation, Result, as_text, conversation, messages, to_calls, with_result
 from ragauge.readers.exports import value_under
-from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, list_of, native, parse_object
+from ragauge.readers.values import ID_KEYS, TEXT_KEYS, Malformed, list_of, native, object_under, parse_object
 from ragauge.types import ToolCall
 
 #: Paths in a span, each under the names of OpenTelemetry and Phoenix, LangSmith, Langfuse and MLflow.
@@ -403,9 +403,5 @@ def _documents(value: Any) -> list[Any]:
     if isinstance(value, str):
         value = list_of(value) or value
     listed = value if isinstance(value, list) else [] if value is None else [value]
-    return [_document(item) if isinstance(item, Mapping) else item for item in listed]
-
-
-def _document(item: Mapping[str, Any]) -> Any:
-    """A document without what OpenInference, LangSmith or LangChain's own format put around it."""
-    return next((item[key] for key in ("document", "kwargs") if isinstance(item.get(key), Mapping)), item)
+    wrappers = ("document", "kwargs")  # of OpenInference and LangSmith, and of LangChain's own format
+    return [(isinstance(item, Mapping) and object_under(item, wrappers)) or item for item in listed]

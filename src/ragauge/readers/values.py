@@ -8,7 +8,7 @@ import json
 import math
 import re
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
@@ -136,6 +136,11 @@ def list_items(value: Any, written: bool = True) -> Sequence[Any] | None:
     return listed if isinstance(listed, list | tuple) else None
 
 
+def object_under(fields: Mapping[str, Any], keys: Iterable[str]) -> Mapping[str, Any] | None:
+    """The first object under some keys of another; None where there is none."""
+    return next((value for key in keys if isinstance(value := fields.get(key), Mapping)), None)
+
+
 def list_of(value: Any) -> Sequence[Any] | None:
     """As `list_items`, but None for a text that only begins as a list does."""
     try:
@@ -258,10 +263,10 @@ def _fields(item: Any) -> Mapping[str, Any]:
         return {}
     if not isinstance(item, Mapping):
         return {**_attributes(item), **_attributes(getattr(item, "node", None))}
-    inner = next((key for key in ("node", "content") if isinstance(item.get(key), Mapping)), None)
+    inner = object_under(item, ("node", "content"))
     if inner is None:
         return item
-    return {**item[inner], **{key: value for key, value in item.items() if key != inner}}
+    return {**inner, **{key: value for key, value in item.items() if value is not inner}}
 
 
 def _attributes(document: Any) -> dict[str, Any]:
