@@ -95,6 +95,8 @@ def _without_stale_labels(chunk: Chunk, claims: int) -> Chunk:
     return msgspec.structs.replace(chunk, metadata=rest)
 
 
+Retriever = CorpusRetriever | RetrieverAdapter
+
 #: Documents per sample, as in Trust-Eval.
 TOP = 5
 #: Samples that are built at once.
@@ -160,13 +162,8 @@ async def build_async(
     documents = read_corpus(corpus, skip_bad=chosen.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
     opened = opened_store(chosen.store)
     built = Built(corpus=documents)
-    search: CorpusRetriever | RetrieverAdapter | None = None
-    if documents is not None:
-        search = CorpusRetriever(documents)
-    elif retriever is not None:
-        named = isinstance(retriever, str) and retriever.startswith("python:")
-        search = RetrieverAdapter(python_object(retriever.removeprefix("python:")) if named else retriever)
-    elif reader.columns and "contexts" not in reader.columns:
+    search = _retriever(documents, retriever)
+    if search is None and reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
     dispatcher = Dispatcher(router, opened, Budget(chosen.max_cost))
 
@@ -185,6 +182,14 @@ async def build_async(
 build = blocking(build_async, "build")
 
 
+def _retriever(corpus: Corpus | None, retriever: Any) -> Retriever | None:
+    if corpus is not None:
+        return CorpusRetriever(corpus)
+    if isinstance(retriever, str) and retriever.startswith("python:"):
+        retriever = python_object(retriever.removeprefix("python:"))
+    return None if retriever is None else RetrieverAdapter(retriever)
+
+
 def _questions(data: Any, options: SampleOptions) -> tuple[SampleReader, Iterator[Sample]]:
     """The reader and its samples, with gold answers as references. Raises MissingField without a query column."""
     reader = options.read(data)
@@ -198,9 +203,7 @@ def _questions(data: Any, options: SampleOptions) -> tuple[SampleReader, Iterato
     return reader, (msgspec.structs.replace(sample, references=gold, response=None) for sample, gold in only_answers)
 
 
-async def _with_documents(
-    sample: Sample, retriever: CorpusRetriever | RetrieverAdapter, top: int, built: Built
-) -> Sample:
+async def _with_documents(sample: Sample, retriever: Retriever, top: int, built: Built) -> Sample:
     answerable = sample.answerable if sample.contexts is None else None
     bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
     if not sample.query:

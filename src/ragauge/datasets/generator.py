@@ -258,9 +258,15 @@ async def generate_async(
             raise UnanswerableNeed(f"the judge of citations does not answer {', '.join(topics)}; name one that does")
         check_priced(router.unique, budget.limit)
         dispatcher = Dispatcher(router, store, budget)
+
+    async def respond(sample: Sample) -> Sample:
+        answered = await _with_response(with_top_documents(without_notes(sample), top), brief, calls, generated)
+        if dispatcher is None or answered.response is None:
+            return answered
+        return await _with_citations(answered, need, dispatcher, generated)
+
     async with calls, dispatcher.opened() if dispatcher else nullcontext():
-        generator = _Generator(calls, generated, brief, top, dispatcher, need)
-        await generated.fill(reader, reader, generator.with_response, _SAMPLES_AT_ONCE, chosen)
+        await generated.fill(reader, reader, respond, _SAMPLES_AT_ONCE, chosen)
     generated.spent = budget.spent
     return generated
 
@@ -268,46 +274,34 @@ async def generate_async(
 generate = blocking(generate_async, "generate")
 
 
-@dataclass
-class _Generator:
-    """Adds responses, and citations to them where there is a dispatcher."""
+async def _with_response(sample: Sample, brief: AnswerBrief, calls: ModelCalls, generated: Generated) -> Sample:
+    """The sample with a response, or with a note why it has none."""
+    sample = add_metadata(sample, **{REFUSAL_KEY: brief.refusal})
+    sample = msgspec.structs.replace(sample, response=None, system=generated.system)
+    if not sample.query:
+        return generated.fail(sample, "response", Failure("no_query", "the sample has no query"))
+    if sample.contexts is None:
+        return generated.fail(sample, "response", _NO_DOCUMENTS)
+    try:
+        response = await calls.reply(answer_prompt(sample, brief), ANSWER)
+    except Stopped as stopped:
+        return generated.stop(sample, "response", stopped)
+    if isinstance(response, Failure):
+        return generated.fail(sample, "response", response)
+    generated.answered += 1
+    generated.empty += not response
+    generated.refused += bool(find_refusal(response, brief.refusal)) or trust_eval.is_refusal(response)
+    return msgspec.structs.replace(sample, response=response)
 
-    _calls: ModelCalls
-    _generated: Generated
-    _brief: AnswerBrief
-    _top: int | None
-    _dispatcher: Dispatcher | None
-    _need: Need[AddedCitations]
 
-    async def with_response(self, original: Sample) -> Sample:
-        """The sample with a response, or with a note why it has none."""
-        generated = self._generated
-        sample = with_top_documents(without_notes(original), self._top)
-        sample = add_metadata(sample, **{REFUSAL_KEY: self._brief.refusal})
-        sample = msgspec.structs.replace(sample, response=None, system=generated.system)
-        if not sample.query:
-            return generated.fail(sample, "response", Failure("no_query", "the sample has no query"))
-        if sample.contexts is None:
-            return generated.fail(sample, "response", _NO_DOCUMENTS)
-        try:
-            response = await self._calls.reply(answer_prompt(sample, self._brief), ANSWER)
-        except Stopped as stopped:
-            return generated.stop(sample, "response", stopped)
-        if isinstance(response, Failure):
-            return generated.fail(sample, "response", response)
-        generated.answered += 1
-        generated.empty += not response
-        generated.refused += bool(find_refusal(response, self._brief.refusal)) or trust_eval.is_refusal(response)
-        return await self._cited(msgspec.structs.replace(sample, response=response))
-
-    async def _cited(self, sample: Sample) -> Sample:
-        if self._dispatcher is None:
-            return sample
-        outcome = await self._generated.resolve(self._dispatcher, sample, self._need, "citations")
-        if isinstance(outcome, Sample):
-            return outcome
-        if not isinstance(outcome, AddedCitations) or not outcome.added:
-            return sample
-        self._generated.cited += 1
-        judge = ", ".join(str(member.identity) for member in self._dispatcher.router.unique)
-        return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})
+async def _with_citations(
+    sample: Sample, need: Need[AddedCitations], dispatcher: Dispatcher, generated: Generated
+) -> Sample:
+    outcome = await generated.resolve(dispatcher, sample, need, "citations")
+    if isinstance(outcome, Sample):
+        return outcome
+    if not isinstance(outcome, AddedCitations) or not outcome.added:
+        return sample
+    generated.cited += 1
+    judge = ", ".join(str(member.identity) for member in dispatcher.router.unique)
+    return add_metadata(msgspec.structs.replace(sample, response=outcome.response), **{CITED_BY: judge})

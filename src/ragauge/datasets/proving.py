@@ -8,6 +8,7 @@ from functools import cache
 from itertools import islice
 from typing import cast
 
+from ragauge.datasets.calls import prompt_section
 from ragauge.datasets.drafting import REAL, STANDALONE
 from ragauge.datasets.retrieval import words_of
 from ragauge.needs.base import Need, QuestionFlow, Statements
@@ -36,11 +37,7 @@ CLEAR = Rubric(
     ("conversation",),
     0,
     1,
-    "The user's last question is put to a search over the documents of thousands of organisations. 1: a person may well"
-    " ask it, and it can mean one thing only: all that it depends on is named in it or in the conversation before it,"
-    " each organisation, person, product, place and event. 0: it depends on something that is not named (the policy of"
-    " which firm, a ward of which hospital, 'the other one' where there was only one), takes for granted what nobody"
-    " said, or joins things that nobody would ask about together.",
+    prompt_section("clear"),
     whole=True,
 )
 
