@@ -124,17 +124,15 @@ def observe(function: Any = None, *, metrics: Sequence[Any] = (), **_: Any) -> A
     if function is None:
         return lambda function: observe(function, metrics=metrics)
 
+    if not iscoroutinefunction(function):
+        return _observed(metrics)(function)
+
     @wraps(function)
     async def awaited(*args: Any, **more: Any) -> Any:
         with _observed(metrics):
             return await function(*args, **more)
 
-    @wraps(function)
-    def called(*args: Any, **more: Any) -> Any:
-        with _observed(metrics):
-            return function(*args, **more)
-
-    return awaited if iscoroutinefunction(function) else called
+    return awaited
 
 
 def update_current_span(test_case: LLMTestCase | None = None, **parts: Any) -> None:

@@ -40,16 +40,11 @@ SETTINGS = {
 PAGE = 100
 
 
-def _mlflow(*parts: str) -> Any:
-    """The library. Raises MissingExtra."""
+def check_installed(*parts: str) -> Any:
+    """The library, with parts of it. Raises MissingExtra where it is not installed."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     return optional("ragauge.compat.mlflow", "mlflow", "mlflow", *parts)
-
-
-def check_installed() -> None:
-    """Raise MissingExtra where MLflow is not installed."""
-    _mlflow()
 
 
 def scorers(metrics: Any, judge: Any = "embedded", store: Any = None, **options: Any) -> list[Any]:
@@ -69,7 +64,7 @@ def scorers(metrics: Any, judge: Any = "embedded", store: Any = None, **options:
         MissingExtra: MLflow is not installed.
         UsageError: a metric or judge is unknown.
     """
-    make = _mlflow("mlflow.genai").genai.scorers.scorer
+    make = check_installed("mlflow.genai").genai.scorers.scorer
     measures = select_metrics(metrics)
     names = {
         f"{measure.spec}{key[len(measure.key) :]}": tracked_name(key) for measure in measures for key in measure.values
@@ -111,7 +106,7 @@ def sample_of(inputs: Any, outputs: Any, expectations: Any, trace: Any = None) -
 
 
 def _assessment(name: str, score: Score, rationale: str, judges: str) -> Any:
-    entities = _mlflow("mlflow.entities").entities
+    entities = check_installed("mlflow.entities").entities
     is_judged = any(piece.judgment for piece in score.evidence)
     source = entities.AssessmentSource("LLM_JUDGE" if is_judged else "CODE", f"ragauge {judges}".strip())
     code = "UNDEFINED" if score.undefined else "FAILED"
@@ -163,7 +158,7 @@ def traces(experiment: str) -> Traces:
     """
     place = f"mlflow:{experiment}"
     with _reached(place):
-        client = _mlflow().MlflowClient()
+        client = check_installed().MlflowClient()
         stored = client.get_experiment_by_name(experiment)
         if stored is None:
             names = ", ".join(other.name for other in client.search_experiments(max_results=20))
@@ -213,7 +208,7 @@ def log_run(run: rg.Run, experiment: str) -> str:
         TrackerError: the server cannot be reached or refuses it.
     """
     with _reached(f"mlflow:{experiment}"):
-        client = _mlflow().MlflowClient()
+        client = check_installed().MlflowClient()
         stored = client.get_experiment_by_name(experiment)
         place = stored.experiment_id if stored else client.create_experiment(experiment)
         started, ended = (_milliseconds(moment) for moment in (run.record.started, run.record.finished))
@@ -225,7 +220,7 @@ def log_run(run: rg.Run, experiment: str) -> str:
 
 
 def _log(client: Any, id: str, run: rg.Run) -> None:
-    entities = _mlflow("mlflow.entities").entities
+    entities = check_installed("mlflow.entities").entities
     moment = _milliseconds(run.record.finished) or 0
     metrics = [entities.Metric(key, value, moment, 0) for key, value in numbers(run.record).items()]
     texts = [entities.Param(key, value[:6000]) for key, value in parameters(run.record).items()]
@@ -244,7 +239,7 @@ def _log(client: Any, id: str, run: rg.Run) -> None:
 
 def _attach(record: SampleRecord, run: rg.Run, judges: str) -> None:
     """Make the scores of a trace its feedback."""
-    trace, mlflow = str(record.sample.metadata["trace_id"]), _mlflow()
+    trace, mlflow = str(record.sample.metadata["trace_id"]), check_installed()
     for key in record.scores:
         score = record.score(key)
         assessment = _assessment(
@@ -260,7 +255,7 @@ def _milliseconds(moment: str) -> int | None:
 @contextmanager
 def _reached(place: str) -> Iterator[None]:
     """Raise the errors of the client as TrackerErrors."""
-    exceptions = _mlflow().exceptions
+    exceptions = check_installed().exceptions
     try:
         yield
     except (exceptions.MlflowException, OSError) as error:
