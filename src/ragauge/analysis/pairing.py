@@ -91,7 +91,7 @@ def compared_run(records: Iterable[SampleRecord], keys: Iterable[str], group: st
         run.columns |= sample.metadata.keys()
         run.has_groups |= sample.group is not None
         for key, cells in run.cells.items():
-            cells.append(_cell(record.scores.get(key) or record.counted.get(key)))
+            cells.append(cell_of(record.scores.get(key) or record.counted.get(key)))
     return run
 
 
@@ -103,7 +103,8 @@ def compared_runs(runs: Iterable[Run], keys: Collection[str], group: str | None)
     return sides
 
 
-def _cell(score: ScoreRecord | None) -> Cell:
+def cell_of(score: ScoreRecord | None) -> Cell:
+    """What a comparison reads of a score; "absent" where there is none."""
     if score is None:
         return "absent"
     if score.failed is not None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import msgspec
 
-from ragauge.analysis.pairing import Cells
+from ragauge.analysis.pairing import Cell, Cells, cell_of
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Metric
@@ -33,10 +33,6 @@ _JUDGED_CLAIMS = {
     "response_claims_in_references": "references",
     "response_in_contexts(claims)": "contexts",
 }
-
-#: How much the second response is preferred, or why that is not known.
-Preferred: TypeAlias = float | Literal["undefined", "failed", "absent"]
-_Missing: TypeAlias = Literal["undefined", "failed"]
 
 
 class Preference(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,15 +78,16 @@ class Preferences:
     """The preferences of contests.
 
     about: how they were made. measure: the metric behind them, on the scale of one half, since half of a preference
-    counts for each of two runs. values: of each contest, by how much the response of `b` is preferred.
+    counts for each of two runs. values: of each contest, by how much the response of `b` is preferred, or why that is
+    unknown.
     """
 
     about: Preference
     measure: Metric
-    values: list[list[Preferred]]
+    values: list[list[Cell]]
 
 
-def halved(preferred: Iterable[Preferred]) -> Cells:
+def halved(preferred: Iterable[Cell]) -> Cells:
     """Preferences as values of two runs: half of each counts for either, so that the difference is the preference."""
     return [(-value / 2, value / 2) if isinstance(value, float) else (value, value) for value in preferred]
 
@@ -122,7 +119,7 @@ def preferences(
     run = evaluate(
         samples, metrics, judge, b.store, max_cost=max_cost, name=name, progress=progress or (lambda _: None)
     )
-    values: Iterator[Preferred] = (_cell(record, asked.key) for record in run.records())
+    values: Iterator[Cell] = (cell_of(record.scores[asked.key]) for record in run.records())
     return Preferences(
         Preference(
             by=criterion,
@@ -136,13 +133,6 @@ def preferences(
         replace(asked, scale_of=(-1.0, 1.0)),
         [[next(values, "absent") for _ in contest.pairs] for contest in contests],
     )
-
-
-def _cell(record: SampleRecord, key: str) -> float | _Missing:
-    score = record.scores[key]
-    if score.value is not None:
-        return score.value
-    return "undefined" if score.failed is None else "failed"
 
 
 def _samples(contests: Sequence[Contest]) -> Iterator[Sample]:
@@ -195,12 +185,12 @@ class _Claims(NamedTuple):
     total: int
 
 
-def _claims(record: SampleRecord, need: str, measure: Metric) -> _Claims | _Missing:
+def _claims(record: SampleRecord, need: str, measure: Metric) -> _Claims | Cell:
     if record.sample.response is not None and not record.sample.response.strip():
         return _Claims(0, 0)
     pieces = record.evidence.get(need, ())
     if not pieces:
-        score = _cell(record, measure.values[0])
+        score = cell_of(record.scores[measure.values[0]])
         return _Claims(0, 0) if isinstance(score, float) else score  # it claims nothing
     net: dict[str, list[int]] = {}
     for piece in pieces:
@@ -209,7 +199,7 @@ def _claims(record: SampleRecord, need: str, measure: Metric) -> _Claims | _Miss
     return max((_Claims(sum(counts), len(counts)) for counts in net.values()), key=lambda claims: claims.net)
 
 
-def _gained(first: _Claims | _Missing, second: _Claims | _Missing) -> Preferred:
+def _gained(first: _Claims | Cell, second: _Claims | Cell) -> Cell:
     """By how many correct, not contradicted claims the second is ahead, as a share of the claims of both."""
     if isinstance(first, _Claims) and isinstance(second, _Claims):
         return (second.net - first.net) / max(1, first.total + second.total)

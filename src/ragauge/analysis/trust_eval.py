@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import get_args
 
 from ragauge.errors import BadData, BadParameter, RunFailed, UsageError
-from ragauge.judges.base import JudgeRouter, LookupJudge
 from ragauge.metrics import trust
 from ragauge.metrics.trust import RefusalPrefix, TrustEvalItem
 from ragauge.needs.base import EvidenceTable, Need, Rounds, Undefined
 from ragauge.needs.gold import Correctness
-from ragauge.run.asking import Dispatcher
-from ragauge.run.budget import Budget
+from ragauge.run.judge_error import stored_judgments
 from ragauge.run.results import Run
 from ragauge.scores import SampleRecord
 
@@ -40,17 +38,15 @@ def trust_eval_block(
         if value not in allowed:
             raise BadParameter(f"{value!r} is none of {', '.join(allowed)}")
     needs = trust.needs(correctness, at_most)
-    router = JudgeRouter({kind: LookupJudge(identity) for kind, identity in run.record.judges.items()})
-    dispatcher = Dispatcher(router, run.store, Budget())
-    items = [_item(record, needs, dispatcher) for record in run.records()]
+    items = [_item(record, needs, run) for record in run.records()]
     return trust.trust_eval_block(items, correctness, prefix)
 
 
-def _item(record: SampleRecord, needs: tuple[Need[EvidenceTable], ...], dispatcher: Dispatcher) -> TrustEvalItem:
+def _item(record: SampleRecord, needs: tuple[Need[EvidenceTable], ...], run: Run) -> TrustEvalItem:
     """The evidence of a sample, from stored answers. Raises as `trust_eval_block` does."""
     rounds = Rounds(record.sample, needs)
     while questions := rounds.questions:
-        stored = dispatcher.labelled_or_stored(dispatcher.keys(questions))
+        stored = stored_judgments(questions, run.record.judge_of, run.store) | run.store.find_labels(questions)
         is_incomplete = len(stored) < len(questions)
         if is_incomplete and record.failures:
             fix = "with a store, the same run again asks only for what is missing"

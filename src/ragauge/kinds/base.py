@@ -223,12 +223,11 @@ class BaseQuestion(
 def complete(kind: type[BaseQuestion], order: int) -> None:
     """Give a kind its name, place and prompt. Raises TypeError that names a missing piece."""
     kind.kind, kind.order = kind.__name__.lower(), order
-    for name in dir(kind):
-        if getattr(getattr(kind, name), "__isabstractmethod__", False):
-            raise TypeError(f"the kind of question {kind.kind!r} lacks {name}; define it in {kind.__module__}")
-    for name in ("answer_type", *(("choices", "labels") if kind.labels else ())):
-        if not getattr(kind, name, None):
-            raise TypeError(f"the kind of question {kind.kind!r} lacks {name}; define it in {kind.__module__}")
+    required = ("answer_type", "choices", "labels") if kind.labels else ("answer_type",)
+    missing = [name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)]
+    missing += [name for name in required if not getattr(kind, name, None)]
+    if missing:
+        raise TypeError(f"the kind of question {kind.kind!r} lacks {missing[0]}; define it in {kind.__module__}")
     kind.prompt, kind.examples = (_text_of(kind, suffix) for suffix in (".md", ".jsonl"))
 
 

@@ -297,13 +297,11 @@ def _converted(value: Any, hint: Any, where: str) -> Any:
     try:
         return msgspec.convert(plain, hint, strict=False)
     except msgspec.ValidationError as error:
-        choices = ", ".join(_choices(hint))
-        described = [
-            constraint.description
-            for constraint in getattr(hint, "__metadata__", ())
-            if getattr(constraint, "description", None)
-        ]
-        fix = f"choose from {choices}" if choices else f"give {described[0]}" if described else str(error)
+        constraints = getattr(hint, "__metadata__", ())
+        wanted = next(filter(None, (getattr(constraint, "description", None) for constraint in constraints)), None)
+        fix = f"give {wanted}" if wanted else str(error)
+        if choices := _choices(hint):
+            fix = f"choose from {', '.join(choices)}"
         raise BadParameter(f"{where}: {value!r} is not valid; {fix}") from error
 
 
