@@ -153,6 +153,24 @@ def test_a_custom_metric_with_a_known_name(run: Make) -> None:
     assert left == {"bleu": "it was measured as a custom metric in the first run and as bleu in the second"}
 
 
+def test_custom_metrics_of_one_name_that_differ_are_left_out(run: Make) -> None:
+    """Values of one name are not compared where another end of the scale is better, or the scale is another."""
+    a, b = run({"mine": LOW, "own": LOW}), run({"mine": LOW, "own": LOW}, better="lower")
+    with pytest.raises(UsageError, match="mine cannot be compared: higher is better in the first run and lower in the"):
+        rg.compare(a, b, "mine")
+    scored = [_length_run(scale) for scale in ((0, 100), (0, 1000))]
+    with pytest.raises(UsageError, match="its scale is 0 to 100 in the first run and 0 to 1000 in the second"):
+        rg.compare(*scored, "length")
+
+
+def _length_run(scale: tuple[float, float]) -> rg.Run:
+    @rg.check(scale=scale)
+    def length(sample: Sample) -> float:
+        return len(sample.response or "")
+
+    return rg.evaluate([{"query": "Who?", "response": "Ada."}], length)
+
+
 def test_metrics_are_chosen_by_key_or_name(run: Make) -> None:
     """A key chooses one value, a metric's name all of its values; a metric of neither run is an error."""
     values = {"rouge.rouge1": LOW, "rouge.rougeL": LOW, "bleu": LOW}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.base import Metric
 from ragauge.metrics.checks import rouge
@@ -143,6 +144,19 @@ def test_what_is_no_metric_is_refused() -> None:
         select_metrics(" , ")
     with pytest.raises(BadParameter, match="5 is not a metric"):
         select_metrics(["bleu", 5])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("name", ["faithfulness", "em", "pooled"])
+def test_names_of_the_package_are_refused_for_other_metrics(name: str) -> None:
+    """A metric of one's own cannot go by a name that the package defines, by its own name or by a later one."""
+
+    @rg.check(name=name)
+    def mine(sample: rg.Sample) -> bool:
+        return True
+
+    for metric in (mine, rouge.renamed(name)):
+        with pytest.raises(BadParameter, match=f"ragauge has a metric called '{name}'; give yours another name"):
+            select_metrics(metric)
 
 
 def test_every_metric_says_what_its_value_is_a_share_of() -> None:

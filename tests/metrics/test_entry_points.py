@@ -114,8 +114,10 @@ def test_a_metric_of_another_package_may_be_over_the_data(install: Install) -> N
 
 
 def test_our_names_cannot_be_taken(install: Install) -> None:
-    """An entry point with the name of one of our metrics changes nothing."""
+    """An entry point with the name of one of our metrics changes nothing, and `ragauge metrics` says so."""
     install("faithfulness = echo_metrics:echo")
+    shown = CliRunner().invoke(main, ["metrics"]).stdout
+    assert "'echo_metrics', is not used, as ragauge has one of that name; rename it" in shown
     assert parse_metric("faithfulness").summary == "Share of the response's claims that the contexts entail."
 
 

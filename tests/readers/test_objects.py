@@ -165,6 +165,8 @@ def test_an_empty_cell_among_responses_is_an_empty_answer_in_every_table(tmp_pat
     for table in [*files, frame, pl.from_pandas(frame), datasets.Dataset.from_pandas(frame)]:
         assert [sample.response for sample in read(table)] == ["", "a", ""]
     assert [sample.response for sample in read(frame.drop(index=1))] == [None, None]
+    numbers = pd.DataFrame({"query": ["q", "r"], "response": [42, None]})
+    assert [sample.response for sample in read(numbers)] == ["42", ""]
 
 
 def test_contexts_of_a_table_read_by_pandas() -> None:

@@ -34,9 +34,9 @@ def card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CARD", path)
 
 
-def run(**judges: Identity) -> RunRecord:
-    """A run of these judges."""
-    return RunRecord("id", "2026", "data", (), dict(judges), "1", asked=1)
+def run(metric: str = "faithfulness", **judges: Identity) -> RunRecord:
+    """A run of a metric with these judges."""
+    return RunRecord("id", "2026", "data", (metric,), dict(judges), "1", asked=1)
 
 
 @pytest.mark.usefixtures("card")
@@ -46,6 +46,14 @@ def test_the_figures_are_the_measured_ones() -> None:
     assert "agreed with people on 65 of 100 claims, where guessing gives 50 (2 public sets: 59 to 71)" in words
     assert "ragauge docs embedded-judge" in words
     assert words.count(". ") == 0
+
+
+def test_a_judge_of_other_questions_has_no_figures_on_claims() -> None:
+    """The figures are given only where the embedded judge is the one that judged claims."""
+    embedded, model = Identity("embedded", MEASURED), Identity("openai/x")
+    assert caution(run(entail=model, decompose=embedded)) == ""
+    assert caution(run(**{"entail": model, "*": embedded})) == ""
+    assert caution(run("answer_relevance", **{"*": embedded})) == ""
 
 
 @pytest.mark.usefixtures("card")

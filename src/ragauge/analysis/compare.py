@@ -25,17 +25,16 @@ from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferen
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Measure
-from ragauge.metrics.registry import split_specs
+from ragauge.metrics.registry import registered_metrics, split_specs
 from ragauge.questions import KINDS, identity_for
 from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, headline, piece_words
 from ragauge.report.files import save_text
 from ragauge.report.text import LENGTH, RenderableType, markdown_table, plain, plain_text
 from ragauge.report.wording import by_reason, caution, counted, number, p_value, printable, shortened
-from ragauge.run.aggregation import registered_metrics
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
-from ragauge.scores import Better, RunRecord
+from ragauge.scores import Better, Estimate, RunRecord
 from ragauge.types import Identity
 
 SCHEMA = "ragauge.compare/1"
@@ -488,6 +487,8 @@ def _chosen(
             left_out[key] = f"it was measured as {specs[0]} in the first run and as {specs[1]} in the second"
         elif key not in first and a.estimates[key].over == "data":
             left_out[key] = "the formula of a custom metric over the data set is not known"
+        elif mismatch := _mismatch(a.estimates[key], b.estimates[key]):
+            left_out[key] = mismatch
     common = [key for key in a.estimates if key not in left_out]
     if not wanted:
         shown = headline([key for key in common if a.estimates[key].n or b.estimates[key].n] or common)
@@ -500,6 +501,16 @@ def _chosen(
     if not kept:
         raise UsageError("the two runs have no metric in common; measure both with the same -m")
     return kept, left_out
+
+
+def _mismatch(first: Estimate, second: Estimate) -> str:
+    """By what two estimates of one key are of two metrics, as those of your own may be; else ""."""
+    if first.better != second.better:
+        return f"{first.better} is better in the first run and {second.better} in the second"
+    if first.scale and second.scale and first.scale != second.scale:
+        (low, high), (other_low, other_high) = first.scale, second.scale
+        return f"its scale is {low:g} to {high:g} in the first run and {other_low:g} to {other_high:g} in the second"
+    return ""
 
 
 _LATER = "not among the six that are compared by default; -m all (metrics='all') compares all"

@@ -13,11 +13,11 @@ import msgspec
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
+from ragauge.metrics.registry import registered_metrics
 from ragauge.needs.base import Rounds
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.report.explain import chooser
 from ragauge.report.wording import counted, number, with_interval
-from ragauge.run.aggregation import registered_metrics
 from ragauge.run.asking import NOBODY
 from ragauge.run.judge_error import stored_judgments
 from ragauge.run.results import Run

@@ -12,11 +12,11 @@ import msgspec
 
 from ragauge.analysis.compare import Comparison, compare
 from ragauge.errors import BadData, BadRow, UnknownName, UsageError
+from ragauge.metrics.registry import registered_metrics
 from ragauge.readers.columns import ALIASES, flatten_wrappers, folded, rank
 from ragauge.readers.read import as_mapping, source
 from ragauge.readers.values import TEXT_KEYS, Malformed, describe, native, text_or_none
 from ragauge.report.wording import counted, shortened
-from ragauge.run.aggregation import registered_metrics
 from ragauge.run.results import Run
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.statistics.agreement import spearman

@@ -12,9 +12,9 @@ from ragauge.analysis.pairing import Cell, Cells, cell_of
 from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Metric
+from ragauge.metrics.registry import registered_metrics
 from ragauge.metrics.rubrics import preference, preference_flip
 from ragauge.report.wording import counted, shortened
-from ragauge.run.aggregation import registered_metrics
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import Plan, plan
 from ragauge.run.results import Run

@@ -90,7 +90,7 @@ def combined(*options: Option) -> Option:
 def complete_metrics(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """The list of metrics that was typed, with each name that completes its last."""
     before, comma, last = typed.rpartition(",")
-    names = [metric.name for metric in CATALOGUE] + installed_names()
+    names = dict.fromkeys([metric.name for metric in CATALOGUE] + installed_names())
     return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
 
 

@@ -12,7 +12,7 @@ from ragauge.cli.main import say, screen, show_parts
 from ragauge.cli.options import complete_metrics
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import Metric
-from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_names, metric_named
+from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_metric, installed_names, metric_named
 from ragauge.report.text import rich_table
 from ragauge.report.wording import arrow
 
@@ -42,14 +42,13 @@ def metrics_command(name: str | None) -> None:
     if name:
         say(*(COMBINED.get(name.partition("(")[0]) or _about(metric_named(name))).splitlines())
         return
-    rows, faults = [], []
-    for listed in [*(metric.name for metric in CATALOGUE), *installed_names()]:
+    metrics, faults = list(CATALOGUE), []
+    for installed_name in installed_names():
         try:
-            metric = metric_named(listed)
+            metrics.append(installed_metric(installed_name))
         except BadParameter as error:
             faults.append(str(error))
-        else:
-            rows.append((listed, arrow(metric.better), _reads(metric), metric.caption or metric.summary))
+    rows = [(metric.name, arrow(metric.better), _reads(metric), metric.caption or metric.summary) for metric in metrics]
     columns = ("metric", "", "reads", "what it counts")
     show_parts(rich_table(columns, rows, left=columns))
     say(

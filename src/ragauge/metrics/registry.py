@@ -16,11 +16,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from ragauge.errors import BadParameter, UnknownName
+from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.host import installed, load_only, source_of
 from ragauge.metrics import agents, checks, claims, nuggets, retrieval, rubrics, trust
 from ragauge.metrics.base import (
@@ -38,6 +39,7 @@ from ragauge.metrics.base import (
 )
 from ragauge.needs.base import Need
 from ragauge.needs.checks import aligned
+from ragauge.scores import RunRecord
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
@@ -136,20 +138,27 @@ def metric_named(name: str) -> Metric:
         return _BY_NAME[name]
     if name in ALIASES:
         return replace(_BY_NAME[ALIASES[name]], name=name)
+    return installed_metric(name)
+
+
+def installed_metric(name: str) -> Metric:
+    """The metric that an installed package offers as `name`. Raises UnknownName, or BadParameter if it is unusable."""
     points = [point for point in installed(ENTRY_POINTS) if point.name == name]
     if not points:
         names = [*_OWN, *installed_names()]
         raise UnknownName("metric", name, names, _suggestions(name, names), "`ragauge metrics` lists all")
+    where = source_of(points[0])
+    if name in _OWN:
+        raise BadParameter(f"metric {name!r}, {where}, is not used, as ragauge has one of that name; rename it")
     metric = load_only(points, f"metric {name!r}")
     if not isinstance(metric, Metric):
-        where = source_of(points[0])
         raise BadParameter(f"metric {name!r}, {where}, is not a metric; decorate its function with @ragauge.metric")
     return replace(metric, name=name)
 
 
 def installed_names() -> list[str]:
-    """The names of the metrics that installed packages offer, without names that ragauge itself defines."""
-    return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS) if point.name not in _OWN))
+    """The names of the metrics that installed packages offer."""
+    return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS)))
 
 
 def _suggestions(name: str, names: Sequence[str]) -> list[str]:
@@ -303,7 +312,8 @@ def split_specs(specs: str) -> list[str]:
 def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
     """The requested metrics, each once; variants of one metric are keyed by their specs.
 
-    Raises UnknownName or BadParameter for a spec that cannot be read, two different metrics of one name, or no metric.
+    Raises UnknownName or BadParameter for a spec that cannot be read, two different metrics of one name, one of your
+    own with a name of ragauge's, or no metric.
     """
     measures: list[Measure] = []
     for wanted in metrics if isinstance(metrics, Iterable) and not isinstance(metrics, str) else [metrics]:
@@ -314,6 +324,8 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
         else:
             fix = "decorate a function of a sample with @ragauge.check" if callable(wanted) else "give a metric itself"
             raise BadParameter(f"{wanted!r} is not a metric; give a spec such as 'faithfulness', or {fix}")
+    for measure in measures:
+        _refuse_taken_names(measure)
     distinct: dict[tuple[str, str], Measure] = {}
     for measure in measures:
         if distinct.setdefault((measure.key, measure.spec), measure) != measure:
@@ -329,6 +341,24 @@ def select_metrics(metrics: str | Measure | Iterable[str | Measure]) -> tuple[Me
         measure.renamed(spec) if variants[key] > 1 and spec != key else measure
         for (key, spec), measure in distinct.items()
     )
+
+
+def registered_metrics(record: RunRecord) -> tuple[Measure, ...]:
+    """The metrics of a run that the registry knows."""
+    registered = []
+    for spec in record.metrics:
+        with suppress(UsageError):
+            select_metrics(spec)
+            registered.append(spec)
+    return select_metrics(registered) if registered else ()
+
+
+def _refuse_taken_names(measure: Measure) -> None:
+    """Raise BadParameter where a metric goes by the name of another one that ragauge itself defines."""
+    for name in {measure.name, measure.key}.intersection(_OWN) if isinstance(measure, Metric) else ():
+        metric = _BY_NAME.get(ALIASES.get(name, name))
+        if metric is None or metric.function is not measure.function:
+            raise BadParameter(f"ragauge has a metric called {name!r}; give yours another name")
 
 
 def _flow_of(need: Need[Any]) -> tuple[object, ...]:

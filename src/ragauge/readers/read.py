@@ -373,7 +373,7 @@ class SampleReader:
         self._columns = ColumnMapping(self.name, map, first_cells)
         self._opened: Iterator[Any] | None = chain(first_rows, rows)
         column = self.columns.get("response", "")
-        is_answered = any(isinstance(row.get(column), str) for row in first_cells)
+        is_answered = any(values.native(row.get(column)) is not None for row in first_cells)
         self._empty_response = {column: ""} if source.is_table and is_answered and not self._holds_traces else {}
 
     @property

@@ -11,10 +11,9 @@ from typing import Any
 
 import msgspec
 
-from ragauge.errors import UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.metrics.checks import column_number
-from ragauge.metrics.registry import select_metrics
+from ragauge.metrics.registry import registered_metrics
 from ragauge.report.explain import is_share
 from ragauge.report.wording import reasons_words
 from ragauge.scores import Estimate, RunRecord, SampleRecord, ScoreRecord, SystemFacts
@@ -181,16 +180,6 @@ class Accumulators:
             "groups": max((int(times[:, 0].sum()) + len(clusters) for _, times, _, clusters in grouped), default=0),
             "system": SystemFacts(tuple(self.models), **means),
         }
-
-
-def registered_metrics(record: RunRecord) -> tuple[Measure, ...]:
-    """The metrics of a run that the registry knows."""
-    registered = []
-    for spec in record.metrics:
-        with suppress(UsageError):
-            select_metrics(spec)
-            registered.append(spec)
-    return select_metrics(registered) if registered else ()
 
 
 def recovered_run(store: Store, record: RunRecord, metrics: Iterable[Measure] | None = None) -> RunRecord:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import registered_metrics
 from ragauge.report.document import run_document
 from ragauge.report.explain import chooser, explain, headline_metrics, worst
 from ragauge.report.files import save
@@ -15,7 +16,7 @@ from ragauge.report.losses import loss_section
 from ragauge.report.sections import Section, sections_of, slice_section
 from ragauge.report.text import plain_text, run_markdown, run_view, worst_view
 from ragauge.report.wording import score_words
-from ragauge.run.aggregation import recovered_run, registered_metrics
+from ragauge.run.aggregation import recovered_run
 from ragauge.run.slices import slices_of
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, Slice, gates_of
 from ragauge.store import Place, Store
