@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 from ragauge.errors import BadParameter
 from ragauge.metrics.base import listed, metric, share
 from ragauge.needs import entailment
-from ragauge.needs.base import Checks, Failed, Support, Supports, Undefined
+from ragauge.needs.base import Checks, Support, Supports, Undefined
 from ragauge.needs.checks import Correctness, contexts_to_query, opinions_with, response_by_references
 from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.gold import MatchedGold, Variant, claims_entailed, claims_listed, claims_present
@@ -24,13 +24,6 @@ from ragauge.types import Label
 
 NO_CLAIMS = "the response makes no claim"
 NO_CONTEXTS = "there are no contexts"
-TWO_WAY = "a verdict does not distinguish contradicted contexts from neutral ones"
-
-
-def is_two_way(support: Support) -> bool:
-    """Whether a verdict does not distinguish contradicted from neutral."""
-    return any(Label.NOT_ENTAILED in row for row in support.table)
-
 
 #: What is counted as supporting, by `against`, and among contexts by `memory`.
 _SUPPORTING = {
@@ -62,14 +55,13 @@ def faithfulness(support: Support) -> Share | Undefined:
     better="lower",
     caption="contexts contradicted",
 )
-def hallucination(support: Support) -> Share | Undefined | Failed:
+def hallucination(support: Support) -> Share | Undefined:
     """Share of the contexts that some claim of the response contradicts.
 
     As in DeepEval and Valor. Not 1 - faithfulness: an unsupported claim need not contradict anything.
     """
-    if is_two_way(support):
-        return Failed(TWO_WAY)
-    contradicted = [any(row[i] is Label.CONTRADICTED for row in support.table) for i in range(len(support.chunks))]
+    rows = support.three_way_table
+    contradicted = [any(row[i] is Label.CONTRADICTED for row in rows) for i in range(len(support.chunks))]
     return share(contradicted, NO_CONTEXTS)
 
 
@@ -79,31 +71,22 @@ def hallucination(support: Support) -> Share | Undefined | Failed:
     better="lower",
     caption="claims contexts contradict",
 )
-def contradicted_claims(support: Support) -> Share | Undefined | Failed:
+def contradicted_claims(support: Support) -> Share | Undefined:
     """Share of the response's claims that a context contradicts, even if another supports them."""
-    if is_two_way(support):
-        return Failed(TWO_WAY)
-    if not support.chunks:
-        return Undefined(NO_CONTEXTS)
-    return share((Label.CONTRADICTED in row for row in support.table), NO_CLAIMS)
+    rows = support.three_way_table
+    return share((Label.CONTRADICTED in row for row in rows), NO_CLAIMS) if support.chunks else Undefined(NO_CONTEXTS)
 
 
 @metric(entailment.response_claims_in_answers, caption="claims in line with earlier answers")
-def self_consistency(support: Support) -> Share | Undefined | Failed:
+def self_consistency(support: Support) -> Share | Undefined:
     """Share of the response's claims that no earlier answer of the conversation contradicts."""
-    return _uncontradicted(support)
+    return share((Label.CONTRADICTED not in row for row in support.three_way_table), NO_CLAIMS)
 
 
 @metric(entailment.response_claims_in_requests, caption="claims in line with the user")
-def retention(support: Support) -> Share | Undefined | Failed:
+def retention(support: Support) -> Share | Undefined:
     """Share of the response's claims that nothing the user said earlier contradicts, such as "I am vegan"."""
-    return _uncontradicted(support)
-
-
-def _uncontradicted(support: Support) -> Share | Undefined | Failed:
-    if is_two_way(support):
-        return Failed(TWO_WAY)
-    return share((Label.CONTRADICTED not in row for row in support.table), NO_CLAIMS)
+    return share((Label.CONTRADICTED not in row for row in support.three_way_table), NO_CLAIMS)
 
 
 @listed(default=9)

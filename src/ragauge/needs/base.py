@@ -336,6 +336,14 @@ class Support:
         )
 
     @property
+    def three_way_table(self) -> tuple[tuple[Label, ...], ...]:
+        """`table`; raises NotReported also where a verdict does not tell contradicted chunks from neutral ones."""
+        table = self.table
+        if any(Label.NOT_ENTAILED in row for row in table):
+            raise NotReported("a verdict does not distinguish contradicted contexts from neutral ones")
+        return table
+
+    @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The judged pieces, in the order of the text."""
         field, against = self.statements.field, self.against

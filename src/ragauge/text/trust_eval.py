@@ -87,14 +87,12 @@ def _aligned(shorter: str, longer: str) -> Iterator[tuple[int, int]]:
 
 def _distance_steps(shorter: str, longer: str) -> list[tuple[int, int]]:
     """Per character of `longer`, the positions in `shorter` at which the distance rises by one, and falls by one."""
-    positions: dict[str, int] = {}
-    for i, character in enumerate(shorter):
-        positions[character] = positions.get(character, 0) | 1 << i
+    positions = bit_columns([list(shorter)]).positions
     full = (1 << len(shorter)) - 1
     rises, falls = full, 0
     rows: list[tuple[int, int]] = []
     for character in longer:
-        matches = positions.get(character, 0)
+        matches = positions.get(character, 0) >> 1  # without the gap below the line
         diagonal = (((matches & rises) + rises) ^ rises) | matches | falls
         up = falls | ~(diagonal | rises)
         down = diagonal & rises
