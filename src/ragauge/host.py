@@ -42,6 +42,7 @@ def processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+#: Reports long waits: its warnings are shown by progress bars, else on standard error.
 LOG = logging.getLogger("ragauge")
 
 #: Seconds after which a pipe that has given nothing yet is announced.

@@ -34,7 +34,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     structured: the strictest way of requesting JSON that it supports. local: whether it usually runs on the user's
     machine; it then needs no key, and has longer timeouts. max_concurrency: unless the user sets it. headers: sent with
     each call; variable_headers: where the variable is set. seed: the name of that field; None where there is none.
-    truncates: whether it truncates prompts that exceed its window without an error, and counts only the rest.
+    truncates: whether it truncates prompts that exceed its window without an error, and counts only the rest. logprobs:
+    whether its replies may have log-probabilities, of tokens that were not chosen too.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     variable_headers: tuple[tuple[str, str], ...] = ()
     seed: str | None = "seed"
     truncates: bool = False
+    logprobs: bool = True
 
     def key(self, environment: Mapping[str, str]) -> str:
         """The key, "" where none is set. Raises UsageError for what cannot be a key."""
@@ -143,9 +145,6 @@ def _providers() -> dict[str, Provider]:
 
 
 PROVIDERS = _providers()
-
-#: Providers whose replies have no log-probabilities of tokens that were not chosen.
-_WITHOUT_LOGPROBS = frozenset({"anthropic", "bedrock", "cohere", "gemini", "groq", "mistral"})
 
 
 def protect_keys(environment: Mapping[str, str]) -> None:
@@ -249,7 +248,7 @@ def parse_llm_spec(spec: str, **keywords: object) -> LLMSpec:
     parsed = options_of(options | {option: value for option, value in keywords.items() if value is not None})
     if parsed.seed is not None and server.seed is None:
         raise BadParameter(f"seed: {server.name} takes none; leave it out")
-    if parsed.logprobs and server.name in _WITHOUT_LOGPROBS:
+    if parsed.logprobs and not server.logprobs:
         raise BadParameter(f"logprobs: {server.name} gives none; take shares of votes instead: repeat({name},3)")
     if server.protocol in ("anthropic", "bedrock") and (parsed.temperature or 0) > 1:
         raise BadParameter(f"temperature: {server.name} takes a number from 0 to 1, such as temperature=0")

@@ -17,12 +17,12 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeV
 import msgspec
 
 from ragauge.errors import RagaugeError
-from ragauge.host import decoded
+from ragauge.host import LOG, decoded
 from ragauge.judges.llm.messages import Completion
 from ragauge.judges.llm.providers import LLMSpec, Protocol
 from ragauge.judges.llm.transport import protocols
 from ragauge.judges.llm.transport.client import PROTOCOLS, HttpTransport
-from ragauge.judges.llm.transport.scheduler import LOG, MAX_RETRY_AFTER, QUIET_WAIT, retry_after
+from ragauge.judges.llm.transport.scheduler import MAX_RETRY_AFTER, QUIET_WAIT, retry_after
 from ragauge.judges.llm.transport.session import (
     LARGE_REPLY_BYTES,
     THROTTLED_STATUSES,

@@ -18,6 +18,7 @@ from ragauge.host import optional
 from ragauge.judges.llm.messages import FINISHES, TOP_LOGPROBS, CallFailed, Completion, Prompt, ReplyToken, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import (
+    Message,
     ServerFeatures,
     fault_without,
     given,
@@ -26,6 +27,7 @@ from ragauge.judges.llm.transport.protocols import (
     supported_schema,
     system_with_schema,
     temperature,
+    text_of,
     tool_text,
 )
 from ragauge.judges.llm.transport.session import Fault, ReplyError
@@ -157,17 +159,8 @@ class _VertexReply(msgspec.Struct, rename="camel"):
     error: Any = None
 
 
-class _TypedBlock(msgspec.Struct):
-    type: str = ""
-    text: str = ""
-
-
-class _CohereMessage(msgspec.Struct):
-    content: list[_TypedBlock] | None = None
-
-
 class _CohereReply(msgspec.Struct):
-    message: _CohereMessage
+    message: Message
     finish_reason: str = ""
     usage: dict[str, dict[str, Any] | float | None] | None = None
 
@@ -211,10 +204,9 @@ def read_cohere(body: bytes) -> Completion:
     reply = parsed(body, _COHERE_REPLY, "none of Cohere")
     if reply.finish_reason in ("ERROR", "TIMEOUT"):
         raise ReplyError("server_error", f"the reply ended with {reply.finish_reason!r}")
-    text = "".join(block.text for block in reply.message.content or () if block.type == "text")
     counts = reply.usage or {}
     usage = usage_of(counts.get("billed_units") or counts.get("tokens"), "input_tokens", "output_tokens")
-    return Completion(text, FINISHES.get(reply.finish_reason, "stop"), usage)
+    return Completion(text_of(reply.message.content), FINISHES.get(reply.finish_reason, "stop"), usage)
 
 
 async def signer(provider: Provider, name: str, environment: Mapping[str, str]) -> Signer | None:

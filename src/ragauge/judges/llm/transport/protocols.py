@@ -131,13 +131,18 @@ def system_with_schema(prompt: Prompt) -> str:
     return f"{prompt.system}\n\nReply with one JSON object of this JSON schema, and nothing else:\n{schema}"
 
 
-class _ContentPart(msgspec.Struct):
+class ContentPart(msgspec.Struct):
+    """A part of a message: a text, or the arguments of a tool."""
+
     type: str = ""
     text: str | None = None
+    input: msgspec.Raw = msgspec.Raw()
 
 
-class _Message(msgspec.Struct):
-    content: str | list[_ContentPart] | None = None  # Mistral's reasoning models answer in parts
+class Message(msgspec.Struct):
+    """The message of a reply."""
+
+    content: str | list[ContentPart] | None = None  # Mistral's reasoning models answer in parts
     refusal: str | None = None
 
 
@@ -152,7 +157,7 @@ class _Logprobs(msgspec.Struct):
 
 
 class _ChatChoice(msgspec.Struct):
-    message: _Message
+    message: Message
     finish_reason: str | None = None
     logprobs: _Logprobs | None = None
 
@@ -180,11 +185,8 @@ def read_chat(body: bytes) -> Completion | Fault:
     usage, model = usage_of(reply.usage, "prompt_tokens", "completion_tokens", cached), reply.model or ""
     if choice.message.refusal:
         return Completion(choice.message.refusal, "refusal", usage, model)
-    content = choice.message.content or ""
-    if isinstance(content, list):
-        content = "".join(part.text or "" for part in content if part.type == "text")
     finish = FINISHES.get(choice.finish_reason or "", "stop")
-    return Completion(content, finish, usage, model, tokens_of(choice.logprobs))
+    return Completion(text_of(choice.message.content), finish, usage, model, tokens_of(choice.logprobs))
 
 
 def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
@@ -253,14 +255,8 @@ def supported_schema(schema: Any, *, names: bool = False) -> Any:
     return {key: supported_schema(value, names=not names and key in ("properties", "$defs")) for key, value in kept}
 
 
-class _ContentBlock(msgspec.Struct):
-    type: str
-    text: str | None = None
-    input: msgspec.Raw = msgspec.Raw()
-
-
 class _AnthropicReply(msgspec.Struct):
-    content: list[_ContentBlock] | None = None
+    content: list[ContentPart] | None = None
     stop_reason: str | None = None
     usage: Any = None
     model: str | None = None
@@ -275,10 +271,16 @@ def read_anthropic(body: bytes) -> Completion | Fault:
     reply = parsed(body, _ANTHROPIC_REPLY, "no message")
     if reply.content is None:
         return fault_without("content", reply.error)
-    blocks = [block for block in reply.content if block.type in ("tool_use", "text")]
-    text = "".join(tool_text(block.input) if block.type == "tool_use" else block.text or "" for block in blocks)
     finish = FINISHES.get(reply.stop_reason or "", "stop")
-    return Completion(text, finish, anthropic_usage(reply.usage), reply.model or "")
+    return Completion(text_of(reply.content), finish, anthropic_usage(reply.usage), reply.model or "")
+
+
+def text_of(content: str | Sequence[ContentPart] | None) -> str:
+    """The text of a message, without reasoning; the arguments of a tool are text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    parts = [part for part in content if part.type in ("tool_use", "text")]
+    return "".join(tool_text(part.input) if part.type == "tool_use" else part.text or "" for part in parts)
 
 
 def tool_text(arguments: msgspec.Raw) -> str:

@@ -6,7 +6,6 @@ Sources: RFC 9110 for Retry-After; Google's `RetryInfo` in the body of an error.
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
 import re
 import time
@@ -18,6 +17,7 @@ from email.utils import parsedate_to_datetime
 from statistics import median
 from typing import TypeVar
 
+from ragauge.host import LOG
 from ragauge.judges.llm.messages import CallFailed
 from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.types import Failure
@@ -244,9 +244,6 @@ class ConcurrencyLimiter:
 
 
 T = TypeVar("T")
-
-#: Reports long waits: its warnings are shown by progress bars, else on standard error.
-LOG = logging.getLogger("ragauge")
 
 #: How often a call is tried again: after rate limits, and after anything else.
 RATE_RETRIES = 12
