@@ -136,19 +136,15 @@ def optional(what: str, extra: str, module: str, *parts: str) -> Any:
 def installed(group: str) -> list[EntryPoint]:
     """The entry points of installed packages in one group, by name.
 
-    importlib.metadata takes long to import, so it is imported only if the metadata of a package contain the group.
+    importlib.metadata takes long to import, so it is imported only if the metadata of a package contain the group, or
+    for a zip archive, which nothing else can read.
     """
-    if not any(_may_offer(group.encode(), folder) for folder in sys.path):
+    metadata = (file for folder in sys.path for file in Path(folder).glob("*-[iI][nN][fF][oO]/entry_points.txt"))
+    if not any(map(os.path.isfile, sys.path)) and not any(group.encode() in file.read_bytes() for file in metadata):
         return []
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
-
-
-def _may_offer(group: bytes, folder: str) -> bool:
-    if os.path.isfile(folder):  # noqa: PTH113  # a zip archive, which only importlib.metadata can read
-        return True
-    return any(group in file.read_bytes() for file in Path(folder).glob("*-[iI][nN][fF][oO]/entry_points.txt"))
 
 
 def version_of(package: ModuleType) -> str:
