@@ -260,10 +260,10 @@ def _shown(value: float | None) -> str:
     return "None" if value is None else f"{round(value, 3):g}"
 
 
-def _excerpt(text: str, length: int = 60) -> str:
+def _excerpt(text: str) -> str:
     """The beginning of a text on one line."""
     line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    return line if len(line) <= 60 else line[:59] + "…"
 
 
 #: On which side of a bound values are worse.
@@ -374,11 +374,11 @@ def gates_of(
     `check_gate`.
     """
     if isinstance(bounds, Mapping):
-        better = {metric: estimate.better for metric, estimate in estimates.items()}
-        mapping, bounds = bounds, [gate_on(key, bound, None, better) for key, bound in bounds.items()]
-        for key, bound in mapping.items():
+        for key, bound in bounds.items():
             if isinstance(bound, bool) or not isinstance(bound, int | float) or isnan(bound):
                 raise BadParameter(f"the bound of {key} is {bound!r}; give a number")
+        better = {metric: estimate.better for metric, estimate in estimates.items()}
+        bounds = [gate_on(key, bound, None, better) for key, bound in bounds.items()]
     gates = tuple(bounds)
     if min_measured:
         gates = tuple(msgspec.structs.replace(gate, min_measured=min_measured) for gate in gates)

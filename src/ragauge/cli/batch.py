@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ragauge.cli.main import say
-from ragauge.cli.options import allow_host_option, data_options, store_option
+from ragauge.cli.options import FILE, allow_host_option, data_options, store_option
 from ragauge.cli.run import progress_bar
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeSpec
@@ -79,7 +79,7 @@ def _spec(judge: str | JudgeSpec) -> str:
 @command.command("import")
 @_folder
 @allow_host_option
-@click.argument("results", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("results", nargs=-1, type=FILE)
 @click.option(
     "--lost",
     "is_lost",

@@ -63,7 +63,8 @@ class Accumulator:
 
     def estimate(self) -> Estimate:
         """The estimate over the scores added so far."""
-        interval, measure, left_over = self.interval(), self.measure, self.left_over
+        interval, measure = self.interval(), self.measure
+        left_over = self.left_over if isinstance(measure, DatasetMetric) and measure.by_group else 0
         return Estimate(
             *(interval.value, interval.low, interval.high),
             n=self.summary.n - left_over,
@@ -78,9 +79,8 @@ class Accumulator:
 
     @property
     def left_over(self) -> int:
-        """The samples with a score in groups that are too small for a metric by group; 0 for other metrics."""
-        if not (isinstance(self.measure, DatasetMetric) and self.measure.by_group):
-            return 0
+        """The samples with a score in groups that are too small for a metric by group."""
+        assert isinstance(self.measure, DatasetMetric)
         return self.summary.n - interval_of_groups(self.summary, self.measure.total)[1]
 
     def interval(self, confidence: float = 0.95) -> Interval:
@@ -164,7 +164,7 @@ class Accumulators:
                 failures[key] = accumulator.first_failure
             if accumulator.undefined:
                 undefined[key] = reasons_words(accumulator.undefined_because)
-            if accumulator.left_over:
+            if getattr(accumulator.measure, "by_group", False) and accumulator.left_over:
                 few_trials[key] = "too few trials in its group"
         means = {column: total / n for column, (n, total) in self.spent.items() if n}
         grouped = [  # a sample without a group is one of its own

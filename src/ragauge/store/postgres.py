@@ -90,8 +90,8 @@ class _Connection:
     def execute(self, sql: str, parameters: Sequence[Any] = (), /) -> psycopg.Cursor[Any]:
         return self.db.execute(sql.replace("?", "%s").encode(), parameters)
 
-    def row(self, sql: str, parameters: Sequence[Any] = ()) -> Row:
-        row: Row = self.execute(sql, parameters).fetchall()[0]
+    def row(self, sql: str) -> Row:
+        row: Row = self.execute(sql).fetchall()[0]
         return row
 
     def executemany(self, sql: str, rows: Iterable[Row], /) -> None:
