@@ -25,7 +25,7 @@ from ragauge.datasets.offline_questions import NEEDED
 from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
-from ragauge.metrics.nuggets import nuggets as proposed
+from ragauge.metrics.rubrics import nuggets as proposed
 from ragauge.report.wording import counted, usage_words
 from ragauge.store import Place, Store
 

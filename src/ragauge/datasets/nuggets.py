@@ -11,7 +11,7 @@ import msgspec
 from ragauge.datasets.samples import SampleOptions
 from ragauge.errors import BadData
 from ragauge.judges.base import JudgeLike
-from ragauge.metrics.nuggets import nuggets as nuggets_metric
+from ragauge.metrics.rubrics import nuggets as nuggets_metric
 from ragauge.needs.nuggets import NUGGET, nuggets_of_question
 from ragauge.report.files import replacing
 from ragauge.run.evaluate import evaluate

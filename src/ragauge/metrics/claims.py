@@ -19,6 +19,7 @@ from ragauge.needs.base import Checks, Support, Supports, Undefined
 from ragauge.needs.checks import Correctness, contexts_to_query, opinions_with, response_by_references
 from ragauge.needs.citations import CitationSupport, citations
 from ragauge.needs.gold import MatchedGold, Variant, claims_entailed, claims_listed, claims_present
+from ragauge.needs.nuggets import NuggetCredits, nuggets_in_response
 from ragauge.scores import F1Counts, Incidence, PrecisionRecall, Share
 from ragauge.types import Label
 
@@ -341,6 +342,32 @@ def list_score(matched: MatchedGold, gold: Sequence[Sequence[str]]) -> ListScore
 def harmonic(precision: float, recall: float) -> float:
     """The harmonic mean, 0 where both are 0."""
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+@metric(nuggets_in_response, caption="credit for nuggets")
+def nugget_recall(
+    credits: NuggetCredits,
+    *,
+    weights: Annotated[
+        Literal["all", "vital", "equal"], "all by their weights, vital ones alone, or all the same"
+    ] = "all",
+) -> Share | Undefined:
+    """Share of the gold claims in `answers` that the response gives, by their weights.
+
+    A gold claim is taken apart, and its credit is the share of its own claims that the response entails; where it has
+    several wordings, by the best of them. Weights are those of the data: 1 for a vital claim, 0.5 for another.
+    weights: "all" as in the weighted score of AutoNuggetizer (Pradeep et al., 2024), "vital" those of 1 or more,
+    "equal" all the same. There, partial support counts a half, however much is missing.
+    """
+    worth = [1.0 if weights == "equal" else weight for weight in credits.weights]
+    counted = [
+        (credit, weight)
+        for credit, weight in zip(credits.credits, worth, strict=True)
+        if weights != "vital" or weight >= 1
+    ]
+    if not counted:
+        return Undefined("no gold claim is vital")
+    return Share(sum(credit * weight for credit, weight in counted), sum(weight for _, weight in counted))
 
 
 NO_SENTENCE = "the response has no sentence that needs a citation"

@@ -23,7 +23,7 @@ from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.host import installed, load_only, source_of
-from ragauge.metrics import agents, checks, claims, nuggets, retrieval, rubrics, trust
+from ragauge.metrics import agents, checks, claims, retrieval, rubrics, trust
 from ragauge.metrics.base import (
     Composite,
     DatasetMetric,
@@ -43,7 +43,7 @@ from ragauge.scores import RunRecord
 from ragauge.text.citations import citation_marks
 from ragauge.types import Sample
 
-_MODULES = (claims, nuggets, retrieval, rubrics, trust, checks, agents)
+_MODULES = (claims, retrieval, rubrics, trust, checks, agents)
 _BY_NAME = {
     metric.name: metric for module in _MODULES for metric in vars(module).values() if isinstance(metric, Metric)
 }
@@ -119,9 +119,9 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     if any(sample.reference_tool_calls is not None for sample in samples):
         more += [agents.tool_calls]
     if any(sample.answer_weights for sample in samples):
-        more += [nuggets.nugget_recall]
+        more += [claims.nugget_recall]
     if any(sample.criteria for sample in samples):
-        more += [nuggets.criteria]
+        more += [rubrics.criteria]
     if any(sample.answers for sample in samples):
         more += [claims.claim_match, trust.refusal]
     return (*METRICS, *more)
@@ -355,7 +355,9 @@ def registered_metrics(record: RunRecord) -> tuple[Measure, ...]:
 
 def _refuse_taken_names(measure: Measure) -> None:
     """Raise BadParameter where a metric goes by the name of another one that ragauge itself defines."""
-    for name in {measure.name, measure.key}.intersection(_OWN) if isinstance(measure, Metric) else ():
+    if not isinstance(measure, Metric):
+        return
+    for name in {measure.name, measure.key}.intersection(_OWN):
         metric = _BY_NAME.get(ALIASES.get(name, name))
         if metric is None or metric.function is not measure.function:
             raise BadParameter(f"ragauge has a metric called {name!r}; give yours another name")

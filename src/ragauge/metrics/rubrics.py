@@ -12,8 +12,9 @@ from ragauge.metrics.base import Metric, listed, metric
 from ragauge.metrics.claims import NO_CONTEXTS
 from ragauge.needs.base import Grades, Need, Preferences, Undefined
 from ragauge.needs.checks import compared_with, grade_of
+from ragauge.needs.nuggets import NUGGET, MetCriteria, criteria_met, nuggets_of_question
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, COMPLETENESS, CONCISENESS, TOPICAL_MATCH, Rubric
-from ragauge.scores import Better, Scale
+from ragauge.scores import Better, Scale, Share
 
 _RELEVANCE = (TOPICAL_MATCH, COMPLETENESS, CONCISENESS)
 _PARTS = (*(rubric.name for rubric in _RELEVANCE), "overall")
@@ -122,6 +123,27 @@ def criterion(grades: Grades) -> float | Undefined:
     "1: Go away." better: lower where it describes a fault. name: the key of its scores.
     """
     return _mean_grade(grades)
+
+
+@metric(criteria_met, scale=(-1.0, 1.0), caption="points of the criteria")
+def criteria(met: MetCriteria) -> float:
+    """Points gained over points possible, by the criteria of the sample; -1 at least.
+
+    A criterion with points below 0 describes a fault, and takes points off where the response has it. As in HealthBench
+    (Arora et al., 2025), which then raises a mean below 0 to 0.
+    """
+    gained = sum(value * points for value, points in zip(met.values, met.points, strict=True))
+    return max(gained / sum(points for points in met.points if points > 0), -1.0)
+
+
+@metric(nuggets_of_question, caption="proposed nuggets that are vital")
+def nuggets(grades: Grades) -> Share:
+    """Share of the claims that an answer may hold that are vital: what `ragauge dataset nuggets` proposes.
+
+    Claims of references and relevant chunks that help to answer the query, each once. A person's grade counts first.
+    """
+    kept = [value for value in grades.values if value > NUGGET.low]
+    return Share(sum(value == NUGGET.high for value in kept), len(kept))
 
 
 def _over_other(
