@@ -40,6 +40,13 @@ def not_offered(system: str) -> Callable[[str], Any]:
     return look_up
 
 
+class Idle:
+    """Settings of other systems, which are accepted without effect."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+
 class UndefinedScore(rg.errors.UsageError, ZeroDivisionError):
     """There is nothing to count, where other systems divide by zero."""
 
@@ -82,6 +89,11 @@ def _look_up(home: str, package: str, advice: str | None) -> Callable[[str], Any
             raise
 
     return look_up
+
+
+def passages_of(**chunks: Sequence[rg.types.Chunk] | None) -> dict[str, list[str]]:
+    """The texts of chunks under the name that another system has for them, without those that are None."""
+    return {name: [chunk.passage for chunk in held] for name, held in chunks.items() if held is not None}
 
 
 async def runs_of(rows: Any, measured: Sequence[tuple[Any, Any]], store: Any = None, **options: Any) -> list[rg.Run]:

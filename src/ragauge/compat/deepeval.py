@@ -15,7 +15,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import not_offered, open_modules, runs_of
+from ragauge.compat import Idle, not_offered, open_modules, runs_of
 
 open_modules("deepeval")
 
@@ -151,14 +151,7 @@ def _name_of(metric: type) -> str:
     return re.sub("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", metric.__qualname__.removesuffix("Metric"))
 
 
-class AsyncConfig:
-    """Settings of `evaluate`, which are accepted without effect."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
-
-
-CacheConfig = DisplayConfig = ErrorConfig = AsyncConfig
+AsyncConfig = CacheConfig = DisplayConfig = ErrorConfig = Idle
 
 
 class BaseMetric:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ragauge as rg
-from ragauge.compat import BadInput, not_offered
+from ragauge.compat import BadInput, not_offered, passages_of
 from ragauge.compat.deepeval import FIELDS, LLMTestCase, evaluate
 
 
@@ -40,10 +40,7 @@ def _adds(kind: type[LLMTestCase], attribute: str) -> Callable[..., None]:
 
 def case_of(kind: type[Case], sample: rg.Sample) -> Case:
     """The sample as a test case or golden."""
-    both = {"retrieval_context": sample.contexts, "context": sample.reference_contexts}
-    lists: dict[str, Any] = {
-        part: [chunk.passage for chunk in chunks] for part, chunks in both.items() if chunks is not None
-    }
+    lists: Any = passages_of(retrieval_context=sample.contexts, context=sample.reference_contexts)
     expected = next(iter(sample.references or ()), None)
     return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **lists)
 

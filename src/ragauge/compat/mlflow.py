@@ -36,8 +36,6 @@ SETTINGS = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
 }
-#: Traces of a page.
-PAGE = 100
 
 
 def check_installed(*parts: str) -> Any:
@@ -163,7 +161,7 @@ def traces(experiment: str) -> Traces:
         if stored is None:
             names = ", ".join(other.name for other in client.search_experiments(max_results=20))
             raise BadData(f"{place}: there is no such experiment; there are {names}")
-        read_traces = list(_pages(client, stored.experiment_id))
+        read_traces = check_installed().search_traces(locations=[stored.experiment_id], return_type="list")
     if not read_traces:
         raise BadData(f"{place}: the experiment has no traces; log some, or name another")
     rows, feedback = [], []
@@ -174,15 +172,6 @@ def traces(experiment: str) -> Traces:
         rows.append({**trace_row(trace), **({"references": expected} if expected else {}), **columns})
         feedback += remarks
     return Traces(Source(place, partial(iter, rows)), feedback)
-
-
-def _pages(client: Any, experiment: str) -> Iterator[Any]:
-    token = None
-    while True:
-        page = client.search_traces(locations=[experiment], max_results=PAGE, page_token=token)
-        yield from page
-        if not (token := page.token):
-            return
 
 
 def _feedback_of(trace: Any) -> Iterator[Feedback]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import open_modules, runs_of
+from ragauge.compat import Idle, open_modules, runs_of
 from ragauge.compat.ragas import metrics as named
 from ragauge.compat.ragas.samples import NO_IDS
 from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
@@ -63,13 +63,7 @@ def LangchainLLMWrapper(model: Any, *_: Any, **__: Any) -> Any:  # noqa: N802 - 
 
 
 LlamaIndexLLMWrapper = LangchainEmbeddingsWrapper = LlamaIndexEmbeddingsWrapper = LangchainLLMWrapper
-
-
-class RunConfig:
-    """Settings of runs, which are accepted without effect."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
+RunConfig = Idle
 
 
 class OpenAIEmbeddings:

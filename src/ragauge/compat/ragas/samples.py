@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import ragauge as rg
-from ragauge.compat import BadInput
+from ragauge.compat import BadInput, passages_of
 from ragauge.host import optional
 
 #: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
@@ -200,10 +200,7 @@ class EvaluationDataset(list[SingleTurnSample]):
 
 def _sample(sample: rg.Sample) -> SingleTurnSample:
     """The sample as ragas has it, with the first of several references, as in ragas 0.1."""
-    both = {"retrieved_contexts": sample.contexts, "reference_contexts": sample.reference_contexts}
-    texts: dict[str, Any] = {
-        name: [chunk.passage for chunk in chunks] for name, chunks in both.items() if chunks is not None
-    }
+    texts: Any = passages_of(retrieved_contexts=sample.contexts, reference_contexts=sample.reference_contexts)
     other = {
         name: sample.metadata[name] for name in (*NO_IDS, "reference_topics", "requests") if name in sample.metadata
     }
