@@ -161,7 +161,7 @@ def _call(item: Any) -> ToolCall:
         return item
     fields: Any = item if isinstance(item, Mapping) else getattr(item, "__dict__", {})
     outer = object_under(fields, ("tool_call", *_CALL_TYPES)) or fields
-    function = outer["function"] if isinstance(outer.get("function"), Mapping) else outer
+    function = object_under(outer, ("function",)) or outer
     name = function.get("name", function.get("tool_name"))
     if not isinstance(name, str) or not name.strip():
         raise Malformed(f"{describe(item)} without the name of a tool", 'write it as {"name": ..., "arguments": {...}}')
@@ -261,12 +261,12 @@ def to_tools(value: Any) -> tuple[dict[str, Any], ...] | None:
     tools: list[dict[str, Any]] = []
     for position, item in enumerate(listed, start=1):
         item = parse_object(item) or item if isinstance(item, str) else item
-        fields: Any = {"name": item} if isinstance(item, str) else item
-        if isinstance(fields, Mapping) and isinstance(fields.get("function"), Mapping):
-            fields = fields["function"]
-        if isinstance(fields, Mapping) and isinstance(declared := fields.get("function_declarations"), list):
+        outer: Any = {"name": item} if isinstance(item, str) else item
+        fields = (object_under(outer, ("function",)) or outer) if isinstance(outer, Mapping) else {}
+        declared = fields.get("function_declarations")
+        if isinstance(declared, list):
             tools += to_tools(declared) or ()
-        elif isinstance(fields, Mapping) and isinstance(fields.get("name"), str):
+        elif isinstance(fields.get("name"), str):
             rest = {key: item for key, item in fields.items() if key not in ("inputSchema", "input_schema", "type")}
             schema = _first(fields, ("parameters", "inputSchema", "input_schema"))
             schema = parse_object(schema) if isinstance(schema, str) else schema

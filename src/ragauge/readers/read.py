@@ -118,7 +118,9 @@ def sample(
     row = _Row(mapping.unfold(cells), mapping, where, number)
     value = row.value
     plural = folded(row.columns.get("references", "")).endswith("s")
-    other = row.unused()
+    used = set(row.columns.values())
+    rest = [name for name, cell in row.cells.items() if name not in used and values.native(cell) is not None]
+    other = {name: value("", values.jsonable, name) for name in rest}
     chunks_of = {field: row.chunks(field, ids) for ids, field in IDS_OF.items()}
     ids_alone = {ids: value(ids, values.jsonable) for ids, field in IDS_OF.items() if chunks_of[field] is None}
     other |= {ids: named for ids, named in ids_alone.items() if named is not None}
@@ -168,7 +170,7 @@ class _Row:
     """The cells of a row, and the conversations in them. columns: field -> column. Raises BadRow where it has none."""
 
     def __init__(self, cells: Mapping[str, Any], mapping: ColumnMapping, where: str, number: int) -> None:
-        self._cells, self._where, self._number = cells, where, number
+        self.cells, self._where, self._number = cells, where, number
         self.columns, self._delimiters = mapping.assign(tuple(cells)), mapping.delimiters
         if not self.columns.keys() & MEASURED:
             problem = f"no known column among {', '.join(map(repr, cells)) or 'none'}"
@@ -182,7 +184,7 @@ class _Row:
         if column is None:
             return None
         try:
-            return convert(self.content(field, column) if field in _OF_CHATS else self._cells[column])
+            return convert(self.content(field, column) if field in _OF_CHATS else self.cells[column])
         except values.Malformed as error:
             hint = f"; or leave the column out with map={{{field!r}: ''}} (--map {field}=)" if field else ""
             raise BadRow(self._where, self._number, column, error.problem, error.fix + hint) from None
@@ -193,12 +195,6 @@ class _Row:
         retrieved = self.value(field, partial(values.to_chunks, delimiter=delimiter))
         return retrieved and (self.value(ids, partial(values.with_ids, retrieved)) or retrieved)
 
-    def unused(self) -> dict[str, Any]:
-        """The values of the columns that hold no field."""
-        used = set(self.columns.values())
-        rest = [name for name, cell in self._cells.items() if name not in used and values.native(cell) is not None]
-        return {name: self.value("", values.jsonable, name) for name in rest}
-
     def content(self, field: str, column: str) -> Any:
         """What a conversation in a column holds of a field; any other value as it is."""
         is_call = field == "tool_calls" and column not in {*self._asked, self.columns.get("turns")}
@@ -206,12 +202,12 @@ class _Row:
         if chat is not None:
             return chat.field("response" if field == "references" else field)
         is_text = field in ("contexts", "turns", "tool_calls") and column in self._asked
-        return None if is_text else self._cells[column]
+        return None if is_text else self.cells[column]
 
     def within(self, column: str) -> conversations.Conversation | None:
         """The conversation in a column, as what came before the query where that has a column of its own."""
         if column not in self._read:
-            cell = values.native(self._cells[column])
+            cell = values.native(self.cells[column])
             if isinstance(cell, str) and column == self.columns.get("turns"):
                 cell = values.list_items(cell) or cell
             said = [] if isinstance(cell, str) else conversations.messages(cell)
@@ -239,7 +235,7 @@ class _Row:
     def count(self, read: Sample, unmeasured: Counter[str]) -> None:
         """Count what is read and measured by no metric; see `SampleReader`."""
         chats = {column: chat for column, chat in self._read.items() if chat}
-        is_trace = "trace_id" in self._cells  # whose earlier answers are traces of their own
+        is_trace = "trace_id" in self.cells  # whose earlier answers are traces of their own
         if not is_trace and not self._asked.isdisjoint(chats):
             earlier = conversations.answered(read.turns or ())
             unmeasured.update(earlier_answers=earlier, conversations=int(earlier > 0))

@@ -402,6 +402,7 @@ def _call_of(span: Mapping[str, Any]) -> ToolCall:
 def _documents(value: Any) -> list[Any]:
     if isinstance(value, str):
         value = list_of(value) or value
-    listed = value if isinstance(value, list) else [] if value is None else [value]
+    if not isinstance(value, list):
+        value = [] if value is None else [value]
     wrappers = ("document", "kwargs")  # of OpenInference and LangSmith, and of LangChain's own format
-    return [(isinstance(item, Mapping) and object_under(item, wrappers)) or item for item in listed]
+    return [(isinstance(item, Mapping) and object_under(item, wrappers)) or item for item in value]
