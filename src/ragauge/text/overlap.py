@@ -315,13 +315,14 @@ def exact_match(response: str, references: Sequence[str]) -> bool:
 def token_f1(response: str, references: Sequence[str]) -> float:
     """The F1 of the tokens shared with a reference after SQuAD normalisation; 1 where both are empty."""
     tokens = squad_tokens(response)
-    return max(_token_f1(tokens, squad_tokens(reference)) for reference in check_references(references))
-
-
-def _token_f1(response: Sequence[str], reference: Sequence[str]) -> float:
-    if not response or not reference:
-        return float(response == reference)
-    return _f1(clipped_matches(response, Counter(reference)), len(response), len(reference))
+    values = []
+    for reference in check_references(references):
+        expected = squad_tokens(reference)
+        if tokens and expected:
+            values.append(_f1(clipped_matches(tokens, Counter(expected)), len(tokens), len(expected)))
+        else:
+            values.append(float(tokens == expected))
+    return max(values)
 
 
 def largest_matching(fits: Iterable[Sequence[bool]]) -> dict[int, int]:
