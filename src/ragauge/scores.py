@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -364,11 +364,12 @@ def gate_on(key: str, bound: float, fails: Literal["below", "above"] | None, dir
 
 
 def gates_of(
-    bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Estimate], min_measured: float = 0.0
+    bounds: Mapping[str, float] | Sequence[Gate], estimates: Mapping[str, Any], min_measured: float = 0.0
 ) -> tuple[Gate, ...]:
     """A gate per bound: a minimum where higher is better, a maximum where lower is better; or the given gates, checked.
 
-    min_measured: the share of its samples that each must have scores of.
+    estimates: by key, or the metrics that are to be measured. min_measured: the share of its samples that each must
+    have scores of.
 
     Raises UnknownName for a metric that was not measured, BadParameter for a bound that is not a number, or as
     `check_gate`.

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from click.testing import Result
@@ -143,6 +144,31 @@ def test_some_failures_end_with_1(call: Call, folder: Path) -> None:
     assert json.loads((folder / "out.json").read_text())["estimates"]["faithfulness"]["n"] == 2
 
 
+def test_failed_scores_are_named_beside_a_gate(call: Call, folder: Path) -> None:
+    """With 3, for a gate, as with 1, what failed is printed and comes first in the summary and the test of the run."""
+    call("run", "data.jsonl", "-m", "faithfulness,token_f1", "--limit", "2", "--store", "first")
+    judged = ("run", "data.jsonl", "-m", "faithfulness,token_f1", "-j", "recording:first")
+    result = call(*judged, "--fail-under", "token_f1=0.99", "-o", "out.md", "-o", "out.xml")
+    failed = "scores failed (faithfulness 4), the first because: not_recorded"
+    assert result.exit_code == 3
+    assert "gate failed: token_f1" in _message(result)
+    assert failed in _message(result)
+    (first, *_) = [line for line in (folder / "out.md").read_text().splitlines() if line.startswith("- ")]
+    assert first.startswith(f"- ❌ **{failed}")
+    case = ElementTree.parse(folder / "out.xml").find(".//testcase[@name='run']/error")
+    assert case is not None
+    assert str(case.get("message")).startswith(failed)
+
+
+def test_a_gate_without_a_value_says_why(call: Call, folder: Path) -> None:
+    """The line of a gate on a metric that failed everywhere has the reason."""
+    call("run", "data.jsonl", "-m", "faithfulness", "--limit", "1", "--store", "first")
+    (folder / "other.jsonl").write_text(json.dumps({"query": "q", "response": "Else.", "contexts": ["Something."]}))
+    judged = ("run", "other.jsonl", "-m", "faithfulness,max_words(5)", "-j", "recording:first")
+    result = call(*judged, "--fail-under", "faithfulness=0.5")
+    assert "gate failed: faithfulness has no value (0 of 1 sample: not_recorded" in _message(result)
+
+
 def test_only_undefined_scores_end_with_1(call: Call, folder: Path) -> None:
     """If every score is undefined the exit code is 1 as well, with the reason."""
     (folder / "empty.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))
@@ -167,6 +193,8 @@ def test_a_broken_store_ends_with_1(call: Call, folder: Path) -> None:
         (["--fail-under", "token_f1=0.999"], 3, "gate failed: token_f1 is 0."),
         (["--fail-under", "token_f1=0.1", "--fail-under", "exact_match=0.5"], 3, "exact_match is 0.000, below 0.5"),
         (["--fail-under", "rouge(stemmer=true).rouge1=0.999"], 3, "gate failed: rouge(stemmer=true).rouge1 is 0."),
+        (["--fail-under", "rouge(types=rouge1).rouge1=0.999"], 3, "rouge(types=rouge1).rouge1 is 0."),
+        (["--fail-under", "rouge( stemmer = true ).rouge1=0.999"], 3, "gate failed: rouge(stemmer=true).rouge1 is"),
         (["--fail-under", "pooled(faithfulness)=0"], 0, ""),
         (["--fail-under", "token_f1=0.1", "--min-measured", "1"], 0, "gate holds: token_f1 ≥ 0.1 (6 samples)"),
     ],

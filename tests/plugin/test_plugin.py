@@ -5,6 +5,7 @@ import tomllib
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -69,11 +70,74 @@ def test_few_measured_samples_are_a_warning_or_a_failure() -> None:
     """Where less than half of the samples are measured a test warns, and fails if it demands a greater share."""
     silent = {"response": "", "contexts": ["Ada wrote book 1."]}
     rows = [{"response": "Ada wrote book 1.", "contexts": ["Ada wrote book 1."]}, silent, silent]
-    scoring = Scoring(lambda name, value: None)
+    scoring = _scoring()
     with pytest.warns(UserWarning, match="1 of 3 samples: less than half are measured"):
         run = scoring.assert_scores(rows, {"faithfulness": 0.9})
     with pytest.raises(AssertionError, match=r"measured on less than 50% of the samples .*1 of 3 samples"):
         scoring.assert_scores(run, {"faithfulness": 0.9}, min_measured=0.5)
+
+
+def _scoring() -> Scoring:
+    return Scoring(lambda name, value: None)
+
+
+def test_failed_scores_and_an_early_end_fail_the_test() -> None:
+    """Estimates that hold are not enough where a gated metric failed on a sample, or the run was stopped."""
+
+    def entail(premise: str, hypothesis: str) -> str:
+        if "Bob" in hypothesis:
+            raise ValueError("no line")
+        return "entailed"
+
+    judge = ragauge.judge_from(decompose=lambda text: [text], entail=entail)
+    rows = [{"query": "Who?", "response": name, "contexts": ["Ada."]} for name in ("Ada.", "Bob.")]
+    run = ragauge.evaluate(rows, "faithfulness,max_words(5)", judge)
+    with pytest.raises(AssertionError, match=r"scores failed \(faithfulness 1\), the first because: .*no line"):
+        _scoring().assert_scores(run, {"faithfulness": 0.5})
+    _scoring().assert_scores(run, {"max_words": 0.5})
+    run.record.status, run.record.stopped = "stopped", "the money is spent"
+    with pytest.raises(AssertionError, match="The run is stopped because the money is spent: these are the first 2"):
+        _scoring().assert_scores(run, {"max_words": 0.5})
+
+
+@ragauge.check
+def short(sample: ragauge.types.Sample) -> bool:
+    """Whether the response is short."""
+    return len(sample.response or "") < 10
+
+
+#: A criterion of one's own, which the judge of these tests grades by the words in it.
+POLITE = ragauge.criterion("Polite", "1-5", name="polite")
+
+
+@pytest.mark.parametrize(
+    ("bound", "metrics"),
+    [
+        ("polite", [POLITE]),
+        (POLITE, [POLITE, "faithfulness"]),
+        (POLITE, None),
+        ('criterion("Polite",1-5,name=polite)', None),
+        ('criterion("Polite", 1-5, name=polite)@intent=billing', [POLITE]),
+        ("polite@intent=billing", [POLITE]),
+        (short, None),
+        ("short", [short]),
+        ("faithfulness@intent=billing", None),
+        ("max_words(5)", None),
+        ("rouge(types=rouge1).rouge1@intent=billing", None),
+    ],
+)
+def test_a_bound_names_any_metric(bound: Any, metrics: Any) -> None:
+    """A bound is of a value by its key, of a metric by its spec or itself, or of a slice of the data."""
+    judge = ragauge.judge_from(
+        decompose=lambda text: [text], entail=lambda premise, claim: "entailed", rate=lambda *texts: 5
+    )
+    row = {"query": "Q", "response": "Ada.", "contexts": ["Ada."], "references": ["Ada."], "intent": "billing"}
+    options = {} if metrics is None else {"metrics": metrics}
+    run = _scoring().assert_scores(row, {bound: 1}, judge=judge, **options)
+    assert [gate.failure(run.record) for gate in run.record.gates] == [None]
+    _scoring().assert_scores(run, {bound: 1})
+    with pytest.raises(ragauge.errors.BadParameter, match="off the scale"):
+        _scoring().assert_scores(row, {bound: 6}, judge="recording:nowhere", **options)
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.judges.base import JudgeSpec
 from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.checks import check
-from ragauge.metrics.registry import CATALOGUE, installed_names, select_metrics, split_specs, with_arguments
+from ragauge.metrics.registry import CATALOGUE, installed_names, key_of, select_metrics, split_specs, with_arguments
 from ragauge.readers.budget import ReadingLimits, set_default_limits
 from ragauge.report.files import WRITERS, check_ending, check_place
 from ragauge.scores import Gate, check_gate, gate_on
@@ -53,7 +53,7 @@ def gates(
         if not isfinite(number):
             form = "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
             raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {form}")
-        gate = gate_on(key, number, "below" if option == "--fail-under" else "above", better)
+        gate = gate_on(key_of(key, measured), number, "below" if option == "--fail-under" else "above", better)
         metric, written = metric_of[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
         check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
         gates.append(msgspec.structs.replace(gate, min_measured=min_measured))

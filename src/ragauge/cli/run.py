@@ -25,7 +25,7 @@ from ragauge.report.explain import certainty_words, chooser, headline_metrics, w
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.otlp import receiver_address
 from ragauge.report.text import RenderableType, estimates_table, run_view, sample_view, worst_view
-from ragauge.report.wording import gate_words
+from ragauge.report.wording import failed_scores, gate_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.prepare import RunRequest
@@ -265,12 +265,12 @@ def exit_by_outcome(run: Run, gates: Sequence[Gate], store: Place | None) -> Non
     failed = [gate for gate in gates if gate.failure(run.record)]
     for gate in gates:
         say(f"gate {'failed' if gate in failed else 'holds'}: {gate_words(run.record, gate)}", err=True)
+    missing = failed_scores(run.record)
+    if missing and not failed:
+        raise RunFailed(f"{missing}; run it again to retry them")
     if failed:
+        say(*filter(None, [missing]), err=True)
         raise SystemExit(3)
-    missing = [f"{key} {estimate.failed}" for key, estimate in run.estimates.items() if estimate.failed]
-    if missing:
-        first = next(iter(run.record.failures.values()), "")
-        raise RunFailed(f"scores failed ({', '.join(missing)}), the first because: {first}; run it again to retry them")
 
 
 @click.command("plan")

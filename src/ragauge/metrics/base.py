@@ -82,6 +82,9 @@ class Metric(_Named):
     default: int = field(default=0, repr=False, compare=False, kw_only=True)
     aliases: tuple[str, ...] = field(default=(), repr=False, compare=False, kw_only=True)
 
+    def __hash__(self) -> int:
+        return hash(self.spec)
+
     @cached_property
     def needs(self) -> tuple[Need[EvidenceTable], ...]:
         """The needs whose evidence it counts, given its parameters."""

@@ -363,6 +363,23 @@ def _refuse_taken_names(measure: Measure) -> None:
             raise BadParameter(f"ragauge has a metric called {name!r}; give yours another name")
 
 
+def key_of(name: str | Measure, measures: Iterable[Measure]) -> str:
+    """The key of a value that is named by its metric, or by the spec of that in any spelling.
+
+    Args:
+        name: such as "ndcg(k=1)", "rouge(stemmer=true).rougeL", or "ndcg(k=1)@domain=finance" for a slice; a name that
+            is none of the specs stays as it is.
+        measures: the metrics of the run.
+    """
+    name = spec = wanted = name if isinstance(name, str) else name.spec
+    if "(" in name:
+        with suppress(UsageError):
+            spec = wanted = split_at(name, ")")[0] + ")"
+            wanted = parse_metric(spec).spec
+    key = next((measure.key for measure in measures if measure.spec == wanted), None)
+    return name if key is None else key + name[len(spec) :]
+
+
 def _flow_of(need: Need[Any]) -> tuple[object, ...]:
     """Identifies what a need does: its code, and the values that the code closes over."""
     cells = getattr(need.flow, "__closure__", None) or ()

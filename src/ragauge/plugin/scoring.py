@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
 from ragauge.errors import UsageError
-from ragauge.metrics.registry import select_metrics
+from ragauge.metrics.base import Measure
+from ragauge.metrics.registry import key_of, select_metrics
 from ragauge.report.explain import estimate_numbers, failing
-from ragauge.report.wording import FEW, gate_words
+from ragauge.report.wording import FEW, early_end, failed_scores, gate_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
 from ragauge.scores import gates_of
@@ -27,48 +29,61 @@ class Scoring:
         return evaluate(data, *arguments, **options)
 
     def assert_scores(
-        self, data: Any, bounds: Mapping[str, float], *, min_measured: float = 0.0, **options: Any
+        self, data: Any, bounds: Mapping[str | Measure, float], *, min_measured: float = 0.0, **options: Any
     ) -> Run:
         """Fail the test if an estimate is beyond its bound, with the worst samples and their evidence.
 
-        Each estimate is added to the test report as properties: `faithfulness.value`, `.low`, `.high`, `.n`. A warning
-        says where less than half of the samples are measured.
+        So do a run that ended early, and scores of these metrics that failed. Each estimate is added to the test report
+        as properties: `faithfulness.value`, `.low`, `.high`, `.n`. A warning says where less than half of the samples
+        are measured.
 
         Args:
             data: a Run, or data to measure; a single row may be a dict.
-            bounds: metric key -> the lowest acceptable value, or the highest if lower is better.
+            bounds: metric, by its key, spec or itself -> the lowest acceptable value, or the highest if lower is
+                better; a key such as "faithfulness@domain=finance" is of a slice.
             min_measured: the share of the samples, from 0 to 1, that each metric must have scores of.
             options: of `ragauge.evaluate`; without `metrics`, those of the bounds are measured.
 
         Raises:
-            AssertionError: an estimate is beyond its bound, or rests on too few samples.
+            AssertionError: an estimate is beyond its bound or rests on too few samples, or scores are lacking.
             UsageError: a metric was not measured, a bound is off its scale, or options were given with a Run.
         """
         __tracebackhide__ = True
         try:
-            if not isinstance(data, Run):
-                run = evaluate(data, **{"metrics": list(dict.fromkeys(map(_metric, bounds))), **options})
-            elif options:
+            if isinstance(data, Run) and options:
                 raise UsageError(f"the run is measured already; give {', '.join(options)} to evaluate()")
-            else:
-                run = data
-            gates = gates_of(bounds, run.estimates, min_measured)
+            run = data if isinstance(data, Run) else _measured(data, bounds, min_measured, options)
+            run.hold_to(bounds, min_measured)
         except UsageError as error:
             raise error.with_traceback(None) from None  # the fault is in the line of the test
-        for gate in gates:
-            for name, number in estimate_numbers(run.estimates[gate.metric]).items():
-                self._record(f"{gate.metric}.{name}", number)
-        failed = failing(run.record, gates, run.records())
-        if failed:
-            raise AssertionError("\n".join(text for _, text in failed))
-        for gate in gates:
-            if run.estimates[gate.metric].n < FEW * run.estimates[gate.metric].samples:
-                warnings.warn(gate_words(run.record, gate), stacklevel=2)
+        record = run.record
+        estimates = {gate: estimate for gate in record.gates if (estimate := gate.estimate(record))}
+        for gate, estimate in estimates.items():
+            for name, number in estimate_numbers(estimate).items():
+                self._record(f"{gate.key}.{name}", number)
+        faults = [text for _, text in failing(record, record.gates, run.records())]
+        faults += filter(None, [early_end(record), failed_scores(record, {gate.metric for gate in record.gates})])
+        if faults:
+            raise AssertionError("\n".join(faults))
+        for gate, estimate in estimates.items():
+            if estimate.n < FEW * estimate.samples:
+                warnings.warn(gate_words(record, gate), stacklevel=2)
         return run
 
 
-def _metric(key: str) -> str:
-    """The metric that gives the value called `key`: `rouge` for `rouge.rougeL`. Raises UnknownName."""
+def _measured(data: Any, bounds: Mapping[str | Measure, float], min_measured: float, options: dict[str, Any]) -> Run:
+    """The run over the data, once the bounds are checked against its metrics."""
+    metrics = select_metrics(options.get("metrics") or map(_metric, bounds))
+    measured = {key: metric for metric in metrics for key in metric.values}
+    gates_of({key_of(name, metrics): bound for name, bound in bounds.items()}, measured, min_measured)
+    return evaluate(data, **{**options, "metrics": metrics})
+
+
+def _metric(bound: str | Measure) -> str | Measure:
+    """The metric of a bound: `rouge` for `rouge.rougeL`. Raises UnknownName."""
+    if not isinstance(bound, str):
+        return bound
+    key = re.split("@[^@=()]+=", bound)[0]
     with suppress(UsageError):
         select_metrics(key)
         return key

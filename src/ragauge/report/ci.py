@@ -15,7 +15,17 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from ragauge.report.explain import estimate_numbers, failing, unsupported_claim_words, unsupported_claims
-from ragauge.report.wording import caution, flat, footnotes, gate_words, headline, one_line, printable
+from ragauge.report.wording import (
+    caution,
+    early_end,
+    failed_scores,
+    flat,
+    footnotes,
+    gate_words,
+    headline,
+    one_line,
+    printable,
+)
 from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span
 
@@ -37,16 +47,16 @@ def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> 
     _junit_properties(suite, about)
     named = {"classname": f"ragauge.{name.replace('.', '_')}"}  # dashboards take dots for packages
     whole = SubElement(suite, "testcase", {**named, "name": "run", "time": seconds})
-    if run.status != "finished":
-        _outcome(whole, "error", flat(footnotes(run)[0]))
+    if faults := [flat(fault) for fault in (early_end(run), failed_scores(run)) if fault]:
+        _outcome(whole, "error", "\n".join(faults))
     SubElement(whole, "system-out").text = _clean(
         "\n".join(map(flat, [headline(run), *footnotes(run), caution(run)])).rstrip()
     )
-    faults = {gate.key: text for gate, text in reversed(failing(run, run.gates, samples))}
+    failures = {gate.key: text for gate, text in reversed(failing(run, run.gates, samples))}
     estimates = {**run.estimates, **{gate.key: gate.estimate(run) for gate in run.gates}}
     for key in dict.fromkeys([*estimates, *run.left_out]):
         case = SubElement(suite, "testcase", {**named, "name": _clean(key)})
-        _measured(run, case, key, estimates.get(key), faults.get(key))
+        _measured(run, case, key, estimates.get(key), failures.get(key))
     suite.set("tests", str(len(suite.findall("testcase"))))
     for plural, kind in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(plural, str(len(suite.findall(f"testcase/{kind}"))))

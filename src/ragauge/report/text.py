@@ -18,6 +18,8 @@ from ragauge.report.wording import (
     chunk_words,
     claims_line,
     counted,
+    early_end,
+    failed_scores,
     flat,
     footnotes,
     gate_words,
@@ -233,10 +235,12 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     yield ""
     if claims := claims_line(run):
         yield from (plain(claims), "")
+    faults = [fault for fault in (early_end(run), failed_scores(run)) if fault]
+    yield from (f"- ❌ **{plain(fault)}**" for fault in faults)
     for gate in run.gates:
         words = plain(gate_words(run, gate))
         yield f"- ❌ **{words}**" if gate.failure(run) else f"- ✅ {words}"
-    if run.gates:
+    if faults or run.gates:
         yield ""
     head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed", "what it counts")
     yield from markdown_table(head, (_estimate_cells(run, key) for key in run.estimates))

@@ -153,7 +153,28 @@ def gate_words(run: RunRecord, gate: Gate) -> str:
     if estimate is None:
         return failure or str(gate)
     caution = "" if failure or estimate.n >= FEW * estimate.samples else ": less than half are measured"
+    if not estimate.n and (reason := run.failures.get(gate.metric) or run.undefined.get(gate.metric)):
+        caution = f": {reason}"
     return f"{failure or gate} ({samples_words(estimate)}{caution})"
+
+
+def early_end(run: RunRecord) -> str:
+    """That and why the run ended before the end of the data, in a sentence; empty if it did not."""
+    if run.status == "finished":
+        return ""
+    why = f" because {run.stopped}" if run.stopped else ""
+    ended = "has not ended (it was killed, or is under way)" if run.status == "running" else f"is {run.status}{why}"
+    none = "no sample is done yet, and the same command goes on from the judgments that were made"
+    done = f"these are the first {counted(run.samples, 'sample')}" if run.samples else none
+    return f"The run {ended}: {done}."
+
+
+def failed_scores(run: RunRecord, metrics: Collection[str] | None = None) -> str:
+    """How many scores failed, of these metrics or of all, and why the first did; empty if none did."""
+    failed = {key: estimate.failed for key, estimate in run.estimates.items() if metrics is None or key in metrics}
+    numbers = ", ".join(f"{key} {number}" for key, number in failed.items() if number)
+    first = next((run.failures[key] for key, number in failed.items() if number and key in run.failures), "unknown")
+    return f"scores failed ({numbers}), the first because: {first}" if numbers else ""
 
 
 def dollars(amount: float | None) -> str:
@@ -215,13 +236,7 @@ MIN_GROUPS = 5
 
 def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]:
     """How the run ended, its usage, and what was skipped, failed or not measured, for the metrics that are shown."""
-    notes = []
-    if run.status != "finished":
-        why = f" because {run.stopped}" if run.stopped else ""
-        ended = "has not ended (it was killed, or is under way)" if run.status == "running" else f"is {run.status}{why}"
-        none = "no sample is done yet, and the same command goes on from the judgments that were made"
-        done = f"these are the first {counted(run.samples, 'sample')}" if run.samples else none
-        notes.append(f"The run {ended}: {done}.")
+    notes = list(filter(None, [early_end(run)]))
     if run.spent.calls:
         notes.append(f"Calls to models: {usage_words(run.spent)}.")
     notes += run.notes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
-from ragauge.metrics.registry import registered_metrics
+from ragauge.metrics.registry import key_of, registered_metrics
 from ragauge.report.document import run_document
 from ragauge.report.explain import chooser, explain, headline_metrics, worst
 from ragauge.report.files import save
@@ -213,8 +213,7 @@ class Run:
             UsageError: the column has too many values.
         """
         if column not in self.record.slices:
-            metrics = registered_metrics(self.record) if self._metrics is None else self._metrics
-            slices = slices_of(self.records(), metrics, column, headline_metrics(self.record))
+            slices = slices_of(self.records(), self._measures(), column, headline_metrics(self.record))
             key = chooser(self.record)
             sign = -1 if key and self.estimates[key].better == "lower" else 1
 
@@ -224,6 +223,9 @@ class Run:
 
             self.record.slices[column] = tuple(sorted(slices, key=rank))
         return self.record.slices[column]
+
+    def _measures(self) -> Sequence[Measure]:
+        return registered_metrics(self.record) if self._metrics is None else self._metrics
 
     def sections(self) -> tuple[Section, ...]:
         """The tables below the estimates in reports: of lost claims, slices, and functions of `report_section`."""
@@ -283,18 +285,21 @@ class Run:
             return send_events(self.record, self.records(), provider)
         return emit_events(self.record, self.records(), provider)
 
-    def hold_to(self, bounds: Mapping[str, float] | Sequence[Gate], min_measured: float = 0.0) -> None:
+    def hold_to(self, bounds: Mapping[str | Measure, float] | Sequence[Gate], min_measured: float = 0.0) -> None:
         """Set the gates of the run, replacing earlier ones; reports show which hold.
 
         Args:
-            bounds: metric key -> the lowest acceptable value, or the highest if lower is better; or gates. A key such
-                as "faithfulness@domain=finance" is of a slice, see `by`.
+            bounds: metric, by its key, spec or itself -> the lowest acceptable value, or the highest if lower is
+                better; or gates. A key such as "faithfulness@domain=finance" is of a slice, see `by`.
             min_measured: the share of its samples, from 0 to 1, that each gate must have scores of.
 
         Raises:
             UnknownName: a metric was not measured, or no sample has the column of a slice.
             BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
+        if isinstance(bounds, Mapping):
+            named = {key_of(name, self._measures()): bound for name, bound in bounds.items()}
+            bounds = gates_of(named, self.estimates)
         self.record.gates = gates_of(bounds, self.estimates, min_measured)
         for column in {gate.column for gate in self.record.gates if gate.column}:
             self.by(column)
