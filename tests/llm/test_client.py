@@ -226,7 +226,38 @@ def test_an_error_that_does_not_pass(kit: Kit) -> None:
     assert failed.failure.reason == "server_error"
     assert "HTTP 500, disk full (tried 7 times)" in failed.failure.detail
     assert len(requests) == 7
-    assert transport.retries == {"server_error": 7}
+    assert transport.retries == {"server_error": 6}
+
+
+@pytest.fixture
+def short_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The waits of an outage are short."""
+    monkeypatch.setattr("ragauge.judges.llm.transport.scheduler.OUTAGE_WAITS", (0.1,) * 6)
+
+
+@pytest.mark.usefixtures("hasty", "short_outage")
+@pytest.mark.parametrize("status", [502, 503])
+def test_an_outage_is_waited_out(kit: Kit, status: int, caplog: pytest.LogCaptureFixture) -> None:
+    """While a server fails all calls they wait together, which is announced, and none is given up."""
+
+    def script(number: int, request: Request) -> Act:
+        return kit.refusal(status, "down") if 4 <= number < 24 else kit.reply()
+
+    ended, requests, transport = _complete(kit, script, "openai/m?concurrency=4", calls=40)
+    assert all(isinstance(one, Completion) for one in ended)
+    assert len(requests) == 40 + 20
+    assert transport.retries == {"server_error": 20}
+    assert f"HTTP {status}, down; all calls wait" in caplog.text
+
+
+@pytest.mark.usefixtures("hasty", "short_outage")
+def test_an_outage_that_lasts_ends_all_calls(kit: Kit) -> None:
+    """A gateway without a server behind it is asked a few times in about a minute, then all calls fail and say so."""
+    ended, requests, _ = _complete(
+        kit, lambda number, request: kit.refusal(502, "down"), "openai/m?concurrency=4", calls=40
+    )
+    assert len(requests) <= 8 + 4 * 7
+    assert all(one.fatal and "HTTP 502, down; it stopped answering" in one.failure.detail for one in ended)
 
 
 @pytest.mark.usefixtures("hasty")

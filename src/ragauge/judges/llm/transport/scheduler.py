@@ -249,9 +249,11 @@ T = TypeVar("T")
 RATE_RETRIES = 12
 RETRIES = 6
 
-#: How many calls in a row may be given up without any reply before all further calls fail.
-MAX_WITHOUT_REPLY = 3
-NO_REPLY_REASONS = frozenset({"unreachable", "timeout"})
+#: So many attempts in a row without a valid reply are an outage. Seconds: the waits of all calls in which it may end.
+OUTAGE_ATTEMPTS = 8
+OUTAGE_WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+NO_REPLY_REASONS = frozenset({"server_error", "timeout", "unreachable"})
+_STOPPED_ANSWERING = "; it stopped answering: check that it runs, and run again, what is answered is kept"
 
 #: Seconds: the range from which a wait before a retry is drawn, and the longest wait that a server may ask for.
 MIN_BACKOFF = 0.05
@@ -285,11 +287,12 @@ class RetryScheduler:
         self._announced_at = -REMINDER
         self._stopped: Failure | None = None
         self._replied = False
-        self._without_reply = 0
+        self._without_reply = self._outage_waits = 0
 
     def restart(self) -> None:
         """Forget that it was stopped, and what was counted."""
-        self._stopped, self._without_reply, self._longest_wait = None, 0, 0.0
+        self._stopped, self._longest_wait = None, 0.0
+        self._without_reply = self._outage_waits = 0
         self.retries.clear()
 
     def notes(self) -> list[str]:
@@ -331,16 +334,18 @@ class RetryScheduler:
                 self.concurrency.release()
             if not isinstance(result, ReplyError):
                 return result
-            counts[result.reason] += 1
+            backoff = self._backoff(result, counts)
             self.retries[result.reason] += 1
-            await self._pause(self._backoff(result, counts))
+            await self._pause(backoff)
 
     def _count(self, result: object) -> None:
         """Count a reply, or an error, towards the limit of concurrency and whether the server is up."""
         failed = result if isinstance(result, ReplyError) else None
         self._replied |= failed is None
-        if failed is None or failed.reason not in NO_REPLY_REASONS:
-            self._without_reply = 0
+        if failed is not None and failed.reason in NO_REPLY_REASONS:
+            self._without_reply += 1
+        else:
+            self._without_reply = self._outage_waits = 0
         self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
 
     async def _wait_for_turn(self, tokens: int, *, sent: bool) -> None:
@@ -367,31 +372,43 @@ class RetryScheduler:
                 return
 
     def _backoff(self, error: ReplyError, counts: Counter[str]) -> float:
-        """The seconds before a call is tried again. Raises CallFailed where it is not."""
+        """The seconds before a call is tried again, which is counted. Raises CallFailed where it is not."""
+        if error.wait is not None and error.wait > MAX_RETRY_AFTER:
+            raise self._end(error, f"; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept")
+        never = error.reason == "unreachable" and not self._replied
+        outage = self._without_reply >= OUTAGE_ATTEMPTS
+        if outage and not never and error.reason != "timeout":  # each timeout is longer than the last
+            self._wait_out(error)
+            return error.wait or 0.0
+        counts[error.reason] += 1
         rate = counts["rate_limited"]
         if rate > RATE_RETRIES or counts.total() - rate > RETRIES:
-            raise self._given_up(error, counts)
+            tried = f" (tried {counts.total()} times)"
+            if never:
+                raise self._end(error, f"{tried}; check that it runs, and its address (base_url=URL)")
+            if outage:
+                raise self._end(error, tried + _STOPPED_ANSWERING)
+            raise CallFailed(Failure(error.reason, error.detail + tried))
         base = max(MIN_BACKOFF, self.stalls.median)
         backoff = self._random() * min(MAX_BACKOFF, base * 2.0 ** (counts[error.reason] - 1))
         if error.wait is None:
             return backoff
-        if error.wait > MAX_RETRY_AFTER:
-            detail = f"{error.detail}; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept"
-            self.stop(Failure(error.reason, detail))
-            raise CallFailed(Failure(error.reason, detail), fatal=True)
         if error.reason == "rate_limited":
             self.rate.hold(error.wait)
         return error.wait + backoff
 
-    def _given_up(self, error: ReplyError, counts: Counter[str]) -> CallFailed:
-        """The error of a call whose attempts are used up; all further calls fail where the server seems down."""
-        self._without_reply += error.reason in NO_REPLY_REASONS
-        down = self._without_reply >= MAX_WITHOUT_REPLY
-        fix = "; it stopped answering: check that it runs, and run again, what is answered is kept" if down else ""
-        never = error.reason == "unreachable" and not self._replied
-        fix = "; check that it runs, and its address (base_url=URL)" if never else fix
-        failure = Failure(error.reason, f"{error.detail} (tried {counts.total()} times){fix}")
-        fatal = down or never
-        if fatal:
-            self.stop(failure)
-        return CallFailed(failure, fatal=fatal)
+    def _wait_out(self, error: ReplyError) -> None:
+        """Let all calls wait for the end of an outage. Raises CallFailed, as further calls do, where it lasts on."""
+        if self.rate.hold_remaining():
+            return
+        if self._outage_waits == len(OUTAGE_WAITS):
+            raise self._end(error, _STOPPED_ANSWERING)
+        seconds = OUTAGE_WAITS[self._outage_waits]
+        self._outage_waits += 1
+        self.rate.hold(seconds)
+        LOG.warning("%s; all calls wait %.0f s", error.detail, seconds)
+
+    def _end(self, error: ReplyError, fix: str) -> CallFailed:
+        """The error of a call after which all further calls fail."""
+        self.stop(Failure(error.reason, error.detail + fix))
+        return CallFailed(Failure(error.reason, error.detail + fix), fatal=True)
