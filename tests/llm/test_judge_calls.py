@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.llm.judging import CLAIMS, PRICE, TEXT, consult, reasons, without
 from tests.llm.models import Model, Till, failing, in_turn, perfect
 
+import ragauge as rg
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
 from ragauge.judges.llm.transport.protocols import REASONING_TOKENS
 from ragauge.types import Answer, Failure
+
+if TYPE_CHECKING:
+    from tests.llm.conftest import Kit
 
 
 def test_calls_that_were_never_sent_are_not_recorded() -> None:
@@ -143,6 +148,25 @@ def test_cancellation_passes_and_is_recorded() -> None:
 
     asyncio.run(cancelled())
     assert [(call.fault, call.cost) for call in till.calls] == [("cancelled", None)] * 2
+    assert till.open == []
+
+
+def test_calls_that_wait_for_their_turn_are_not_recorded_when_cancelled(kit: Kit) -> None:
+    """Of eight calls, two side by side, those that the server got are recorded as cancelled, and no other."""
+    till = Till()
+
+    async def cancelled() -> int:
+        async with kit.serving(lambda number, request: "stall") as server:
+            judge = rg.llm("openai/m", base_url=server.url, api_key="k", concurrency=2, pack="alone", price=(1, 2))
+            async with judge:
+                task = asyncio.ensure_future(judge.consult(CLAIMS, till))
+                while len(server.requests) < 2:
+                    await asyncio.sleep(0.001)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+            return len(server.requests)
+
+    assert asyncio.run(cancelled()) == len(till.calls) == 2
     assert till.open == []
 
 

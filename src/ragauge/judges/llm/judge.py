@@ -22,7 +22,16 @@ from ragauge.host import read_file
 from ragauge.judges.base import ContextJudge, ExpectedCall, RunContext
 from ragauge.judges.llm import prompts, replies
 from ragauge.judges.llm.client import CANCELLED, ModelClient
-from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
+from ragauge.judges.llm.messages import (
+    NOT_SENT,
+    CallFailed,
+    CallTempo,
+    Completion,
+    Finish,
+    Prompt,
+    TokenUsage,
+    Transport,
+)
 from ragauge.judges.llm.packing import Pack, PackLimits, pack_limits, packs
 from ragauge.judges.llm.pricing import Price, completion_tokens
 from ragauge.judges.llm.providers import LLMOptions
@@ -196,6 +205,9 @@ class CallRound:
         except CallFailed as failed:
             outcome, sent = failed.failure, failed.sent
             result = self._failed(pack, outcome)
+        except asyncio.CancelledError as cancelled:
+            sent = NOT_SENT not in cancelled.args
+            raise
         finally:
             if sent:
                 seconds, n_asked = perf_counter() - start, len(prompt.schema["properties"])

@@ -142,6 +142,10 @@ class Completion(msgspec.Struct, frozen=True):
     tokens: tuple[ReplyToken, ...] = ()
 
 
+#: The argument of a CancelledError of a call that was not sent yet.
+NOT_SENT = "not sent"
+
+
 class CallFailed(Exception):
     """A call that has no reply.
 

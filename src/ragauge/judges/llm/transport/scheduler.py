@@ -18,7 +18,7 @@ from statistics import median
 from typing import TypeVar
 
 from ragauge.host import LOG
-from ragauge.judges.llm.messages import CallFailed
+from ragauge.judges.llm.messages import NOT_SENT, CallFailed
 from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.types import Failure
 
@@ -311,24 +311,26 @@ class RetryScheduler:
         call can succeed any more.
         """
         counts: Counter[str] = Counter()
+        sent = False
         while True:
-            await self.concurrency.acquire(first=bool(counts))
-            call: CallInFlight | None = None
+            try:
+                await self._wait_for_turn(tokens, sent=sent)
+            except asyncio.CancelledError as cancelled:
+                raise cancelled if sent else asyncio.CancelledError(NOT_SENT) from None
+            sent = True
+            call = self.stalls.start(counts["timeout"])
             result: T | ReplyError | None = None
             try:
-                await self._wait_for_turn(tokens, sent=bool(counts))
-                call = self.stalls.start(counts["timeout"])
                 result = await attempt()
             except ReplyError as error:
                 result = error
             except asyncio.CancelledError:
-                if call is None or not self.stalls.was_stall(call):
+                if not self.stalls.was_stall(call):
                     raise
                 seconds = self.stalls.timeout(call.stalls)
                 result = ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
             finally:
-                if call is not None:
-                    self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
+                self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
                 if result is not None:
                     self._count(result)
                 self.concurrency.release()
@@ -349,13 +351,18 @@ class RetryScheduler:
         self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
 
     async def _wait_for_turn(self, tokens: int, *, sent: bool) -> None:
-        """Wait until a call may be sent. Raises CallFailed where none may be."""
-        wait = self.rate.book(tokens) if self._stopped is None else 0.0
-        while wait > 0 and self._stopped is None:
-            await self._pause(wait)
-            wait = self.rate.hold_remaining()
-        if self._stopped is not None:
-            raise CallFailed(self._stopped, fatal=True, sent=sent)
+        """Take a slot, and wait until a call may be sent. Raises CallFailed where none may be."""
+        await self.concurrency.acquire(first=sent)
+        try:
+            wait = self.rate.book(tokens) if self._stopped is None else 0.0
+            while wait > 0 and self._stopped is None:
+                await self._pause(wait)
+                wait = self.rate.hold_remaining()
+            if self._stopped is not None:
+                raise CallFailed(self._stopped, fatal=True, sent=sent)
+        except BaseException:
+            self.concurrency.release()
+            raise
 
     async def _pause(self, seconds: float) -> None:
         """Wait, unless stopped before; a long wait is announced."""
