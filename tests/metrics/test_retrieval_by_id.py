@@ -60,6 +60,12 @@ def test_the_formulas_are_those_of_ir_measures(retrieved: list[str], grades: dic
         ({"contexts": [{"id": "d1", "text": "x"}], "reference_context_ids": '["d2", "d1"]'}, 0.5),
         ({"retrieved_context_ids": [7, 8], "reference_context_ids": [8]}, 1.0),
         ({"retrieved_context_ids": ["a"], "reference_context_ids": "a"}, 1.0),
+        ({"contexts": [{"id": "1", "text": "x"}, {"id": "2", "text": "y"}], "reference_context_ids": ["2"]}, 1.0),
+        ({"contexts": ["x", "y"], "retrieved_context_ids": ["1", "2"], "reference_context_ids": ["2"]}, 1.0),
+        ({"retrieved_context_ids": "d1,d2, d3", "reference_context_ids": "d3;d4"}, 0.5),
+        ({"retrieved_context_ids": "['d1', 'd2']", "reference_context_ids": "d2"}, 1.0),
+        ({"retrieved_context_ids": "[1, 2]", "reference_context_ids": 2.0}, 1.0),
+        ({"retrieved_context_ids": ["Old Paris, France"], "reference_context_ids": "Old Paris, France"}, 1.0),
         ({"contexts": ["unlike", "also"], "reference_contexts": ["other", "texts"]}, 0.0),
         ({"contexts": ["one", "one"], "reference_contexts": ["one", "two"]}, 0.5),
         ({"contexts": [], "reference_contexts": ["one"]}, 0.0),
@@ -68,6 +74,27 @@ def test_the_formulas_are_those_of_ir_measures(retrieved: list[str], grades: dic
 def test_chunks_are_known_by_id_or_text(columns: dict[str, Any], recall: float) -> None:
     """Ids, texts, texts that are ids, and ids in columns of their own are recognised; positions are no ids."""
     assert value_of("retrieval_recall", {"response": "r", **columns}) == recall
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"contexts": ["x", "y"], "reference_context_ids": ["2"]},
+        {"retrieved_context_ids": ["1", "2"], "reference_contexts": ["x", "y"]},
+    ],
+)
+def test_ids_alone_and_texts_alone_are_not_compared(columns: dict[str, Any]) -> None:
+    """Where one side has ids without texts and the other texts without ids, nothing is known and the reason is said."""
+    assert "texts without ids" in str(value_of("retrieval_recall", {"response": "r", **columns}))
+    assert "mrr" not in rg.evaluate([{"query": "q", "response": "Yes.", **columns}]).estimates
+
+
+def test_a_blank_cell_of_ids_is_missing_and_a_broken_one_names_its_column() -> None:
+    """An empty cell is no id but undefined, and a list that is cut off is a bad row of its column."""
+    blank = {"response": "r", "retrieved_context_ids": "d1", "reference_context_ids": ""}
+    assert "the sample has no reference_contexts" in str(value_of("retrieval_recall", blank))
+    with pytest.raises(rg.errors.BadRow, match="'reference_context_ids': a broken list of ids"):
+        value_of("retrieval_recall", {**blank, "reference_context_ids": "['d1', 'd"})
 
 
 def test_nothing_to_find_is_undefined_and_a_broken_grade_fails() -> None:

@@ -46,7 +46,7 @@ def contexts(value: Any) -> tuple[Chunk, ...] | None:
     return sample.contexts
 
 
-TWO = (Chunk("a", "1"), Chunk("b", "2"))
+TWO = (Chunk("a", "1", numbered=True), Chunk("b", "2", numbered=True))
 
 
 @pytest.mark.parametrize(
@@ -60,31 +60,37 @@ TWO = (Chunk("a", "1"), Chunk("b", "2"))
         ("['a' 'b']", TWO),
         ("['a'\n 'b']", TWO),
         (str(np.array(["a", "b"])), TWO),
-        ("""['a' "b's"]""", (Chunk("a", "1"), Chunk("b's", "2"))),
+        ("""['a' "b's"]""", (Chunk("a", "1", numbered=True), Chunk("b's", "2", numbered=True))),
         ('[{"text": "a"}, {"content": "b"}]', TWO),
         ("[{'text': 'a'}, 'b']", TWO),
-        ({"text": ["a", "b"], "title": ["A", ""]}, (Chunk("a", "1", "A"), Chunk("b", "2"))),
+        (
+            {"text": ["a", "b"], "title": ["A", ""]},
+            (Chunk("a", "1", "A", numbered=True), Chunk("b", "2", numbered=True)),
+        ),
         ({"text": [], "title": []}, ()),
-        ("a", (Chunk("a", "1"),)),
-        ({"text": "a"}, (Chunk("a", "1"),)),
-        ('{"text": "a"}', (Chunk("a", "1"),)),
-        ([411, 2.0], (Chunk("411", "1"), Chunk("2", "2"))),
+        ("a", (Chunk("a", "1", numbered=True),)),
+        ({"text": "a"}, (Chunk("a", "1", numbered=True),)),
+        ('{"text": "a"}', (Chunk("a", "1", numbered=True),)),
+        ([411, 2.0], (Chunk("411", "1", numbered=True), Chunk("2", "2", numbered=True))),
         ([], ()),
         ("[]", ()),
-        ([""], (Chunk("", "1"),)),
+        ([""], (Chunk("", "1", numbered=True),)),
         (None, None),
         ("", None),
         (" \n", None),
         (float("nan"), None),
-        (Chunk("a"), (Chunk("a", "1"),)),
+        (Chunk("a"), (Chunk("a", "1", numbered=True),)),
         ([Chunk("a", "x")], (Chunk("a", "x"),)),
-        (Document("a", {"page": 3}), (Chunk("a", "1", "", {"page": 3}),)),
+        (Document("a", {"page": 3}), (Chunk("a", "1", "", {"page": 3}, numbered=True),)),
         ([Document("a", id="d")], (Chunk("a", "d"),)),
         ([TextNode("a", "n1")], (Chunk("a", "n1"),)),
         ([NodeWithScore(TextNode("a", "n1", {"page": 3}), 0.5)], (Chunk("a", "n1", "", {"page": 3, "score": 0.5}),)),
         ([{"node": {"id_": "n1", "text": "a"}, "score": 0.5}], (Chunk("a", "n1", "", {"score": 0.5}),)),
         ([{"doc_id": 7, "body": "a", "title": None, "rank": 1}], (Chunk("a", "7", "", {"rank": 1}),)),
-        ([{"text": "a", "content": "b", "meta": {"p": 1}}], (Chunk("a", "1", "", {"p": 1, "content": "b"}),)),
+        (
+            [{"text": "a", "content": "b", "meta": {"p": 1}}],
+            (Chunk("a", "1", "", {"p": 1, "content": "b"}, numbered=True),),
+        ),
     ],
 )
 def test_each_form_of_contexts(value: Any, expected: tuple[Chunk, ...] | None) -> None:
@@ -109,7 +115,7 @@ def test_each_form_of_contexts(value: Any, expected: tuple[Chunk, ...] | None) -
 )
 def test_a_text_with_brackets_is_one_chunk(text: str) -> None:
     """Only what starts as a list of strings or objects does is read as a list; footnotes, links and JSON are text."""
-    assert contexts(text) == (Chunk(text, "1"),)
+    assert contexts(text) == (Chunk(text, "1", numbered=True),)
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,13 @@ def test_responses_bring_their_contexts_and_system() -> None:
     row = {"query": "Who?", "response": "Bob.", "contexts": ["Bob came."], "system": "v2", "id": "z"}
     (sample,) = join(asked, [row]).samples
     assert (sample.id, sample.references, sample.metadata) == ("a", ("Ada.",), {"topic": "people"})
-    assert (sample.response, sample.contexts, sample.system) == ("Bob.", (Chunk("Bob came.", "1"),), "v2")
+    assert (sample.response, sample.contexts, sample.system) == (
+        "Bob.",
+        (Chunk("Bob came.", "1", numbered=True),),
+        "v2",
+    )
     (sample,) = join(asked, [{"query": "Who?", "response": "Bob."}]).samples
-    assert sample.contexts == (Chunk("golden", "1"),)
+    assert sample.contexts == (Chunk("golden", "1", numbered=True),)
 
 
 def test_numbers_of_rows_are_no_ids() -> None:

@@ -37,7 +37,7 @@ from ragauge.metrics.base import (
     unquoted,
     weighted_mean,
 )
-from ragauge.needs.base import Need
+from ragauge.needs.base import Need, NothingToCount
 from ragauge.needs.checks import aligned
 from ragauge.scores import RunRecord
 from ragauge.text.citations import citation_marks
@@ -128,7 +128,10 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
 
 
 def _retrieves_relevant(sample: Sample) -> bool:
-    _, _, positions = aligned(sample)
+    try:
+        _, _, positions = aligned(sample)
+    except NothingToCount:
+        return False
     return any(position is not None for position in positions)
 
 

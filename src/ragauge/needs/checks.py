@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -322,10 +321,15 @@ def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
 def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]:
     """The retrieved chunks, the relevant ones, and the position of each retrieved one among the relevant, if any.
 
-    Chunks are the same if they share an id or a text; the second of two is not relevant.
+    Chunks are the same if they share an id or a text; the second of two is not relevant. Raises NothingToCount where
+    one side has ids alone and the other texts alone.
     """
     retrieved, retrieved_names = _chunks_or_ids(sample.contexts, sample.metadata.get(RETRIEVED_IDS_KEY))
     relevant, relevant_names = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
+    sides = [("retrieved", sample.contexts, retrieved), ("relevant", sample.reference_contexts, relevant)]
+    for (name, _, chunks), (other, other_texts, others) in (sides, sides[::-1]):
+        if other_texts is None and others and chunks and all(chunk.numbered for chunk in chunks):
+            raise NothingToCount(f"the {name} contexts have texts without ids, the {other} ones ids alone")
     position_of = {name: i for i, names in reversed([*enumerate(relevant_names)]) for name in names}
     positions: list[int | None] = []
     for names in retrieved_names:
@@ -337,17 +341,13 @@ def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]
 def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> tuple[list[Chunk], list[list[str]]]:
     """Chunks, or chunks made of ids, and the names by which each is recognised."""
     if chunks is None:
-        if isinstance(ids, str) and ids.lstrip()[:1] in ("[", "{"):
-            ids = json.loads(ids)
-        if isinstance(ids, str | int):
-            ids = [ids]
         items = ids.items() if isinstance(ids, Mapping) else ids or ()
         pairs = [item if isinstance(item, tuple) else (item, 1) for item in items]
         chunks = [Chunk("", str(id), metadata={"grade": grade}) for id, grade in pairs]
         return list(chunks), [[chunk.id] for chunk in chunks]
-    have_ids = any(chunk.id != str(position) for position, chunk in enumerate(chunks, 1))
     texts = [" ".join(chunk.text.split()) for chunk in chunks]
-    return list(chunks), [[chunk.id, text] if have_ids else [text] for chunk, text in zip(chunks, texts, strict=True)]
+    named = zip(chunks, texts, strict=True)
+    return list(chunks), [[text] if chunk.numbered else [chunk.id, text] for chunk, text in named]
 
 
 def _relevance_grade(chunk: Chunk) -> float:

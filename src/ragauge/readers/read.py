@@ -122,7 +122,7 @@ def sample(
     rest = [name for name, cell in row.cells.items() if name not in used and values.native(cell) is not None]
     other = {name: value("", values.jsonable, name) for name in rest}
     chunks_of = {field: row.chunks(field, ids) for ids, field in IDS_OF.items()}
-    ids_alone = {ids: value(ids, values.jsonable) for ids, field in IDS_OF.items() if chunks_of[field] is None}
+    ids_alone = {ids: value(ids, values.to_ids) for ids, field in IDS_OF.items() if chunks_of[field] is None}
     other |= {ids: named for ids, named in ids_alone.items() if named is not None}
     tools = value("tools", conversations.to_tools)
     read_only = value("read_only_tools", lambda cell: values.list_items(cell) or ())

@@ -167,7 +167,7 @@ def _parse_numpy(text: str) -> list[Any]:
 
 
 TEXT_KEYS = ("text", "content", "contents", "page_content", "chunk", "passage", "body", "snippet", "context")
-ID_KEYS = ("id", "doc_id", "chunk_id", "document_id", "node_id", "id_", "doc_uri")
+ID_KEYS = ("id", "doc_id", "chunk_id", "document_id", "node_id", "id_", "_id", "doc_uri")
 METADATA_KEYS = ("metadata", "meta")
 
 
@@ -190,14 +190,37 @@ def is_single(value: Any) -> bool:
 
 def with_ids(chunks: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
     """The chunks with the ids of a separate column, matched by position."""
-    ids = native(ids)
-    if ids is None:
+    names = to_ids(ids)
+    if names is None:
         return chunks
-    names = items(ids)
-    if len(names) != len(chunks):
-        raise Malformed(f"{len(names)} ids for {len(chunks)} contexts", "give one id for each, in the same order")
+    if isinstance(names, dict) or len(names) != len(chunks):
+        problem = "an object, not a list" if isinstance(names, dict) else f"{len(names)} ids for {len(chunks)} contexts"
+        raise Malformed(problem, "give one id for each, in the same order")
     named = zip(chunks, names, strict=True)
-    return tuple(msgspec.structs.replace(chunk, id=text(native(name))) for chunk, name in named)
+    return tuple(msgspec.structs.replace(chunk, id=name, numbered=False) for chunk, name in named)
+
+
+_BETWEEN_IDS = re.compile(r"\s*[,;|]\s*")
+
+
+def to_ids(value: Any) -> list[str] | dict[str, Any] | None:
+    """The ids of a cell, or an object from id to grade; None where the cell is missing or blank.
+
+    A text is a list or object as JSON or Python print it, or ids with commas, semicolons or bars between them.
+    """
+    value = native(value)
+    if is_blank(value):
+        return None
+    if isinstance(value, str) and value.lstrip()[0] in "[{":
+        if not isinstance(parsed := _parsed(value.strip()), list | dict):
+            raise Malformed("a broken list of ids", 'write it as JSON: ["d1", "d2"]')
+        value = parsed
+    elif isinstance(value, str):
+        pieces = [piece for piece in _BETWEEN_IDS.split(value.strip()) if piece]
+        value = pieces if not any(re.search(r"\s|://", piece) for piece in pieces) else value
+    if isinstance(value, Mapping):
+        return {text(id): jsonable(grade) for id, grade in value.items()}
+    return list(_texts(value if isinstance(value, list | tuple) else [value]))
 
 
 def merge_metadata(cell: Any, other: dict[str, Any]) -> dict[str, Any]:
@@ -234,10 +257,10 @@ def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]
 
 def _chunk(item: Any, position: int) -> Chunk:
     if isinstance(item, Chunk):
-        return item if item.id else msgspec.structs.replace(item, id=str(position))
+        return item if item.id else msgspec.structs.replace(item, id=str(position), numbered=True)
     fields: Mapping[Any, Any] = _fields(item)
     if not fields:
-        return Chunk(_item_text(item, position), str(position))
+        return Chunk(_item_text(item, position), str(position), numbered=True)
     text_key, id_key, metadata_key = (
         next((key for key in keys if native(fields.get(key)) is not None), None)
         for keys in (TEXT_KEYS, ID_KEYS, METADATA_KEYS)
@@ -245,15 +268,17 @@ def _chunk(item: Any, position: int) -> Chunk:
     if text_key is None:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
-    taken = (text_key, id_key, metadata_key, "title")
+    id = text_or_none(fields.get(id_key))
+    taken = (text_key, id_key, metadata_key, "title", "numbered")
     rest = {key: jsonable(cell) for key, cell in fields.items() if key not in taken and native(cell) is not None}
     metadata = merge_metadata(fields.get(metadata_key), rest)
     inner = metadata.get("title")  # where LangChain's loaders put it
     return Chunk(
         text=_item_text(native(fields[text_key]), position),
-        id=text_or_none(fields.get(id_key)) or str(position),
+        id=id or str(position),
         title=text_or_none(fields.get("title")) or (inner if isinstance(inner, str) else ""),
         metadata=metadata,
+        numbered=id is None or fields.get("numbered") is True,
     )
 
 
