@@ -251,10 +251,10 @@ Made from the code by `python scripts/docs.py`.
 | exit code | meaning |
 |---|---|
 | 0 | fine |
-| 1 | scores failed, for reasons that are printed, or the store cannot be written |
+| 1 | no sample was done, or scores failed, for reasons that are printed; or the store cannot be written |
 | 2 | the call or the data is wrong; the message says what, where and how to fix it |
 | 3 | a gate failed (`--fail-under`, `--fail-over`, `--fail-if-worse`), or an alarm was raised (`--fail-on-alarm`) |
-| 4 | stopped early: `--max-cost`, or server or key gave out; run the same command again to resume |
+| 4 | stopped early, after some samples: `--max-cost`, or server or key gave out; run the same command again to resume |
 | 130 | interrupted by Ctrl-C; what was judged is kept; run the same command again to resume |
 | 143 | terminated by SIGTERM, which ends a command as Ctrl-C does; `ragauge view` ends with 0 on Ctrl-C |
 

@@ -97,4 +97,6 @@ class StoreError(RagaugeError):
 
 
 class RunFailed(RagaugeError):
-    """A run ended without a single score."""
+    """A run ended without a single score. run: the run, without a sample, where it had begun; else None."""
+
+    run: Any = None

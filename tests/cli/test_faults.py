@@ -160,6 +160,28 @@ def test_failed_scores_are_named_beside_a_gate(call: Call, folder: Path) -> None
     assert str(case.get("message")).startswith(failed)
 
 
+def test_files_of_an_earlier_run_are_replaced_although_nothing_was_done(
+    call: Call, folder: Path, stub_server: StubFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a key is refused from the start the files say so, with the gates failed, and no run is kept."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    gated = ("run", "data.jsonl", "-m", "faithfulness", "--fail-under", "faithfulness=0.5")
+    outputs = ("-o", "out.xml", "-o", "out.md", "-o", "out.json", "-o", "out.html", "-o", "out.sarif")
+    assert call(*gated, *outputs, "--no-store").exit_code == 0
+    server = stub_server(key="another")
+    result = call(*gated, *outputs, "-j", f"openai/gpt-4o-mini?base_url={server.url}", "--store", "kept")
+    assert result.exit_code == 1, result.stderr
+    assert "error: no sample was done: openai/gpt-4o-mini cannot answer any more: unauthorized" in _message(result)
+    suite = ElementTree.parse(folder / "out.xml").getroot()[0]
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "1")
+    run = json.loads((folder / "out.json").read_text())["run"]
+    assert run["status"] == "stopped"
+    assert "unauthorized" in run["stopped"]
+    assert "❌ **The run is stopped because no sample was done" in (folder / "out.md").read_text()
+    assert not json.loads((folder / "out.sarif").read_text())["runs"][0]["invocations"][0]["executionSuccessful"]
+    assert Store.open(folder / "kept").runs() == []
+
+
 def test_a_gate_without_a_value_says_why(call: Call, folder: Path) -> None:
     """The line of a gate on a metric that failed everywhere has the reason."""
     call("run", "data.jsonl", "-m", "faithfulness", "--limit", "1", "--store", "first")

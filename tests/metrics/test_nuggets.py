@@ -122,6 +122,15 @@ def test_healthbench_rows_are_read_as_they_are() -> None:
     assert [turn.text for turn in sample.turns or ()] == ["I fell.", "Does it hurt?"]
 
 
+def test_the_weight_of_a_criterion_is_its_points() -> None:
+    """A fault with a negative weight takes points off, and the evidence shows what each criterion is worth."""
+    criteria = [{"text": "Says how long", "weight": 4}, {"text": "Insults", "weight": -2}]
+    judge = rg.judge_from(rate=lambda rubric, query, response: 1)
+    score = rg.score({"query": "?", "response": "!", "criteria": criteria}, "criteria", judge)["criteria"]
+    assert score.value == 0.5
+    assert [piece.text for piece in score.evidence] == ["Says how long (+4)", "Insults (-2)"]
+
+
 def test_rubrics_of_ragas_are_no_criteria() -> None:
     """A description for each grade goes to the metadata."""
     (sample,) = rg.read([{"user_input": "?", "response": "!", "rubrics": {"score1_description": "bad"}}])
@@ -137,6 +146,8 @@ def test_rubrics_of_ragas_are_no_criteria() -> None:
         ({"nuggets": [{"text": "a", "importance": "some"}]}, "item 1 has the weight 'some'"),
         ({"criteria": [{"points": 3}]}, "criterion 1 has no text"),
         ({"criteria": ["a", {"text": "b", "points": "many"}]}, "item 2 has the points 'many'"),
+        ({"criteria": [{"text": "a", "weight": "some"}]}, "item 1 has the points 'some'"),
+        ({"criteria": [{"text": "a", "pointz": -2}]}, "criterion 1 has the number 'pointz'; call it points"),
     ],
     ids=str,
 )

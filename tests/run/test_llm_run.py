@@ -159,7 +159,7 @@ def test_what_the_store_answers_needs_no_key(
 def test_a_wrong_key_ends_the_run_after_few_calls(stub_server: StubFactory, tmp_path: Path) -> None:
     """A refused key is not tried again and again: the run ends with the reason, and leaves no trace."""
     server = stub_server(key="the-right-one")
-    with pytest.raises(rg.errors.RunFailed, match=r"unauthorized.*before a single sample"):
+    with pytest.raises(rg.errors.RunFailed, match=r"no sample was done: .*unauthorized"):
         rg.evaluate(_samples(50), METRICS, _judge(server, concurrency=4), tmp_path)
     assert server.stats()["statuses"].get("401", 0) <= 8
     assert Store.open(tmp_path).runs() == []
@@ -188,7 +188,7 @@ def test_a_failure_keeps_what_the_judge_replied(stub_server: StubFactory) -> Non
 
 def test_too_little_money_for_a_sample_is_reported(stub_server: StubFactory) -> None:
     """A limit below the price of one sample ends the run with an error, not with an empty run."""
-    with pytest.raises(rg.errors.RunFailed, match=r"limit of .* before a single sample"):
+    with pytest.raises(rg.errors.RunFailed, match=r"no sample was done: the limit of \$0\.00001 "):
         rg.evaluate(_samples(5), METRICS, _judge(stub_server()), max_cost=1e-5)
 
 

@@ -172,7 +172,7 @@ def run_command(
     is_sliced = by or any(gate.column for gate in gates)
     if is_sliced and engine is None and data != "-":
         _check_slices(rows, settings, by, gates)
-    with judging(store, settings["limit"]) as progress:
+    with _written_in_any_case(files, gates, raw_csv), judging(store, settings["limit"]) as progress:
         run = evaluate(rows, progress=progress, engine=engine, **settings)
     for column in by:
         run.by(column)
@@ -191,6 +191,18 @@ def run_command(
     exit_by_outcome(run, gates, store)
     if not is_logged:
         raise SystemExit(1)
+
+
+@contextmanager
+def _written_in_any_case(files: Sequence[Path], gates: Sequence[Gate], raw_csv: bool) -> Iterator[None]:
+    """Write a run of which no sample was done, so that no file of an earlier run passes for one of this."""
+    try:
+        yield
+    except RunFailed as error:
+        if error.run:
+            error.run.record.gates = tuple(gates)
+            say(*(f"wrote {error.run.save(file, raw_csv=raw_csv)}" for file in files))
+        raise
 
 
 def _check_slices(rows: Any, settings: Mapping[str, Any], by: Texts, gates: Sequence[Gate]) -> None:

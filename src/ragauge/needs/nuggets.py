@@ -85,7 +85,8 @@ def criteria_met(sample: Sample) -> QuestionFlow[MetCriteria]:
         for criterion in criteria
     ]
     pieces = tuple(
-        Evidence(criterion.text, f"criteria[{i}]", against="response") for i, criterion in enumerate(criteria)
+        Evidence(f"{criterion.text} ({criterion.points:+g})", f"criteria[{i}]", against="response")
+        for i, criterion in enumerate(criteria)
     )
     return MetCriteria(pieces, tuple(judgments), tuple(criterion.points for criterion in criteria))
 

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib.resources import files
+from math import floor, log10
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -178,10 +179,10 @@ def failed_scores(run: RunRecord, metrics: Collection[str] | None = None) -> str
 
 
 def dollars(amount: float | None) -> str:
-    """A price: two decimals from one dollar on, otherwise four."""
+    """A price: two decimals from one dollar on, otherwise four, or as many as the first digit takes."""
     if amount is None:
         return "unknown"
-    return f"${amount:.2f}" if amount >= 1 or not amount else f"${amount:.4f}"
+    return f"${amount:.{2 if amount >= 1 or not amount else max(4, -floor(log10(amount)))}f}"
 
 
 def usage_words(spent: TotalUsage) -> str:

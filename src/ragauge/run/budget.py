@@ -103,7 +103,7 @@ class Budget:
                 raise Stopped(self.reason)
             if self.exceeded:
                 raise Stopped(
-                    f"the limit of ${self.limit:g} is below the expected cost of one sample, about {price(dollars)}"
+                    f"the limit of {price(self.limit)} is below the expected cost of one sample, about {price(dollars)}"
                 )
             self._running += dollars
         try:

@@ -26,6 +26,7 @@ from ragauge.run.prepare import Prepared, RunSettings
 from ragauge.run.results import Run
 from ragauge.run.sync import ordered_map
 from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
+from ragauge.store.store import MemoryStore
 from ragauge.types import TURN_KEY, Sample
 from ragauge.version import VERSION
 
@@ -99,8 +100,14 @@ class Evaluation:
         try:
             async with self._dispatcher.opened():
                 status = await self._measure(progress)
-        except (UsageError, RunFailed):
+        except UsageError:
             keep_run = self._run_stored
+            raise
+        except RunFailed as error:
+            if not self._run_stored:
+                self._store = MemoryStore()
+            error.run = Run(self._store, self._record, self._settings.metrics)
+            status, self._record.stopped = "stopped", str(error)
             raise
         finally:
             if keep_run:
@@ -129,7 +136,7 @@ class Evaluation:
             return "finished"
         budget = self._dispatcher.budget
         if not done and not (budget.exceeded and budget.spent.cost):
-            raise RunFailed(f"{stopped}, before a single sample was done")
+            raise RunFailed(f"no sample was done: {stopped}")
         left = taken - done + sum(1 for _ in self._samples)
         spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
         self._record.stopped = f"{stopped}{spent}, with {left} samples to go"
