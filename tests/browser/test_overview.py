@@ -172,4 +172,7 @@ def test_a_comparison_is_a_page(watched: Watched, baseline: rg.Run, candidate: r
     page = watched.open(written)
     expect(page.locator("tr[data-metric]")).to_have_count(2)
     expect(page.locator("main a[href]")).to_have_count(0)
-    assert "Largest changes" in page.locator("main").inner_text()
+    shown = page.locator("main").inner_text()
+    assert "Largest changes" in shown
+    assert re.search(r"B is better in |Not known: no difference is larger than chance would make it\.", shown)
+    assert "`" not in shown

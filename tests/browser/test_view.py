@@ -15,6 +15,7 @@ import ragauge as rg
 from ragauge.cli.runs import opened_in_browser
 from ragauge.scores import SystemFacts
 from ragauge.store import Store
+from ragauge.types import Grade
 from ragauge.view import Server
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: pip install -e '.[dev]'")
@@ -158,12 +159,16 @@ def test_a_served_page_asks_only_its_server(watched: Watched, served: str, store
 @pytest.mark.slow
 def test_two_runs_are_compared(watched: Watched, served: str) -> None:
     """Two runs of the list are compared; a sample that changed is shown in both, side by side."""
-    page = watched.open(served)
+    page = watched.open(served, run=_run(store), view="samples")
+    watched.follow(page.get_by_role("link", name="Runs"), "runs")
     page.get_by_label("A: baseline").check()
     page.get_by_label("B: candidate").check()
     watched.follow(page.get_by_role("button", name="Compare A and B"), "compare")
-    row = page.locator("tr[data-metric=context_precision]").inner_text()
-    assert "better" in row
+    row = page.locator("tr[data-metric=context_precision]")
+    assert "better" in row.inner_text()
+    table = page.locator(".wide", has=row).bounding_box()
+    assert table
+    assert table["height"] > 100
     assert "Is B better than A?" in page.locator("h1").inner_text()
     page.locator(".examples > li > a").first.click()
     page.wait_for_selector(".sides section:nth-of-type(2) .response")
@@ -201,6 +206,22 @@ def test_a_verdict_is_accepted_by_keyboard(watched: Watched, served: str, store:
     expect(page.locator(".scores .people")).to_have_count(0)
     (label,) = store.labels()
     assert len(label.answer.chunks) == len(label.question.premise)  # type: ignore[union-attr]
+
+
+def test_a_grade_is_typed_wherever_the_focus_is(watched: Watched, store: Store) -> None:
+    """A digit goes into the field of the grade, and keys work after a click elsewhere on the page."""
+    rows = [{"id": str(n), "query": "Who?", "response": f"Ada {n}."} for n in range(2)]
+    judge = rg.judge_from(rate=lambda *_, **__: 3)
+    rg.evaluate(rows, [rg.criterion("It is polite")], judge, store=store, name="graded")
+    with serving(Server(store, "ann")) as server:
+        page = watched.open(server.address, run=_run(store, "graded"), view="label")
+        status = page.locator("main [role=status]")
+        first = status.inner_text()
+        page.locator(".top").click(position={"x": 1, "y": 1})
+        page.keyboard.press("4")
+        page.keyboard.press("Enter")
+        expect(status).not_to_have_text(first)
+        assert [label.answer for label in store.labels()] == [Grade(4.0)]
 
 
 @pytest.mark.slow

@@ -44,7 +44,11 @@ def test_an_answer_that_fits_passes_as_it_is(question: Question, answer: Answer 
         (Decompose("text"), Decomposition((Statement("text", (-1, 2)),)), "lies outside"),
         (ONE, Verdict(Label.YES), "yes"),
         (TWO, Verdict(Label.ENTAILED, chunks=(E, ChunkVerdict(Label.NO))), "no"),
-        (TWO, Verdict(Label.ENTAILED), "labels for 2 chunks"),
+        (
+            TWO,
+            Verdict(Label.ENTAILED),
+            "no labels for 2 chunks; give Verdict(label, chunks=...) one ChunkVerdict for each",
+        ),
         (TWO, Verdict(Label.ENTAILED, chunks=(E,)), "1 labels for 2 chunks"),
         (ONE, Verdict(Label.ENTAILED, chunks=(E, N)), "2 labels for 1 chunks"),
         (ONE, Verdict(Label.ENTAILED, 1.5), "probability 1.5"),

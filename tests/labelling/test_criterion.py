@@ -27,3 +27,21 @@ def test_agreement_on_a_criterion(tmp_path: Path) -> None:
     assert (summary.judge.value, summary.corrected.value) == (20 / 6, 16 / 6)
     (agreement,) = summary.agreement
     assert (agreement.kind, agreement.n, agreement.raw.value, agreement.apart) == ("rate", 6, 5 / 6, 4 / 6)
+
+
+def test_a_preference_is_asked_once_in_an_order_by_chance() -> None:
+    """People judge each pair of texts once, in either order, and what they prefer is the sample's score."""
+    rows = [
+        {"id": str(i), "query": "Refund?", "response": f"Short {i}.", "other": f"Longer by {i}."} for i in range(20)
+    ]
+    judge = rg.judge_from(rate=lambda rubric, response, other, **_: 0, name="grader/1")
+    run = rg.evaluate(rows, 'preference("It is short")', judge=judge)
+    labelling = Labelling(run)
+    first_texts = []
+    while (drawn := labelling.next("preference")) is not None:
+        (piece,) = labelling.open(drawn, "preference")
+        first_texts.append(dict(piece.question.texts)["response"].split()[0])  # type: ignore[union-attr]
+        labelling.keep(piece.question, Grade(2.0 if first_texts[-1] == "Short" else -2.0), "ann", drawn)
+    assert {"Short", "Longer"} == set(first_texts)
+    assert len(first_texts) == 20
+    assert labelling.summaries()["preference"].corrected.value == 2

@@ -67,7 +67,7 @@ def test_a_check_that_raises_costs_its_own_scores_only() -> None:
     [
         ("yes", "it returned 'yes'; return a bool, a number"),
         (None, "it returned None; return a bool, a number"),
-        (2.5, "off its scale of 0 to 1"),
+        (2.5, "off its scale of 0 to 1; a metric of your own may declare another, as in scale=(0, 1000)"),
         (float("nan"), "off its scale"),
     ],
 )
@@ -75,6 +75,15 @@ def test_a_check_of_another_type_is_a_failure(result: Any, failed: str) -> None:
     """What is no bool or number on the scale is a failed score that says what was returned."""
     check = rg.check(lambda sample: result)
     assert failed in str(rg.evaluate(ROWS, [check]).scores[0]["<lambda>"].failed)
+
+
+def test_an_asynchronous_check_is_refused() -> None:
+    """A check is called, not awaited, and says so where it is defined."""
+    with pytest.raises(rg.errors.BadParameter, match="check waits is asynchronous; write it with def"):
+
+        @rg.check
+        async def waits(sample: rg.Sample) -> bool:
+            return True
 
 
 def test_a_metric_or_need_that_raises_is_a_failure() -> None:

@@ -95,3 +95,9 @@ def test_presupposed_claims_explain_nothing() -> None:
     score = rg.scores.Score(value=0.0, evidence=(piece("A.", Label.NEUTRAL, "query"), piece("B.", Label.NO, "query")))
     assert [one.text for one in decisive(score, raising=False)] == ["B."]
     assert decisive(score, raising=True) == []
+
+
+def test_an_empty_piece_is_said_to_be_empty() -> None:
+    """A verdict on an empty text quotes nothing."""
+    judged = piece("", Label.NOT_ENTAILED)
+    assert rg.explain(rg.scores.Score(value=0.0, evidence=(judged,))) == "0.000; not supported by contexts: (empty)"

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import copy
 import csv
 import json
 import math
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,13 @@ def run(judge: Any, rows: Make) -> rg.Run:
     )
 
 
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.deepcopy])
+def test_a_run_is_not_copied_with_its_store(run: rg.Run, copied: Callable[[rg.Run], Any]) -> None:
+    """A run is not pickled or copied in depth, and says how it is kept instead."""
+    with pytest.raises(TypeError, match=r"use Run.open\(PATH, run.id\), or keep what run.to_dict\(\) or run.save"):
+        copied(run)
+
+
 def test_scores_are_read_by_position(run: rg.Run) -> None:
     """Positions count from both ends, slices are lists, and a position beyond the end is an IndexError."""
     scores = run.scores
@@ -38,6 +47,8 @@ def test_scores_are_read_by_position(run: rg.Run) -> None:
     assert [one.sample.id for one in scores[1:4]] == ["2", "3", "4"]
     assert [one.sample.id for one in scores[::-17]] == ["fails", "18", "1"]
     assert scores[5:5] == []
+    with pytest.raises(TypeError, match=r"scores have positions, as in run.scores\[0\], not '1'"):
+        scores["1"]  # type: ignore[call-overload]
     for beyond in (WRITE_BATCH + 3, -WRITE_BATCH - 4):
         with pytest.raises(IndexError, match=f"position {beyond} in a run of {WRITE_BATCH + 3} samples"):
             scores[beyond]

@@ -156,6 +156,22 @@ def test_the_worst_samples_are_those_with_contradictions_first() -> None:
         run.worst(metric="faithfulnes")
 
 
+def test_answers_that_are_perfect_are_not_shown_as_the_worst() -> None:
+    """What has the best value, or wins by preference, is no worst answer in the terminal."""
+
+    @rg.check
+    def named(sample: rg.Sample) -> bool:
+        return "Ada" in (sample.response or "")
+
+    data = [{"id": name, "query": "Who?", "response": f"{name}.", "other": "x"} for name in ("Ada", "Bob")]
+    assert "Bob." in repr(rg.evaluate(data, named).worst())
+    assert "Ada." not in repr(rg.evaluate(data, named).worst())
+    assert repr(rg.evaluate(data[:1], named).worst()) == "Worst by named  no answer is less than perfect"
+    judge = rg.judge_from(rate=lambda name, response, other, **_: {"Ada.": 1, "Bob.": -1}.get(response, 0))
+    preferred = rg.evaluate(data, 'preference("It names somebody",reads=query)', judge)
+    assert "Ada." not in repr(preferred.worst())
+
+
 def test_a_notebook_has_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     """Below the cell of a notebook a bar follows the samples; a single scored sample has none."""
     shown: list[str] = []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.errors import BadData, UnanswerableNeed
+from ragauge.errors import BadData, BadParameter, UnanswerableNeed
 from ragauge.questions import Entail
 from ragauge.store import label
 from ragauge.types import Failure, Label, Verdict
@@ -203,3 +203,25 @@ def test_a_wrong_argument_is_of_the_function_that_was_called() -> None:
     lines = str(inspect.signature(rg.evaluate)).splitlines()
     assert lines[:2] == ["(", "    data: Any,"]
     assert lines[-1] == ") -> Run"
+
+
+class Yes:
+    """A judge with an identity that is no identity."""
+
+    identity: Any = "mine"
+    answers = frozenset({"entail:support"})
+
+    def answer(self, questions: Any) -> Any:
+        """The verdicts, not to be awaited."""
+        return [Verdict(Label.ENTAILED) for _ in questions]
+
+
+def test_a_judge_of_the_wrong_form_is_told_what_to_write() -> None:
+    """A text as identity is refused before the run, and an `answer` that cannot be awaited fails its scores."""
+    row = {"query": "q", "response": "It is red.", "contexts": ["red"]}
+    with pytest.raises(BadParameter, match=r"Yes.identity is 'mine'; write rg.types.Identity\('yes'\)"):
+        rg.score(row, "faithfulness", judge={"entail": Yes(), "*": "embedded"})
+    judge = Yes()
+    judge.identity = rg.types.Identity("mine")
+    score = rg.score(row, "faithfulness", judge={"entail": judge, "*": "embedded"})["faithfulness"]
+    assert "answer() is not asynchronous; write it with `async def answer`" in str(score.failed)

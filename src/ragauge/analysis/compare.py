@@ -209,7 +209,8 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
     tested = sum(difference.p is not None for difference in comparison.differences.values())
     adjusted = f"p (two-sided) and intervals are adjusted for {counted(tested, 'test')} (Holm)"
     yield f"{adjusted}: an interval excludes 0 if a difference is shown."
-    yield "can detect: the smallest true difference that n samples would show in 80 of 100 comparisons."
+    smallest = "can detect: the smallest true difference that n samples would show in 80 of 100 comparisons"
+    yield f"{smallest}; – where fewer than six differ."
     undefined, failed = [], []
     for key, difference in comparison.differences.items():
         missing = difference.missing

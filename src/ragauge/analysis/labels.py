@@ -142,13 +142,19 @@ def _item(record: SampleRecord) -> LabelItem:
     every = frozenset(piece.judgment for pieces in record.evidence.values() for piece in pieces if piece.judgment)
     item = LabelItem(every, {}, {}, record.sample.group)
     for metric, score in record.scores.items():
-        needs = [[piece for piece in record.evidence.get(need, ()) if piece.judgment] for need in score.evidence]
+        needs = [_pieces_to_label(need, record.evidence.get(need, ())) for need in score.evidence]
         keys = tuple(dict.fromkeys(piece.judgment for pieces in needs for piece in pieces))
         if keys:
             weights = ((pieces, len({piece.judgment for piece in pieces})) for pieces in needs if pieces)
             doubt = sum(sum(piece.doubt for piece in pieces) / len(pieces) * weight for pieces, weight in weights)
             item.keys[metric], item.yields[metric] = keys, doubt / len(keys) ** 2
     return item
+
+
+def _pieces_to_label(need: str, pieces: Sequence[Evidence]) -> list[Evidence]:
+    """The judged pieces of a need; of a pair of texts one order by chance, as keys are hashes, so that none leads."""
+    judged = [piece for piece in pieces if piece.judgment]
+    return sorted(judged, key=lambda piece: piece.judgment)[:1] if need.startswith("compared_with(") else judged
 
 
 class HumanLabels:

@@ -249,9 +249,8 @@ def show_run(run: Run, count: int | None, every: bool = False) -> None:
     if count is not None:
         show_parts("", f"Worst by {key}:", "", *_worst_samples(run, key, count))
         return
-    better = run.estimates[key].better
-    samples = worst(run.records(), key, better, 3)
-    show_parts("", *worst_view(samples, key, better, run.record.about.get(key, "")), "")
+    samples = worst(run.records(), key, run.estimates[key].better, 3)
+    show_parts("", *worst_view(samples, key, run.record), "")
     show_parts(*filter(None, [certainty_words(run.records(), key)]))
 
 

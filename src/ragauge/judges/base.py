@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -242,7 +242,10 @@ class _AdaptedJudge(JudgeBase):
             await self._judge.__aexit__(*exc)
 
     async def answer(self, questions: Sequence[Question]) -> Sequence[Answer | Failure]:
-        return await self._judge.answer(questions)
+        answers = self._judge.answer(questions)
+        if not isinstance(answers, Awaitable):
+            raise TypeError("answer() is not asynchronous; write it with `async def answer`")
+        return await answers
 
 
 def adapted(judge: Judge) -> JudgeBase:

@@ -107,7 +107,7 @@ class Entail(VerdictQuestion, frozen=True):
         if chunks and len(chunks) != len(texts):
             return f"{len(chunks)} labels for {len(texts)} chunks"
         if in_full and not chunks and len(texts) > 1:
-            return f"no labels for {len(texts)} chunks"
+            return f"no labels for {len(texts)} chunks; give Verdict(label, chunks=...) one ChunkVerdict for each"
         faults = (span_fault(text, [chunk.span]) for text, chunk in zip(texts, chunks, strict=False))
         return next(filter(None, faults), None)
 

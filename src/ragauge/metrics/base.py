@@ -234,7 +234,8 @@ class Metric(_Named):
             return score
         if low - ROUNDING <= score.value <= high + ROUNDING:
             return msgspec.structs.replace(score, value=min(max(score.value, low), high))
-        return Score(failed=f"{self.key} is {score.value}, which is off its scale of {low:g} to {high:g}")
+        off = f"{self.key} is {score.value}, which is off its scale of {low:g} to {high:g}"
+        return Score(failed=f"{off}; a metric of your own may declare another, as in scale=(0, 1000)")
 
 
 def _score(result: MetricValue, counts_alone: bool = False) -> Score:

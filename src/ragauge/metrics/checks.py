@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, overload
 
 from msgspec import Meta
 
+from ragauge.errors import BadParameter
 from ragauge.host import read_file
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts
@@ -67,6 +68,8 @@ def check(  # type: ignore[misc]  # the options are the keywords below
     if function is None:
         return partial(check, name=name, reads=reads, better=better, scale=scale, valid=valid, caption=caption)
     key = name or function.__name__
+    if inspect.iscoroutinefunction(function):
+        raise BadParameter(f"check {key} is asynchronous; write it with def, or ask a judge of your own (judge_from)")
     _, *others = inspect.signature(function).parameters.values()
     made: dict[str, Need[Measured]] = {}
 

@@ -1,6 +1,6 @@
 // Two runs compared: whether B is better than A, the samples that changed most, and one sample side by side.
 
-import { details, element, figure, quoted, table } from "./dom.js";
+import { details, element, figure, quoted, table, withCommands } from "./dom.js";
 import { arrow, counted, number } from "./format.js";
 import { scoreOf } from "./data.js";
 import { address } from "./filters.js";
@@ -13,6 +13,7 @@ export function comparison(found, link) {
   return [
     element("h1", { tabindex: -1 }, "Is B better than A?"),
     element("p", {}, "A: ", runLink(found.a, link), " · B: ", runLink(found.b, link)),
+    element("p", {}, answer(found)),
     element("p", { class: "quiet" }, `${matched}${groups}${unmatched(found)}`),
     ...found.notes.map((note) => element("p", { class: "caution" }, note)),
     differences(found),
@@ -20,13 +21,21 @@ export function comparison(found, link) {
     missingValues(found),
     changes(found, link),
     leftOut(found),
-    ...(found.judging ?? []).map((note) => element("p", { class: "quiet" }, note)),
+    ...(found.judging ?? []).map((note) => element("p", { class: "quiet" }, withCommands(note))),
   ];
+}
+
+/** The metrics by which B is better, and worse, in a sentence. */
+function answer({ differences }) {
+  const metrics = (wanted) => Object.keys(differences).filter((metric) => differences[metric].verdict === wanted);
+  const parts = ["better", "worse"].filter((verdict) => metrics(verdict).length);
+  if (!parts.length) return "Not known: no difference is larger than chance would make it.";
+  return `B is ${parts.map((verdict) => `${verdict} in ${metrics(verdict).join(", ")}`).join(", and ")}.`;
 }
 
 const LEGEND =
   "p (two-sided) and intervals are adjusted for all tests (Holm): an interval excludes 0 if a difference is shown. +/=/−: samples on which B is better, equal, worse. Can detect: the smallest " +
-  "true difference that this many samples would show in 80 of 100 comparisons.";
+  "true difference that this many samples would show in 80 of 100 comparisons; – where fewer than six differ.";
 
 function runLink({ id, name, data }, link) {
   return element("a", { href: link({ run: id }) }, quoted(name || data), ` (${id})`);

@@ -25,6 +25,11 @@ export function quoted(text, tag = "span", attributes = {}) {
   return element(tag, { dir: "auto", ...attributes }, text);
 }
 
+/** Words in which commands are between backticks, as content of an element. */
+export function withCommands(words) {
+  return words.split("`").map((part, i) => (i % 2 ? element("code", {}, part) : part));
+}
+
 /** A drop-down list of values, or of [value, words] pairs. */
 export function choice(label, options, chosen, change) {
   const listed = options.map((option) => {

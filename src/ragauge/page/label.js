@@ -38,7 +38,10 @@ class AnswerForm {
     const number = Number(key);
     if (this.#size > 1 && number >= 1 && number <= Math.min(9, this.#size)) this.#toggle(number);
     else if (this.#question.choices.some((one) => one.key === key)) this.#answer(key);
-    else return false;
+    else {
+      if (/^[-\d]$/.test(key)) this.element.querySelector("input")?.focus(); // which the key is then typed into
+      return false;
+    }
     return true;
   }
 
@@ -176,7 +179,7 @@ class LabelSession {
 
   constructor(data) {
     this.data = data;
-    this.question = element("div", { class: "question sample", tabindex: -1, keydown: (event) => this.#key(event) });
+    this.question = element("div", { class: "question sample", tabindex: -1 });
     this.summary = element("div", {});
     this.status = element("p", { role: "status", class: "quiet" });
     this.controls = element("div", { class: "filters" });
@@ -184,6 +187,7 @@ class LabelSession {
   }
 
   async start(metric) {
+    document.addEventListener("keydown", this.#onKey);
     const { metrics, by } = await this.data.labels.fetchSummaries(metric);
     this.metric = metric ?? metrics[0];
     const go = (chosen) => {
@@ -288,6 +292,12 @@ class LabelSession {
       keyButton("?", "show the judge’s verdict", () => this.#reveal(), revealed),
     );
   }
+
+  /** Handle a key anywhere on the page, for as long as the question is on it. */
+  #onKey = (event) => {
+    if (this.nodes[0].isConnected) this.#key(event);
+    else if (this.#current) document.removeEventListener("keydown", this.#onKey);
+  };
 
   #key(event) {
     if (!isShortcut(event) || !this.#current) return;

@@ -1,6 +1,6 @@
 // The overview: how good the system is, where and why it fails, and what was measured by which judge.
 
-import { details, element, figure, quoted, table } from "./dom.js";
+import { details, element, figure, quoted, table, withCommands } from "./dom.js";
 import { arrow, counted, interval, number, whole } from "./format.js";
 import {
   address,
@@ -44,7 +44,7 @@ export async function overview(data, thresholds) {
     ),
     failurePatterns(data, thresholds),
     data.labels?.summary() ?? null,
-    words.caution ? element("section", {}, element("h2", {}, "How far to trust this"), element("p", {}, words.caution)) : null,
+    words.caution ? element("section", {}, element("h2", {}, "How far to trust this"), element("p", {}, withCommands(words.caution))) : null,
     element("section", {}, element("h2", {}, "The run"), facts(data), notes(words.footnotes)),
   ];
 }
@@ -55,13 +55,23 @@ async function worstSamples(data) {
   if (!metric) return null;
   const rows = selectRows(data, filter, {})
     .slice(0, WORST)
-    .filter((row) => data.index.values[metric][row] !== null);
+    .filter((row) => isFlawed(data, metric, data.index.values[metric][row]));
   const all = element("a", { href: address(data, { view: "samples", filter }) }, `All ${counted(data.size, "sample")}`);
   const heading = element("h2", {}, `Worst answers by ${metric}`);
   const list = examples("ol", data, rows, metric, filter);
   const records = await Promise.all(rows.map((row) => data.sample(row)));
   records.forEach((record, i) => list.children[i].append(...answer(data, record, metric)));
-  return element("section", {}, heading, about(data, metric), list, element("p", {}, all));
+  const shown = rows.length ? list : element("p", {}, "No answer is less than perfect.");
+  return element("section", {}, heading, about(data, metric), shown, element("p", {}, all));
+}
+
+/** Whether a value is worse than the best of its metric; a preference, than that neither text is better. */
+function isFlawed(data, metric, value) {
+  const { scale } = data.head.estimates[metric];
+  if (value === null || !scale) return value !== null;
+  const isHigher = data.better(metric) === "higher";
+  const best = metric.startsWith("preference") ? 0 : scale[isHigher ? 1 : 0];
+  return isHigher ? value < best : value > best;
 }
 
 /** A response, the claim in it that decides the score, and what contradicts that. */

@@ -61,10 +61,12 @@ function columns(data, filter, patterns, sortBy) {
     const title = quoted(data.index.titles[row] || "(no text)");
     return element("a", { href: sampleAddress(data, filter, row), tabindex: -1 }, title);
   };
+  const scores = metrics.map((metric) => metricColumn(data, filter, metric, sortBy));
   return [
     { title: "id", width: "6rem", kind: "id", cell: (row) => quoted(data.index.ids[row]) },
+    ...scores.slice(0, 1), // in sight on small screens, too
     { title: "query", width: "minmax(18rem, 5fr)", kind: "title", cell: link },
-    ...metrics.map((metric) => metricColumn(data, filter, metric, sortBy)),
+    ...scores.slice(1),
     { title: "patterns", width: "minmax(12rem, 4fr)", kind: "quiet", cell: (row) => patterns[row].join(" · ") },
   ];
 }

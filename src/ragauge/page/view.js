@@ -42,6 +42,7 @@ async function showNodes(making, view, request, moved) {
   delete document.documentElement.dataset.ready;
   const nodes = await making;
   if (request !== latest) return;
+  document.documentElement.dataset.view = view;
   main.replaceChildren(...nodes.filter(Boolean));
   document.title = "ragauge";
   if (moved) main.querySelector("h1")?.focus();

@@ -104,7 +104,7 @@ def piece_words(piece: Evidence, sample: Sample | None = None) -> str:
     if piece.label is Label.ENTAILED and against == "contexts" and chunks:
         against = f"context {flat(' and '.join(chunk.chunk for chunk in chunks))}"
     verdict = f"{_VERDICT_WORDS[piece.label]} {against}" if against else piece.label.value
-    return f"{verdict}: “{shortened(piece.text)}”{reason}"
+    return f"{verdict}: {f'“{shortened(piece.text)}”' if piece.text else '(empty)'}{reason}"
 
 
 def is_share(score: Score | ScoreRecord) -> bool:
@@ -162,6 +162,14 @@ def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int)
     ranked = ((rank(i, record), record) for i, record in enumerate(samples))
     valued = ((place, record) for place, record in ranked if place is not None)
     return [record for _, record in heapq.nsmallest(count, valued, key=lambda ranking: ranking[0])]
+
+
+def is_flawed(value: float | None, key: str, estimate: Estimate) -> bool:
+    """Whether a value is worse than the best of its metric; a preference, than that neither text is better."""
+    if value is None or estimate.scale is None:
+        return value is not None
+    best = 0.0 if key.startswith("preference") else estimate.scale[estimate.better == "higher"]
+    return value < best if estimate.better == "higher" else value > best
 
 
 def deciding(score: Score, better: Better) -> Evidence | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ragauge.report.explain import HEADLINE, MAX_HEADLINES, certainty, chooser, deciding, piece_words, worst
+from ragauge.report.explain import HEADLINE, MAX_HEADLINES, certainty, chooser, deciding, is_flawed, piece_words, worst
 from ragauge.report.sections import Section
 from ragauge.report.wording import (
     BAD,
@@ -31,7 +31,7 @@ from ragauge.report.wording import (
     shortened,
     verdict_words,
 )
-from ragauge.scores import Better, RunRecord, SampleRecord
+from ragauge.scores import RunRecord, SampleRecord
 from ragauge.types import POSITIVE, Sample
 
 if TYPE_CHECKING:
@@ -93,17 +93,20 @@ def run_view(
     return [headline(run), *filter(None, [claims_line(run)]), table, *added, *notes]
 
 
-def worst_view(records: Sequence[SampleRecord], key: str, better: Better, about: str) -> Iterator[RenderableType]:
-    """The worst samples in short: query, response, and the claim that decides."""
+def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Iterator[RenderableType]:
+    """The worst samples that are not perfect in short: query, response, and the claim that decides."""
     from rich.padding import Padding
     from rich.text import Text
 
     def indented(text: str, style: str = "") -> Padding:
         return Padding(Text(text, style=style), (0, 0, 0, 7), expand=False)
 
+    estimate = run.estimates[key]
+    flawed = [record for record in records if is_flawed(record.scores[key].value, key, estimate)]
+    about = run.about.get(key, "") if flawed else "no answer is less than perfect"
     yield Text.assemble((f"Worst by {key}", "bold"), (f"  {about}" if about else "", "dim"))
-    for record in records:
-        piece, score = deciding(record.score(key), better), record.score(key)
+    for record in flawed:
+        piece, score = deciding(record.score(key), estimate.better), record.score(key)
         yield ""
         asked = shortened(record.sample.query or record.sample.source or "", 80)
         yield Text.assemble((f"{score_words(score)}  ", "bold"), (f"{record.sample.id}  ", "dim"), asked)
@@ -286,7 +289,7 @@ def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
 #: What is more than text in Markdown or on GitHub: mentions, images, and the commands "::error::" and "##[error]" of CI
 #: runners.
 _ACTIVE = re.compile(
-    r"[\\`*~$]|^[#>]|(?<=#)#(?=\w*\[)|(?<![\w:]):(?=:\w)|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|@(?=\w)|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+    r"[\\`*~$]|^[#>]|(?<=#)#(?=\w*\[)|(?<![\w:]):(?=:\w)|(?<!\w)_|_(?!\w)|(?<=!)\[|\](?=[(\[])|(?<![0-9A-Za-z_])@(?=\w)|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
 )
 _HARMLESS = {"<": "&lt;", "&": "&amp;", "@": "@<!-- -->"}
 

@@ -93,6 +93,8 @@ class Scores(Sequence[SampleScores]):
     def __getitem__(self, position: int | slice) -> SampleScores | list[SampleScores]:
         if isinstance(position, slice):
             return [self[i] for i in range(*position.indices(len(self)))]
+        if isinstance(position, str):
+            raise TypeError(f"scores have positions, as in run.scores[0], not {position!r}; each has its sample.id")
         index = position + len(self) if position < 0 else position
         if not 0 <= index < len(self):
             raise IndexError(f"position {position} in a run of {len(self)} samples")
@@ -188,9 +190,8 @@ class Run:
             return WorstSamples([], "no sample has a score")
         if key not in over:
             raise UnknownName("metric of this run", key, over)
-        better = self.estimates[key].better
-        records = worst(self.records(), key, better, count)
-        text = plain_text(worst_view(records, key, better, self.record.about.get(key, "")), 100)
+        records = worst(self.records(), key, self.estimates[key].better, count)
+        text = plain_text(worst_view(records, key, self.record), 100)
         return WorstSamples([SampleScores(record, self.estimates) for record in records], text)
 
     def by(self, column: str) -> tuple[Slice, ...]:

@@ -23,6 +23,7 @@ from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Pan
 from ragauge.judges.thresholds import fewest_labels, fit_thresholds, says_yes
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
+from ragauge.types import Identity
 
 if TYPE_CHECKING:
     from ragauge.store import Place, Store
@@ -256,6 +257,9 @@ def load_judge(spec: OneJudge, allow_hosts: Collection[str] = ()) -> Judge:
             raise BadParameter(f"{spec.spec} is {type(made).__name__}, not a judge; make one with judge_from(...)")
         return made
     if isinstance(spec, Judge):
+        if not isinstance(spec.identity, Identity):
+            name = type(spec).__name__
+            raise BadParameter(f"{name}.identity is {spec.identity!r}; write rg.types.Identity({name.lower()!r})")
         return spec
     from ragauge.judges.llm.build import is_langchain, is_llama_index, is_model, langchain_judge, llama_index_judge, llm
 

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import msgspec
 
@@ -95,6 +95,12 @@ class Store:
         self._postgres = None if isinstance(database, Database) else database
         self._numbers = texts.TextNumbers()
         self._close = weakref.finalize(self, _close, database, folder)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a run is not copied or pickled with its store; give the store a path and use Run.open(PATH, run.id), or "
+            "keep what run.to_dict() or run.save(FILE) give"
+        )
 
     @classmethod
     def open(cls, path: Place, *, to_read: bool = False, wait: bool = False, only_own: bool | None = None) -> Store:
