@@ -157,7 +157,7 @@ def test_a_served_page_asks_only_its_server(watched: Watched, served: str, store
 
 
 @pytest.mark.slow
-def test_two_runs_are_compared(watched: Watched, served: str) -> None:
+def test_two_runs_are_compared(watched: Watched, served: str, store: Store) -> None:
     """Two runs of the list are compared; a sample that changed is shown in both, side by side."""
     page = watched.open(served, run=_run(store), view="samples")
     watched.follow(page.get_by_role("link", name="Runs"), "runs")
