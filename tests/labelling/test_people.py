@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from urllib.request import urlopen
 import msgspec
 from click.testing import CliRunner
 from tests.labelling.conftest import truth
+from tests.serving import serving
 
 import ragauge as rg
 from ragauge.analysis.labels import Labelling, parse_answer
@@ -107,14 +107,11 @@ def test_the_page_of_each_person_shows_no_label_of_another(measured: Measured, s
     answers(labelling, "ann", 3)
 
     def drawn(**how: bool) -> dict[str, Any]:
-        server = Server(store, "bob", **how)
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        try:
-            with urlopen(f"{server.address}api/runs/{labelling.run.id}/next?metric={METRIC}", timeout=20) as reply:
+        with serving(Server(store, "bob", **how)) as server:
+            address = f"{server.address}api/runs/{labelling.run.id}/next?metric={METRIC}"
+            with urlopen(address, timeout=20) as reply:
                 found: dict[str, Any] = msgspec.json.decode(reply.read())
                 return found
-        finally:
-            server.close()
 
     shown = drawn(each=True)
     assert [piece["label"] for piece in shown["pieces"]] == [None] * 4
