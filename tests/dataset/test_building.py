@@ -38,6 +38,16 @@ def test_a_judge_takes_gold_answers_apart(judge: rg.judges.Judge) -> None:
     assert sorted(_found(sample)) == [[0, 1, 0], [1, 0, 0]]
 
 
+def test_a_judge_that_abstains_leaves_a_failure_with_its_reason() -> None:
+    """Where the judge decides nothing the gold answer stays, and the sample says why it has no labels."""
+    german = {"question": "Wie ist der Tee?", "gold_answer": "Der Tee in dieser Kanne ist noch immer sehr heiß."}
+    docs = [{"text": "Der Tee, den wir heute Morgen gekocht haben, ist inzwischen ganz kalt geworden."}]
+    built = build([{**german, "docs": docs}])
+    assert (built.without_gold, built.failures["labels"]) == (0, 1)
+    assert built.samples[0].references == (german["gold_answer"],)
+    assert "reads English" in built.samples[0].metadata["failed"]["labels"]
+
+
 def test_further_references_are_other_wordings(judge: rg.judges.Judge) -> None:
     """Several correct answers are one claim in several wordings."""
     (sample,) = build([{"question": "How is tea?", "references": ["Hot.", "Tea is hot."]}], CORPUS, judge=judge).samples

@@ -39,6 +39,18 @@ def test_single_values_are_the_measures_of_the_text_floor(value: Valuing) -> Non
     assert value("exact_match", response="the Cat!", references=["a dog"]) == 0.0
 
 
+@pytest.mark.parametrize(
+    ("response", "reference"),
+    [("السعر 19 يورو", "العمر 19 سنة"), ("休みは日曜です。", "休みは日曜です。"), ("It is Sunday.", "日曜です。")],
+)
+def test_rouge_is_undefined_for_letters_that_its_tokenizer_drops(value: Valuing, response: str, reference: str) -> None:
+    """Text mostly in letters other than a-z has no ROUGE by Google's tokenizer, and has one by the other."""
+    fields = {"response": response, "references": [reference]}
+    assert "rouge(tokenizer=unicode)" in str(value("rouge(types=rouge1)", **fields))
+    assert value("rouge(types=rouge1,tokenizer=unicode)", **fields) != value("rouge(types=rouge1)", **fields)
+    assert value("rouge(types=rouge1)", response="Schön", references=["Schön"]) == 1.0
+
+
 @pytest.mark.parametrize("name", ["rouge(types=rouge1)", "bleu", "chrf", "exact_match", "token_f1"])
 def test_no_wording_at_all(value: Valuing, name: str) -> None:
     """An empty response scores 0; without a reference that says something the score is undefined."""

@@ -14,7 +14,7 @@ from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, Retrie
 from ragauge.datasets.samples import SampleOptions, SampleSet, add_metadata, with_top_documents, without_notes
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
-from ragauge.needs.base import Need, NothingToCount, QuestionFlow, unanswerable
+from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Undefined, unanswerable
 from ragauge.needs.gold import GOLD_LABELS_KEY, GoldAnswers, GoldRow, gold_in_contexts, gold_labels
 from ragauge.questions import Decompose
 from ragauge.readers import SampleReader
@@ -222,5 +222,7 @@ async def _labelled(sample: Sample, dispatcher: Dispatcher, need: Need[SampleLab
         several = sample.answers is None and len(sample.references or ()) > 1
         built.first_of_several += several and outcome.answers != (sample.references,)
         return outcome.on(sample)
+    if sample.answers or sample.references:
+        return built.fail(sample, "labels", cast(Undefined, outcome).reason)
     built.without_gold += 1
     return sample

@@ -16,7 +16,7 @@ from msgspec import Meta
 from ragauge.errors import BadParameter
 from ragauge.host import read_file
 from ragauge.metrics.base import Metric, listed, metric
-from ragauge.needs.base import Measured, Need, NothingToCount, Texts
+from ragauge.needs.base import Measured, Need, NothingToCount, Texts, Undefined
 from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
 from ragauge.needs.entailment import response_and_references
 from ragauge.scores import Better, Scale
@@ -286,6 +286,9 @@ Beta = Annotated[float, Meta(gt=0, le=100)]
 Weights = Annotated[tuple[Annotated[float, Meta(ge=0, le=1)], ...], Meta(min_length=1)]
 
 
+_UNREAD = "most letters are not in a-z, all that this tokenizer reads; write rouge(tokenizer=unicode)"
+
+
 @listed(default=24)
 @metric(response_and_references, parts=lambda types: types, caption="word sequences shared")
 def rouge(
@@ -295,8 +298,14 @@ def rouge(
     stemmer: Annotated[bool, "whether words are reduced to stems (Porter)"] = False,
     tokenizer: Annotated[Literal["rouge", "unicode"], "a-z and 0-9 alone, or every script"] = "rouge",
     measure: Annotated[Literal["fmeasure", "precision", "recall"], "fmeasure, precision or recall"] = "fmeasure",
-) -> Mapping[str, float]:
-    """ROUGE F-measures (Lin, 2004), equal to the rouge-score library; per type the maximum over the references."""
+) -> Mapping[str, float | Undefined]:
+    """ROUGE F-measures (Lin, 2004), equal to the rouge-score library; per type the maximum over the references.
+
+    Undefined where the tokenizer reads less than half of the letters of the response or of the references.
+    """
+    read = (overlap.ascii_share(texts.response), max(map(overlap.ascii_share, texts.references)))
+    if tokenizer == "rouge" and min(read) < 0.5:
+        return dict.fromkeys(types, Undefined(_UNREAD))
     return overlap.rouge(texts.response, texts.references, types, stemmer, tokenizer, measure)
 
 
@@ -346,7 +355,10 @@ def exact_match(texts: Texts) -> float:
 @listed(default=28)
 @metric(response_and_references, caption="words in a reference")
 def token_f1(texts: Texts) -> float:
-    """F1 of the words shared with a reference after SQuAD normalisation; the best over the references."""
+    """F1 of the words shared with a reference after SQuAD normalisation; the best over the references.
+
+    Words stand between spaces: in Japanese, Chinese or Thai a whole phrase is one, and `chrf` says more.
+    """
     return overlap.token_f1(texts.response, texts.references)
 
 

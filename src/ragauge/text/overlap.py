@@ -163,6 +163,12 @@ def rouge(
     return {name: max(scores) for name, *scores in zip(types, *values, strict=True)}
 
 
+def ascii_share(text: str) -> float:
+    """The share of the letters of a text that are in a-z, in 0..1; 1 for a text without letters."""
+    letters = [letter.isascii() for letter in text if letter.isalpha()]
+    return sum(letters) / len(letters) if letters else 1.0
+
+
 class _RougeText:
     """The tokens of the lines of a text, with what several ROUGE types share computed once."""
 
