@@ -323,7 +323,7 @@ def test_agreement_is_reported() -> None:
     assert panel.notes() == [
         "panel(x, y, z): all agreed on 2 of 3 relevant questions asked now (67%, kappa 0.57).",
         "panel(x, y, z): grades lay 50% of their scale apart on average (1).",
-        "panel(x, y, z): questions that a member failed at, so that the others decided: 1.",
+        "panel(x, y, z): questions that a member failed at, so that the others decided: y (down) 1.",
     ]
 
 

@@ -165,6 +165,14 @@ def test_a_wrong_key_ends_the_run_after_few_calls(stub_server: StubFactory, tmp_
     assert Store.open(tmp_path).runs() == []
 
 
+@pytest.mark.parametrize("name", ["panel({0},{1},embedded)", "cascade(embedded,{1},threshold=2)", "repeat({1},3)"])
+def test_a_member_that_cannot_answer_ends_the_run(stub_server: StubFactory, name: str) -> None:
+    """A member of a composite judge whose model there is not ends the run as it does alone, and is named."""
+    judges = [f"openai/{model}?base_url={stub_server(model=['a']).url}" for model in ("a", "b")]
+    with pytest.raises(rg.errors.RunFailed, match=r"cannot answer any more: no_such_model: openai/b at 127"):
+        rg.evaluate(_samples(50), METRICS, name.format(*judges))
+
+
 def test_a_server_that_gives_out_stops_the_run(stub_server: StubFactory, tmp_path: Path) -> None:
     """When the key is refused half-way the run stops with what is done, says why, and can go on later."""
     server = stub_server(script=",".join(["ok"] * 45 + ["401"] * 60))

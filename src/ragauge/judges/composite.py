@@ -69,6 +69,11 @@ class CompositeJudge(ContextJudge):
         await self._entered.pop().aclose()
 
     @property
+    def ended(self) -> Failure | None:
+        """Why a member can answer no further question, once that is so."""
+        return next((member.ended for member in self.members if member.ended), None)
+
+    @property
     def two_way(self) -> frozenset[str]:
         """The kinds for which a member tells only support from its absence, not contradicted from neutral."""
         return frozenset(
@@ -116,8 +121,8 @@ class Panel(CompositeJudge):
     """Judges that vote on every verdict and grade; `ragauge.kinds.verdict` describes the vote.
 
     Statements are not voted on: a text is decomposed by the first member that can, or the next where that fails.
-    A member that fails is skipped in a vote as long as more than half of the members answered; otherwise its Failure
-    is the answer.
+    A member that fails is skipped in a vote as long as more than half of the members answered, unless it can answer no
+    further question; otherwise its Failure is the answer.
 
     Raises:
         BadParameter: There are fewer than two members, or one is listed twice.
@@ -127,7 +132,7 @@ class Panel(CompositeJudge):
         super().__init__("panel", members, {"probability": "of the members, or their votes"})
         self._votes: dict[str, Counter[tuple[Label, ...]]] = {}
         self._spreads: list[float] = []
-        self._short = 0
+        self._skipped: Counter[str] = Counter()
 
     @property
     def answers(self) -> frozenset[str]:
@@ -176,10 +181,13 @@ class Panel(CompositeJudge):
 
     def _joint_answer(self, question: BaseQuestion, answers: Sequence[Answer | Failure]) -> Answer | Failure:
         failures = [answer for answer in answers if isinstance(answer, Failure)]
-        unpaid = next(filter(_is_out_of_money, failures), None)
-        if unpaid or 2 * len(failures) >= len(answers):
-            return unpaid or failures[0]
-        self._short += bool(failures)
+        final = next(filter(_is_out_of_money, failures), self.ended if failures else None)
+        if final or 2 * len(failures) >= len(answers):
+            return final or failures[0]
+        pairs = zip(self.members, answers, strict=True)
+        self._skipped.update(
+            f"{member.identity} ({vote.reason})" for member, vote in pairs if isinstance(vote, Failure)
+        )
         ballots = [answer for answer in answers if not isinstance(answer, Failure)]
         labels = tuple(ballot.label for ballot in ballots if isinstance(ballot, Verdict))
         if labels and not failures:
@@ -208,8 +216,9 @@ class Panel(CompositeJudge):
         if self._spreads:
             mean = sum(self._spreads) / len(self._spreads)
             yield f"{self.identity}: grades lay {mean:.0%} of their scale apart on average ({len(self._spreads)})."
-        if self._short:
-            yield f"{self.identity}: questions that a member failed at, so that the others decided: {self._short}."
+        if self._skipped:
+            skipped = ", ".join(f"{member} {count}" for member, count in self._skipped.items())
+            yield f"{self.identity}: questions that a member failed at, so that the others decided: {skipped}."
 
 
 def _agreed(votes: Counter[tuple[Label, ...]]) -> tuple[int, str]:
