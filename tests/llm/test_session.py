@@ -131,6 +131,32 @@ def test_a_reply_in_another_encoding_is_not_unpacked() -> None:
     assert "the reply is in the content encoding 'br', which was not asked for" in failed.failure.detail
 
 
+PAGE = b"<!DOCTYPE html><html><head><title>\nSign in </title></head><body>%s</body></html>" % (b"x" * 900)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "shown"),
+    [
+        ("text/html; charset=utf-8", PAGE, "the server sent text/html, 'Sign in'; check base_url"),
+        ("text/event-stream", b'data: {"choices": []}\n\n', "the server sent text/event-stream, 'data: {"),
+    ],
+)
+def test_another_server_is_not_asked_again(kind: str, body: bytes, shown: str) -> None:
+    """A page of HTML or a stream in place of the first reply ends all calls at once."""
+    failed, transport = _complete(_reply(body, 200, f"Content-Type: {kind}"))
+    assert failed.fatal
+    assert shown in failed.failure.detail
+    assert transport.retries == {}
+
+
+def test_of_a_page_of_html_its_title_is_shown() -> None:
+    """A gateway's error page is reported by its title, or by its text, without tags."""
+    pages = (b"<html><head><title>502 Bad Gateway</title></head></html>", b"<html><h1>502 Bad\n Gateway</h1></html>")
+    for page in pages:
+        failed, _ = _complete(_reply(page, 502, "Content-Type: text/html"))
+        assert "HTTP 502, 502 Bad Gateway (tried" in failed.failure.detail
+
+
 def test_an_error_reply_without_an_end_is_what_its_status_says() -> None:
     """Of an error reply no more than the beginning is read, so that its status counts even where it never ends."""
     reply, transport = _complete(_endless(429), GOOD)

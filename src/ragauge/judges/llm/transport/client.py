@@ -35,6 +35,7 @@ from ragauge.judges.llm.transport.scheduler import (
 )
 from ragauge.judges.llm.transport.session import (
     LARGE_REPLY_BYTES,
+    OTHER_CONTENT,
     THROTTLED_STATUSES,
     Fault,
     Reply,
@@ -43,6 +44,7 @@ from ragauge.judges.llm.transport.session import (
     call_failed,
     is_local,
     is_transient,
+    plain,
     read_fault,
     reason_of,
 )
@@ -269,6 +271,11 @@ class HttpTransport(Transport):
             try:
                 result = await asyncio.to_thread(read, reply.body) if large else read(reply.body)
             except ReplyError as error:
+                kind = reply.headers.get("Content-Type", "").partition(";")[0]
+                if kind in OTHER_CONTENT and not self._scheduler.replied:
+                    detail = f"{self._server}: the server sent {kind}, {plain(reply.body)[:100]!r}; check base_url"
+                    self.stop(Failure("no_such_server", detail))
+                    raise CallFailed(Failure("no_such_server", detail), fatal=True) from error
                 raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
             if not isinstance(result, Fault):
                 written = set(map(int, _NUMBER.findall(result.text))) if number else set()

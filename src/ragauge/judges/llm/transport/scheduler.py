@@ -269,7 +269,8 @@ TICK = 1.0
 class RetryScheduler:
     """Runs calls within the limits of concurrency and rate, and retries attempts that may succeed later.
 
-    server: its name in messages. retries: how often calls were tried again, by reason.
+    server: its name in messages. retries: how often calls were tried again, by reason. replied: whether a call ever had
+    a valid reply.
     """
 
     def __init__(
@@ -286,7 +287,7 @@ class RetryScheduler:
         self._longest_wait = 0.0
         self._announced_at = -REMINDER
         self._stopped: Failure | None = None
-        self._replied = False
+        self.replied = False
         self._without_reply = self._outage_waits = 0
 
     def restart(self) -> None:
@@ -343,7 +344,7 @@ class RetryScheduler:
     def _count(self, result: object) -> None:
         """Count a reply, or an error, towards the limit of concurrency and whether the server is up."""
         failed = result if isinstance(result, ReplyError) else None
-        self._replied |= failed is None
+        self.replied |= failed is None
         if failed is not None and failed.reason in NO_REPLY_REASONS:
             self._without_reply += 1
         else:
@@ -382,7 +383,7 @@ class RetryScheduler:
         """The seconds before a call is tried again, which is counted. Raises CallFailed where it is not."""
         if error.wait is not None and error.wait > MAX_RETRY_AFTER:
             raise self._end(error, f"; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept")
-        never = error.reason == "unreachable" and not self._replied
+        never = error.reason == "unreachable" and not self.replied
         outage = self._without_reply >= OUTAGE_ATTEMPTS
         if outage and not never and error.reason != "timeout":  # each timeout is longer than the last
             self._wait_out(error)

@@ -86,6 +86,11 @@ _FIXES = {
 
 
 _DECODER = msgspec.json.Decoder()
+_TITLE = re.compile(r"<title>([^<]+)", re.IGNORECASE)
+_TAG = re.compile(r"<[!/a-z][^<>]*>", re.IGNORECASE)
+
+#: Types of content that a server of models never sends, so that another server was asked.
+OTHER_CONTENT = frozenset({"text/html", "text/event-stream"})
 
 
 def read_fault(status: int, body: bytes) -> Fault:
@@ -96,8 +101,15 @@ def read_fault(status: int, body: bytes) -> Fault:
     try:
         error = decoded(body, _DECODER)
     except ValueError:
-        return Fault(status, redacted(body.decode(errors="replace"))[:500].strip())
+        return Fault(status, plain(body))
     return fault_of(status, error)
+
+
+def plain(body: bytes) -> str:
+    """The beginning of a body that is no JSON, without the keys of this process; of a page of HTML, its title."""
+    text = redacted(body[:MAX_ERROR_BYTES].decode(errors="replace"))
+    title = _TITLE.search(text)
+    return " ".join((title[1] if title else _TAG.sub(" ", text)).split())[:500]
 
 
 def fault_of(status: int, error: Any) -> Fault:
