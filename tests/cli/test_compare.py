@@ -96,8 +96,9 @@ def test_the_gate(call: Call, runs: Path, a: str, b: str, gates: list[str], code
     options = [option for gate in gates for option in ("--fail-if-worse", gate)]
     result = call("compare", a, b, *options)
     assert result.exit_code == code
-    complaints = [f"gate failed: {gate} is significantly worse" for gate in gates] if code else []
-    assert result.stderr.splitlines() == complaints
+    outcome = "gate failed: {} is significantly worse (" if code else "gate holds: {} is not significantly worse ("
+    assert len(result.stderr.splitlines()) == len(gates)
+    assert all(map(str.startswith, result.stderr.splitlines(), map(outcome.format, gates)))
     assert "exact_match" in result.stdout
 
 
@@ -110,6 +111,19 @@ def test_outputs_are_written_although_the_gate_fails(call: Call, runs: Path) -> 
     assert document["schema"] == "ragauge.compare/1"
     assert document["differences"]["exact_match"]["verdict"] == "worse"
     assert (runs / "x.md").read_text(encoding="utf-8").startswith("# Comparison\n")
+
+
+def test_a_gate_shows_the_numbers_that_decide_it(call: Call, runs: Path) -> None:
+    """The difference, interval and p of a gate, adjusted for gates alone, are printed and in both files."""
+    gates = ("--fail-if-worse", "exact_match", "--fail-if-worse", "rouge(types=rouge1+rougeL).rougeL")
+    result = call("compare", "best", "few", *gates, "-o", "x.json", "-o", "x.md")
+    held = json.loads((runs / "x.json").read_text(encoding="utf-8"))["gates"]
+    assert list(held) == ["exact_match", "rouge.rougeL"]
+    for (key, gate), line in zip(held.items(), result.stderr.splitlines(), strict=True):
+        assert gate["verdict"] == ""
+        assert line.startswith(f"gate holds: {key} is not significantly worse ({gate['difference']:+.3f} [")
+        assert f", p {gate['p_adjusted']:.3f} for 2 gates)" in line
+        assert f"- ✅ {line.removeprefix('gate holds: ')}" in (runs / "x.md").read_text(encoding="utf-8")
 
 
 def test_only_some_metrics(call: Call, runs: Path) -> None:

@@ -43,7 +43,7 @@ def test_the_document(comparison: Comparison) -> None:
     document = comparison.to_dict()
     assert (document["schema"], document["samples"], document["by"]) == ("ragauge.compare/1", 9, "id")
     assert _keys(document) == (
-        "schema a b samples by only_a only_b groups differences changes left_out notes judging preference".split()
+        "schema a b samples by only_a only_b groups differences changes left_out notes judging preference gates".split()
     )
     assert document["a"] == {"id": "run-a", "name": "old", "data": "data.jsonl"}
     one = document["differences"]["faithfulness"]
@@ -133,6 +133,13 @@ def test_files_that_cannot_be_written(comparison: Comparison, tmp_path: Path) ->
     with pytest.raises(UsageError, match="choose another place"):
         comparison.save(tmp_path / "file" / "out.json")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_gate_fails_where_scores_of_b_failed(run: Make) -> None:
+    """A metric that is no worse on the samples with a score has not passed where scores of B failed."""
+    a, b = (run({"bleu": values}) for values in ([0.5] * 9, [0.6] * 6 + ["no answer"] * 3))
+    assert rg.compare(a, b, gated=["bleu"]).gate_failure("bleu") == "3 scores of bleu failed in B"
+    assert rg.compare(b, a, gated=["bleu"]).gate_failure("bleu") == ""
 
 
 def test_gating_on_a_metric_without_a_value(run: Make) -> None:

@@ -25,7 +25,7 @@ from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferen
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Measure
-from ragauge.metrics.registry import registered_metrics, split_specs
+from ragauge.metrics.registry import key_of, registered_metrics, split_specs
 from ragauge.questions import KINDS, identity_for
 from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, headline, piece_words
@@ -70,7 +70,8 @@ class Comparison(msgspec.Struct, frozen=True):
     groups: number of groups of samples, None if samples are independent. differences: by metric. changes: the samples
     that changed most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the
     judges differ. judging: how far the judges can be trusted, and how sure they were. preference: how responses were
-    preferred to each other, where that was asked for; its row of the differences is "preferred".
+    preferred to each other, where that was asked for; its row of the differences is "preferred". gates: the differences
+    that must not be worse, adjusted for their own number.
     """
 
     a: ComparedRunInfo
@@ -86,6 +87,7 @@ class Comparison(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
     judging: tuple[str, ...] = ()
     preference: Preference | None = None
+    gates: dict[str, Difference] = {}
 
     def worse(self, metrics: Sequence[str]) -> list[str]:
         """The metrics in which b is significantly worse than a.
@@ -107,11 +109,27 @@ class Comparison(msgspec.Struct, frozen=True):
         asked = adjusted({metric: self.differences[metric] for metric in metrics})
         return [metric for metric, difference in asked.items() if difference.verdict == "worse"]
 
+    def gate_failure(self, metric: str) -> str:
+        """Why the gate on a metric fails: b is significantly worse, or scores of b failed; empty if it holds."""
+        difference = self.gates[metric]
+        if difference.verdict == "worse":
+            return f"{metric} is significantly worse"
+        failed = difference.missing.failed_b
+        return f"{counted(failed, 'score')} of {metric} failed in B" if failed else ""
+
+    def gate_words(self, metric: str) -> str:
+        """Whether the gate on a metric holds, with the difference and the p that decide it."""
+        difference = self.gates[metric]
+        _, _, _, change, interval, p, *_ = difference_cells(metric, difference)
+        result = self.gate_failure(metric) or f"{metric} is not significantly worse"
+        return f"{result} ({change} {interval}, p {p} for {counted(len(self.gates), 'gate')})"
+
     def to_dict(self) -> dict[str, Any]:
         """The comparison as one document of schema "ragauge.compare/1"; see docs/compare.md."""
         plain = msgspec.to_builtins(self)
-        for key, difference in self.differences.items():
-            plain["differences"][key]["verdict"] = difference.verdict
+        for part, differences in (("differences", self.differences), ("gates", self.gates)):
+            for key, difference in differences.items():
+                plain[part][key]["verdict"] = difference.verdict
         return {"schema": SCHEMA, **plain}
 
     def save(self, path: str | Path) -> Path:
@@ -132,6 +150,11 @@ class Comparison(msgspec.Struct, frozen=True):
         lines = ["# Comparison", "", *(f"{plain(line)}  " for line in _headlines(self))]
         if self.notes:
             lines += ["", *(f"**{plain(note)}**" for note in self.notes)]
+        if self.gates:
+            lines += [
+                "",
+                *(f"- {'❌' if self.gate_failure(key) else '✅'} {plain(self.gate_words(key))}" for key in self.gates),
+            ]
         rows = (difference_cells(key, difference) for key, difference in self.differences.items())
         lines += ["", *markdown_table(HEAD, rows), ""]
         lines += [f"{plain(line)}  " for line in _footnotes(self)]
@@ -303,22 +326,20 @@ class _MatchedRuns:
 
 
 def _differences(
-    matched: _MatchedRuns, measures: Mapping[str, Measure], preferred: Preferences | None
+    keys: Sequence[str], matched: _MatchedRuns, measures: Mapping[str, Measure], preferred: Preferences | None
 ) -> dict[str, Difference]:
-    """The differences of all metrics, adjusted for their number; the preference, if there is one, before the others."""
+    """The differences of these metrics, adjusted for their number; `preferred` has the cells of PREFERRED."""
     better = {key: estimate.better for key, estimate in matched.runs[1].estimates.items()}
-    if preferred is None:
-        return compared(matched.keys, matched.cells, matched.groups, measures, better)
     better[PREFERRED] = "higher"
-    preferences_as_cells = halved(preferred.values[0])
+    preferences_as_cells = halved(preferred.values[0]) if preferred else []
     differences = compared(
-        [PREFERRED, *matched.keys],
+        keys,
         lambda key: preferences_as_cells if key == PREFERRED else matched.cells(key),
         matched.groups,
         measures,
         better,
     )
-    return differences | {PREFERRED: of_pairs(differences[PREFERRED])}
+    return {key: of_pairs(change) if key == PREFERRED else change for key, change in differences.items()}
 
 
 #: What values are sorted by, the positions of the samples, and the values in A and B.
@@ -408,7 +429,7 @@ def compare(
         metrics: Keys of estimates, as a list or one text such as "faithfulness,rouge.rougeL"; "rouge" stands for all
             values of rouge, and "all" for all that both runs measured. Empty for the six that reports show first.
         group: The column that groups samples that are not independent, if the runs were not made with groups.
-        gated: Keys that are compared besides those six, as for `Comparison.worse`.
+        gated: Keys or specs that are compared besides those six, and in which b must not be worse.
         show: The number of samples shown for each metric that differs, with the claims that made the difference.
         prefer: A criterion, such as "more complete, without errors", by which the judge is asked which of the two
             responses to a sample is better, in both orders; or "claims", which asks nothing. Other metrics are then
@@ -422,14 +443,16 @@ def compare(
 
     Raises:
         UsageError: The runs do not have the same samples or are of two test sets, a metric was measured in two ways, or
-            the judge gives no grades.
+            a gated metric has no value in both, or the judge gives no grades.
         UnknownName: A metric was measured in neither run, or a column is in neither.
     """
     for run in (a, b):
         check_run(run)
     _check_test_sets(a, b, force)
-    gated = [key for key in gated if key != PREFERRED]
-    named = (split_specs(metrics) if isinstance(metrics, str) else metrics) or (gated if prefer is not None else ())
+    named = split_specs(metrics) if isinstance(metrics, str) else metrics
+    named, gates = ([key_of(name, registered_metrics(b.record)) for name in names] for names in (named, gated))
+    gated = [key for key in gates if key != PREFERRED]
+    named = named or (gated if prefer is not None else [])
     kept, left_out = _chosen(a.record, b.record, named, gated) if named or prefer is None else ([], {})
     matched = _MatchedRuns((a, b), kept, group)
     pairing = matched.pairing
@@ -440,8 +463,9 @@ def compare(
         preferred = preferences([Contest(a, b, pairing.pairs)], prefer, judge, max_cost, progress, planned)
         measures[PREFERRED] = preferred.measure
         judged_in_runs = kept if preferred.about.judge else [PREFERRED, *kept]
-    differences = _differences(matched, measures, preferred)
-    return Comparison(
+    keys = [PREFERRED, *kept] if preferred else kept
+    differences = _differences(keys, matched, measures, preferred)
+    comparison = Comparison(
         ComparedRunInfo.of(a),
         ComparedRunInfo.of(b),
         samples=len(pairing.pairs),
@@ -456,6 +480,8 @@ def compare(
         judging=(*([str(preferred.about)] if preferred else []), *(_certainty(a, b) if judged_in_runs else [])),
         preference=preferred.about if preferred else None,
     )
+    comparison.worse(gates)  # raises where a gate has no value
+    return msgspec.structs.replace(comparison, gates=_differences(gates, matched, measures, preferred))
 
 
 def _check_test_sets(a: Run, b: Run, force: bool) -> None:
@@ -500,7 +526,10 @@ def _chosen(
             common, left_out = [key for key in common if key in asked], {}
     kept = [key for key in common if key not in left_out]
     if not kept:
-        raise UsageError("the two runs have no metric in common; measure both with the same -m")
+        reasons = "; ".join(by_reason({key: why for key, why in left_out.items() if why != _LATER}))
+        raise UsageError(
+            f"the two runs have no metric in common; measure both with the same -m ({shortened(reasons, 400)})"
+        )
     return kept, left_out
 
 

@@ -154,7 +154,7 @@ _judging_options = opts.combined(
     "gated",
     multiple=True,
     metavar="METRIC",
-    help="Exit with 3 if B is significantly worse than A, repeatable.",
+    help="Exit with 3 if B is significantly worse than A, or scores of B failed; repeatable.",
 )
 def compare_command(
     a: str, b: str, store: Store, metrics: str | None, group: str | None, output: Paths, gated: Texts, **options: Any
@@ -170,17 +170,18 @@ def compare_command(
         comparison = compare(
             *runs, metrics or "", group=group, gated=gated, progress=progress, planned=_show_price, **options
         )
-    worse = comparison.worse(gated)
+    failed = [metric for metric in comparison.gates if comparison.gate_failure(metric)]
     written = [f"wrote {comparison.save(path)}" for path in output]
     try:
         show_parts(*comparison_view(comparison, screen().width), *changes_view(comparison))
         say(*written)
     except BrokenPipeError:
         discard_output()
-    say(*(f"gate failed: {metric} is significantly worse" for metric in worse), err=True)
+    for metric in comparison.gates:
+        say(f"gate {'failed' if metric in failed else 'holds'}: {comparison.gate_words(metric)}", err=True)
     if comparison.preference:
         _exit_by_preference(comparison.preference, [comparison.differences[PREFERRED]], store)
-    if worse:
+    if failed:
         raise SystemExit(3)
 
 
