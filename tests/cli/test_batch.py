@@ -51,12 +51,15 @@ def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: StubFactory) -> None:
-    """Export, submit, status, fetch, until everything is answered."""
+    """Export, submit, status, fetch, until everything is answered; each says what is next."""
     server = stub_server(batch_seconds=0.3)
     spec = f"openai/gpt-4o-mini?base_url={server.url}"
     call("batch", "export", "data.jsonl", "-j", spec, "-m", "faithfulness", "-o", "out")
-    assert call("batch", "submit", "out").stdout == "wave-01-1.jsonl: sent, as batch_1\n"
-    assert call("batch", "submit", "out").stdout == "nothing to send\n"
+    shown = call("batch", "fetch", "out").stdout
+    assert "waiting for the results of 6 requests\nnot sent: wave-01-1.jsonl; next: ragauge batch submit out," in shown
+    fetch = "next: ragauge batch fetch out\n"
+    assert call("batch", "submit", "out").stdout == f"wave-01-1.jsonl: sent, as batch_1\n{fetch}"
+    assert call("batch", "submit", "out").stdout == f"nothing to send\n{fetch}"
     shown = call("batch", "status", "out").stdout
     assert "6 requests to openai/gpt-4o-mini" in shown
     assert "sent as batch_1: in_progress, 0 of 6 done, 0 failed" in shown
@@ -109,7 +112,7 @@ def test_a_partly_imported_file_is_not_submitted(call: Call, folder: Path, stub_
 def test_export_continues(call: Call, folder: Path) -> None:
     """The same command writes nothing twice; with other options it is refused."""
     call(*EXPORT)
-    assert call(*EXPORT).stdout == "waiting for the results of 6 requests\n"
+    assert call(*EXPORT).stdout.startswith("waiting for the results of 6 requests\nnot sent: wave-01-1.jsonl; next: ")
     other = call(*EXPORT, "--limit", "2")
     assert other.exit_code == 2
     assert "out holds a batch with another limit (None, not 2); export into another folder" in other.stderr
@@ -197,7 +200,8 @@ def test_a_folder_of_somebody_else_runs_no_code_and_sends_no_key(
     assert refused.exit_code == 2
     assert "--allow-host 127.0.0.1" in refused.stderr
     assert not server.stats()["paths"]
-    assert call("batch", "submit", "out", "--allow-host", "127.0.0.1").stdout == "wave-01-1.jsonl: sent, as batch_1\n"
+    sent = call("batch", "submit", "out", "--allow-host", "127.0.0.1").stdout
+    assert sent.startswith("wave-01-1.jsonl: sent, as batch_1\n")
 
     _edit_settings(folder / "out", '"embedded"', '"python:theirs:judge"')
     for command in ("submit", "status", "fetch", "import"):

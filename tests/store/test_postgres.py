@@ -222,6 +222,8 @@ def test_least_privileges(postgres: PostgresServer, judgment: Make) -> None:
     postgres.execute(grants.replace("'PASSWORD'", "'x'"))
     with Store.open(postgres.url(schema, "writer", "x")) as store:
         store.keep([judgment(2)])
+        store.keep_stream_states({"a folder": "1"})
+        store.keep_stream_states({"a folder": "2"})
     with Store.open(postgres.url(schema, "reader", "x"), to_read=True) as store:
         assert len(list(store.judgments())) == 2
         with pytest.raises(

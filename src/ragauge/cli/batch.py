@@ -110,9 +110,12 @@ def submit_command(folder: Path) -> None:
 
         if not submit(opened, show):
             say("nothing to send")
-        for file in opened.ledger.files():
+        files = opened.ledger.files()
+        for file in files:
             if not file.batch and not file.untouched and file.waiting:
                 say(f"{file.name} is not sent, since results of it were imported; see import --lost")
+        if any(file.under_way for file in files):
+            say(f"next: ragauge batch fetch {quote(str(folder))}")
 
 
 @command.command("status")
@@ -154,6 +157,8 @@ def _export_round(folder: Folder) -> None:
     """Export the questions that can be asked now, and print what to do next."""
     with progress_bar("exporting", folder.settings.limit) as progress:
         exported = export(folder, progress)
+    submit = f"ragauge batch submit {quote(str(folder.path))}"
+    next_step = f"next: {submit}, or send them yourself and import what comes back"
     if exported.requests:
         usage, asked = exported.tokens, counted(exported.questions, "question")
         say(f"round {exported.wave}: {asked} in {counted(exported.requests, 'request')}")
@@ -161,9 +166,11 @@ def _export_round(folder: Folder) -> None:
         say(f"expected: about {tokens}, price {dollars(exported.dollars)} in a batch")
         for path in exported.files:
             say(f"wrote {path}")
-        say(f"next: ragauge batch submit {quote(str(folder.path))}, or send them yourself and import what comes back")
+        say(next_step)
     if exported.waiting:
         say(f"waiting for the results of {counted(exported.waiting, 'request')}")
+        if not exported.requests and (unsent := [file.name for file in folder.ledger.files() if file.untouched]):
+            say(f"not sent: {', '.join(unsent)}; {next_step}")
     if exported.unanswered:
         first = next(iter(exported.unanswered.values()))
         say(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")
