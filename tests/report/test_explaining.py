@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.report.judged import measured
 
 import ragauge as rg
-from ragauge.report.explain import decisive
+from ragauge.report.explain import decisive, headline_metrics
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.types import Chunk, Label, Sample
 
@@ -41,6 +42,14 @@ def test_a_run_in_words() -> None:
 def test_scores_without_evidence(score: rg.scores.Score, words: str) -> None:
     """A reason is shown in place of a value; counts only if the value is a share."""
     assert rg.explain(score) == words
+
+
+def test_summaries_are_shown_by_their_source() -> None:
+    """Metrics against the summarised text are among the six shown first, and named where contexts are missing."""
+    row = {"document": "a is b. a is c.", "summary": "a is b.", "reference": "a is b. a is d."}
+    run = measured([row], None)
+    assert {"faithfulness(against=source)", "claim_recall(of=source)"} <= set(headline_metrics(run.record))
+    assert run.left_out["faithfulness"].endswith("; for a summary there is faithfulness(against=source)")
 
 
 def test_contradicted_claims_come_first() -> None:

@@ -65,6 +65,14 @@ def test_a_reference_contradicts_unless_another_agrees(tmp_path: Path) -> None:
     assert _results(_log(measured([row], "answer_correctness"), tmp_path)) == [("contradicted", "1", "a is b")]
 
 
+def test_claims_of_a_summary_are_checked_against_its_source(tmp_path: Path) -> None:
+    """What the summarised text contradicts is an error, what it does not say a warning, also by the default metrics."""
+    rows = [{"id": "sum", "source": "a is b. not: a is c", "response": "a is b. a is c. a is d."}]
+    for metrics in ("faithfulness(against=source)", None):
+        log = _log(measured(rows, metrics), tmp_path)
+        assert _results(log) == [("contradicted", "sum", "a is c"), ("unsupported", "sum", "a is d")]
+
+
 def test_a_claim_is_one_result(tmp_path: Path) -> None:
     """A claim that several texts contradict or do not support is one result, of the more severe kind."""
     row = {"query": "q", "response": "a is b.", "contexts": ["x"], "references": ["not: a is b."]}

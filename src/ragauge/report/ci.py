@@ -151,12 +151,12 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _RULES = {
     "contradicted": (
         "ContradictedClaim",
-        "The response claims what its contexts, or a reference, contradict.",
+        "The response claims what its contexts, its source, calls of tools, or a reference contradict.",
         "error",
     ),
     "unsupported": (
         "UnsupportedClaim",
-        "The response claims what neither its contexts nor what it cites support.",
+        "The response claims what its contexts, what it cites, its source, or calls of tools do not support.",
         "warning",
     ),
 }

@@ -114,7 +114,8 @@ def is_share(score: Score | ScoreRecord) -> bool:
 
 #: The metrics that are shown first; the first of these that was measured chooses the worst samples.
 HEADLINE = """faithfulness contradicted_claims correctness answer_relevance context_recall context_precision
-    trust_score summary_coherence answer_correctness claim_f1 rouge.rougeL token_f1 exact_match""".split()
+    faithfulness(against=source) claim_recall(of=source) trust_score summary_coherence answer_correctness claim_f1
+    rouge.rougeL token_f1 exact_match""".split()
 
 #: The most metrics that are shown first.
 MAX_HEADLINES = 6
@@ -208,7 +209,7 @@ _ENTAILMENT = (Label.ENTAILED, Label.NEUTRAL, Label.NOT_ENTAILED, Label.CONTRADI
 
 
 def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
-    """The claims of the response that the contexts or the cited chunks contradict or do not support, each listed once.
+    """The claims of the response, once each, that contexts, cited chunks, source or calls contradict or do not support.
 
     A claim that one chunk contradicts is contradicted. References are alternatives: a claim that one contradicts counts
     unless another supports it, and a claim that they do not mention does not count.
@@ -223,11 +224,11 @@ def unsupported_claims(record: SampleRecord) -> list[tuple[str, Evidence]]:
     for piece in claims:
         claim = piece.span, piece.text
         is_contradicted = Label.CONTRADICTED in (piece.label, *(chunk.label for chunk in piece.chunks))
-        by_retrieval = piece.against in ("contexts", "citations")
-        if is_contradicted and (by_retrieval or (piece in by_reference and claim not in right)):
+        is_grounding = piece.against in ("contexts", "citations", "source", "calls")
+        if is_contradicted and (is_grounding or (piece in by_reference and claim not in right)):
             if claim not in problems or problems[claim][0] == "unsupported":
                 problems[claim] = "contradicted", piece
-        elif by_retrieval and piece.label is not Label.ENTAILED:
+        elif is_grounding and piece.label is not Label.ENTAILED:
             problems.setdefault(claim, ("unsupported", piece))
     return list(problems.values())
 
