@@ -71,6 +71,17 @@ def test_every_sample_is_scored_whatever_the_server_does(stub_server: StubFactor
     ]
 
 
+def test_one_call_at_a_time_finishes_samples_early(stub_server: StubFactory) -> None:
+    """With concurrency=1 the first samples are done while most are not begun."""
+    server = stub_server()
+    calls: list[int] = []
+    rg.evaluate(
+        _samples(12), METRICS, _judge(server, concurrency=1), progress=lambda _: calls.append(server.stats()["calls"])
+    )
+    assert calls[0] <= 4
+    assert len(calls) == 12
+
+
 def test_a_reference_is_decomposed_once_for_all_systems(stub_server: StubFactory, tmp_path: Path) -> None:
     """A second system's run with the same store sends no reference to be taken apart again."""
     server = stub_server()

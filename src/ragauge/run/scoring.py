@@ -31,7 +31,7 @@ from ragauge.types import TURN_KEY, Sample
 from ragauge.version import VERSION
 
 WRITE_BATCH = 32  # samples
-MIN_CONCURRENCY = 32  # samples
+DEFAULT_CONCURRENCY = 32  # samples
 #: How many failures a sample's record keeps, each with the unusable reply.
 MAX_KEPT_FAILURES = 5
 
@@ -198,9 +198,9 @@ class Evaluation:
 
 def concurrency(dispatcher: Dispatcher) -> int:
     """How many samples are judged at once; few under a limit on the cost, so that few are left half done."""
-    if dispatcher.budget.limit is not None:
-        return MIN_CONCURRENCY
-    return max(MIN_CONCURRENCY, *(judge.by_sample for judge in dispatcher.router.unique))
+    by_judge = [judge.by_sample or DEFAULT_CONCURRENCY for judge in dispatcher.router.unique]
+    width = max(by_judge, default=DEFAULT_CONCURRENCY)
+    return width if dispatcher.budget.limit is None else min(width, DEFAULT_CONCURRENCY)
 
 
 async def score_sample(
