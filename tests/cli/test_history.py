@@ -47,6 +47,19 @@ def test_a_metric_over_time(call: Call) -> None:
     assert "exact_match of answers, 3 runs" in call("history", "answers", "-m", "exact_match").stdout
 
 
+def test_another_parameter_is_no_change(call: Call) -> None:
+    """Runs of one metric with two parameters have no difference: history and compare say how each was measured."""
+    rows = [{"retrieved_context_ids": ["b", "a"], "reference_context_ids": ["a"]}] * 3
+    with Store.open(".ragauge") as store:
+        first, second = (rg.evaluate(rows, spec, store=store, name="r").id for spec in ("ndcg(k=1)", "ndcg(k=10)"))
+        assert store.run(second).captions["ndcg"].endswith(": ndcg(k=10)")
+    result = call("history", "r")
+    assert "now ndcg(k=10)" in " ".join(result.stdout.split())
+    assert "ragauge compare" not in result.stdout
+    compared = call("compare", first, second)
+    assert "ndcg: it was measured as ndcg(k=1) in the first run and as ndcg(k=10) in the second" in compared.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -456,7 +456,7 @@ def compare(
     kept, left_out = _chosen(a.record, b.record, named, gated) if named or prefer is None else ([], {})
     matched = _MatchedRuns((a, b), kept, group)
     pairing = matched.pairing
-    measures = _measures(b.record)
+    measures = measures_of(b.record)
     preferred = None
     judged_in_runs = kept
     if prefer is not None:
@@ -496,7 +496,7 @@ def _check_test_sets(a: Run, b: Run, force: bool) -> None:
         )
 
 
-def _measures(run: RunRecord) -> dict[str, Measure]:
+def measures_of(run: RunRecord) -> dict[str, Measure]:
     """The metric of each value of a run, if the catalogue has it."""
     return {key: measure for measure in registered_metrics(run) for key in measure.values}
 
@@ -507,7 +507,7 @@ def _chosen(
     """The keys to compare, which both runs measured in the same way, and the others with the reason why not."""
     left_out = {key: _only_one(key, "first", b) for key in a.estimates if key not in b.estimates}
     left_out |= {key: _only_one(key, "second", a) for key in b.estimates if key not in a.estimates}
-    first, second = _measures(a), _measures(b)
+    first, second = measures_of(a), measures_of(b)
     for key in [key for key in a.estimates if key not in left_out]:
         specs = [measures[key].spec if key in measures else "a custom metric" for measures in (first, second)]
         if specs[0] != specs[1]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from ragauge.analysis.compare import measures_of
 from ragauge.analysis.labels import Labelling, corrected_words
 from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
@@ -37,7 +38,8 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
     By default those of the newest run. Model, latency and cost are of the measured system, the latter two the mean of a
     sample, where the data has columns of these names or is of traces.
 
-    A change is marked where the interval of a run and that of the run before have nothing in common.
+    A change is marked where the interval of a run and that of the run before have nothing in common. Where the two
+    measured the metric with different parameters, the new ones are shown instead.
     """
     stored = [run for run in store.runs() if run.estimates and (archived or not run.archived)]
     if not stored:
@@ -53,26 +55,31 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
     if not any(key in run.estimates for run in runs):
         raise UnknownName("metric of these runs", key, runs[-1].estimates)
     shown = [run for run in runs if key in run.estimates]
+    specs = [measures_of(run)[key].spec if key in measures_of(run) else key for run in shown]
     heads = ["run", key, "95 % interval", "n", "change", "model", "latency", "cost", "judge", "judge cost"]
-    rows = [[*heads, "judge time", "version", "tags"], *_rows(shown, key)]
+    rows = [[*heads, "judge time", "version", "tags"], *_rows(shown, key, specs)]
     filled = [column for column in zip(*rows, strict=True) if any(column[1:])]
     columns, *lines = map(list, zip(*filled, strict=True))
     show_parts(f"{key} of {of}, {counted(len(shown), 'run')}", "", rich_table(columns, lines, ("run",), ("run",)))
     corrected = [line for run in shown if (line := _corrected(Run(store, run), key))]
     say(*(["", "corrected by people"] if corrected else []), *corrected)
-    if len(shown) > 1:
+    if len(shown) > 1 and specs[-2] == specs[-1]:
         say("", f"what changed, by claims: ragauge compare {shown[-2].id} {shown[-1].id}")
 
 
-def _rows(runs: Sequence[RunRecord], key: str) -> Iterator[list[str]]:
+def _rows(runs: Sequence[RunRecord], key: str, specs: Sequence[str]) -> Iterator[list[str]]:
+    """A row for each run, in which `key` was measured as one of `specs`."""
     before: RunRecord | None = None
-    for run in runs:
+    spec_before = specs[0]
+    for run, spec in zip(runs, specs, strict=True):
         estimate, judges = run.estimates[key], ", ".join(sorted({str(judge) for judge in run.judges.values()}))
         numbers = [number(estimate.value), interval(estimate), str(estimate.n), _change(before, estimate, key)]
+        if spec != spec_before:
+            numbers[-1] = f"now {spec}"
         seconds_taken = f"{run.seconds:.1f} s" if run.seconds else ""
         judging = [judges, price(run.spent), seconds_taken, run.version, ", ".join(run.tags)]
         yield [run.id, *numbers, *_facts(run.system), *judging]
-        before = run
+        before, spec_before = run, spec
 
 
 def _facts(system: SystemFacts) -> list[str]:

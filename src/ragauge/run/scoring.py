@@ -12,7 +12,7 @@ import msgspec
 
 from ragauge.errors import RunFailed, UsageError
 from ragauge.host import user_secret
-from ragauge.metrics.base import DatasetMetric
+from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.needs.base import EvidenceTable, Need, Rounds
 from ragauge.needs.checks import REFUSAL_KEY
 from ragauge.readers.columns import folded
@@ -187,7 +187,7 @@ class Evaluation:
             record.unread = tuple(column for column in unread if column not in (REFUSAL_KEY, TURN_KEY))
         record.data_hash = self._digest.hexdigest()[:32]
         record.about = {key: metric.summary for metric in metrics for key in metric.values}
-        record.captions = {key: metric.caption for metric in metrics if metric.caption for key in metric.values}
+        record.captions = {key: words for metric in metrics if (words := _caption(metric)) for key in metric.values}
         record.estimates = {key: estimate for key, estimate in accumulators.estimates().items() if key in record.about}
         stored = self._store.labels(by_doubt=False)  # where the judge is in doubt it errs more often than elsewhere
         labels = {label.question: label.answer for label in (*stored, *dispatcher.labels.values())}
@@ -225,3 +225,9 @@ async def score_sample(
         for key, score in metric.scores(own).items():
             kept[key] = ScoreRecord(score.value, score.undefined, score.failed, score.counts, shown, score.abstained)
     return SampleRecord(sample, scores, evidence, counted, tuple(rounds.failures[:MAX_KEPT_FAILURES]))
+
+
+def _caption(metric: Measure) -> str:
+    """What a metric counts, with its parameters where they are not the defaults and the key does not say them."""
+    is_plain = metric.spec in (metric.name, metric.key) or not metric.caption
+    return metric.caption if is_plain else f"{metric.caption}: {metric.spec}"
