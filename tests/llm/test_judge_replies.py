@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from tests.llm.judging import CLAIMS, TEXT, ask, consult, never, reasons, without
 from tests.llm.models import Model, Reply, Till, failing, in_turn, perfect
 
+from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import Completion, Prompt
 from ragauge.questions import Classify, Entail
 from ragauge.types import Failure, Label, Verdict
@@ -33,6 +35,15 @@ def test_only_what_is_missing_is_asked_again() -> None:
     assert till.answered == [[claim for claim in CLAIMS if claim not in (CLAIMS[1], CLAIMS[4])], [CLAIMS[1], CLAIMS[4]]]
     assert till.calls[0].fault == "invalid_answer: the answer is missing"
     assert till.calls[1].fault == ""
+
+
+def test_replies_that_are_asked_for_again_are_noted() -> None:
+    """What invalid replies cost is no secret: the judge says how many of all there were."""
+    judge = LLMJudge(Model(in_turn(without("2", "5"), perfect)))
+    asyncio.run(judge.answer(CLAIMS))
+    assert "1 of 2 replies lacked answers, which were asked for again." in judge.notes()[0]
+    asyncio.run(judge.answer(CLAIMS))
+    assert not any("lacked" in note for note in judge.notes())
 
 
 def test_the_first_good_answer_counts() -> None:

@@ -40,14 +40,14 @@ class ModelClient:
 
     ended: why no further call can succeed, once that is so. entered: how many times it was entered and not yet left.
     priced: whether a call had a price. estimated: how many calls have estimated tokens, since the server counted too
-    few or none.
+    few or none. replies, incomplete: how many replies came, and how many of them lacked an answer.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
         self.transport = transport
         self.price = price
         self.ended: Failure | None = None
-        self.entered = self.estimated = 0
+        self.entered = self.estimated = self.replies = self.incomplete = 0
         self.priced = False
         self._token_factor = token_factor(transport.name)
         self._reasoning = reasoning_tokens(transport.name, dict(transport.settings).get("reasoning_effort"))
@@ -70,7 +70,7 @@ class ModelClient:
         self.entered += 1
         if self.entered == 1:
             self.ended = None
-            self.estimated = self._malformed = 0
+            self.estimated = self.replies = self.incomplete = self._malformed = 0
             self.priced = False
             self._session_id = token_hex(6)
             protect_keys(os.environ)

@@ -234,6 +234,7 @@ class CallRound:
         self._malformed += not reply.well_formed
         if reply.well_formed or self._malformed <= _MAX_MALFORMED:
             self._client.count_malformed(completion, well_formed=reply.well_formed)
+        self._client.replies += 1
         questions, answers = pack.questions, self.answers
         answered = []
         for position, answer in reply.answers.items():
@@ -255,6 +256,7 @@ class CallRound:
             else:
                 failures[question] = failure
                 faults[position] = failure.detail
+        self._client.incomplete += bool(failures)
         return _CallResult(answered, failures, faults, completion.text, first, rest)
 
 
@@ -391,6 +393,9 @@ class LLMJudge(ContextJudge):
                 f"{name}: tokens and price of {self.client.estimated} calls are estimates, since the server counted "
                 "none or too few; if it truncates long prompts to its window, set that window's size with context="
             )
+        if self.client.incomplete:
+            incomplete = f"{self.client.incomplete} of {self.client.replies} replies"
+            notes.append(f"{name}: {incomplete} lacked answers, which were asked for again.")
         return notes + ([f"{name}: prompts {prompts.digest(style)}."] if style.sections else [])
 
     def reduce_limits(self, pack: Pack, chars: int) -> None:
