@@ -68,13 +68,13 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
 
 
 @contextmanager
-def exit_on_interrupt(store: Place | None, what: str = "judgment", more: str = "") -> Iterator[None]:
+def exit_on_interrupt(store: Place | None, what: str = "judgment", more: Sequence[str] = ()) -> Iterator[None]:
     """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
 
     Args:
         store: where finished work is kept; None: nowhere.
         what: a piece of finished work.
-        more: what else can be done then.
+        more: what else can be done by then.
     """
     try:
         yield
@@ -82,7 +82,9 @@ def exit_on_interrupt(store: Place | None, what: str = "judgment", more: str = "
         code = interrupt_exit_code()
         outcome = "Nothing was kept, because of --no-store."
         if store:
-            outcome = f"Every {what} made so far is kept in {store}; run the same command again to resume{more}."
+            outcome = (
+                f"Every {what} made so far is kept in {store}; run the same command again to resume{''.join(more)}."
+            )
         say("", f"Stopped. {outcome}", err=True)
         raise SystemExit(code) from None
 
@@ -90,9 +92,19 @@ def exit_on_interrupt(store: Place | None, what: str = "judgment", more: str = "
 @contextmanager
 def judging(store: Place | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
     """A progress bar for a run that may be interrupted."""
-    shown = ", and `ragauge report` shows the samples that are done"
-    with exit_on_interrupt(store, more=shown), progress_bar(label, limit) as progress:
+    more: list[str] = []
+    with exit_on_interrupt(store, more=more), progress_bar(label, limit) as show:
+
+        def progress(done: int) -> None:
+            more[:] = [f", and `ragauge report{_store_option(store)}` shows the samples that are done"]
+            show(done)
+
         yield progress
+
+
+def _store_option(store: Place | None) -> str:
+    """The option that names a store to a command, where it needs one."""
+    return "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
 
 
 def exit_stopped(why: str, store: Place | None) -> NoReturn:
@@ -223,7 +235,7 @@ def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpu
 
 def _next_steps(run: Run, store: Place) -> Iterator[str]:
     """How to read a run again, open it in the browser, and compare it."""
-    kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
+    kept = _store_option(store)
     yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
     yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
     same = attrgetter("data", "fields", "metrics")
