@@ -215,8 +215,10 @@ def test_columns_of_other_names_are_said(call: Call, folder: Path) -> None:
     assert "Read:" not in call("run", "data.jsonl", "-m", "exact_match", "--no-store").stdout
 
 
-def test_the_first_screen_says_what_matters(call: Call) -> None:
+def test_the_first_screen_says_what_matters(call: Call, folder: Path, rows: list[dict[str, Any]]) -> None:
     """Six metrics, the worst answers with their deciding claim, and what to do next; -m all shows every metric."""
+    rows[0]["response"] = "A whale lives in the sea."
+    (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     call("run", "data.jsonl", "--name", "first")
     result = call("run", "data.jsonl")
     shown = result.stdout
@@ -229,7 +231,8 @@ def test_the_first_screen_says_what_matters(call: Call) -> None:
     assert "claims contexts contradict" in table
     assert re.search(r"Not shown: \d+ other metrics \(\d+ not measured\); -m all shows them.", shown)
     assert "Worst by faithfulness  Share of the response's claims that the contexts entail." in shown
-    assert shown.count("Ada Bell wrote book") >= 3
+    assert shown.count("A whale lives in the sea.") >= 2
+    assert "Ada Bell wrote book" not in shown  # which is supported
     assert "The judge was unsure of " in shown
     assert "ragauge view " in shown
     assert "compare it with the run before: ragauge compare " in shown

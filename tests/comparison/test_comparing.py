@@ -158,9 +158,9 @@ def test_custom_metrics_of_one_name_that_differ_are_left_out(run: Make) -> None:
     a, b = run({"mine": LOW, "own": LOW}), run({"mine": LOW, "own": LOW}, better="lower")
     with pytest.raises(UsageError, match="mine cannot be compared: higher is better in the first run and lower in the"):
         rg.compare(a, b, "mine")
-    scored = [_length_run(scale) for scale in ((0, 100), (0, 1000))]
+    first, second = (_length_run(scale) for scale in ((0, 100), (0, 1000)))
     with pytest.raises(UsageError, match="its scale is 0 to 100 in the first run and 0 to 1000 in the second"):
-        rg.compare(*scored, "length")
+        rg.compare(first, second, "length")
 
 
 def _length_run(scale: tuple[float, float]) -> rg.Run:

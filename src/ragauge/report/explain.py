@@ -165,14 +165,6 @@ def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int)
     return [record for _, record in heapq.nsmallest(count, valued, key=lambda ranking: ranking[0])]
 
 
-def is_flawed(value: float | None, key: str, estimate: Estimate) -> bool:
-    """Whether a value is worse than the best of its metric; a preference, than that neither text is better."""
-    if value is None or estimate.scale is None:
-        return value is not None
-    best = 0.0 if key.startswith("preference") else estimate.scale[estimate.better == "higher"]
-    return value < best if estimate.better == "higher" else value > best
-
-
 def deciding(score: Score, better: Better) -> Evidence | None:
     """The piece that counts most against the text: a contradicted piece, else that about which the judge is surest."""
     pieces = decisive(score, raising=better == "lower", better=better)

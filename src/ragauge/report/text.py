@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import repeat
+from itertools import compress, repeat
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ragauge.report.explain import HEADLINE, MAX_HEADLINES, certainty, chooser, deciding, is_flawed, piece_words, worst
+from ragauge.report.explain import HEADLINE, MAX_HEADLINES, certainty, chooser, deciding, piece_words, worst
 from ragauge.report.sections import Section
 from ragauge.report.wording import (
     BAD,
@@ -94,7 +95,10 @@ def run_view(
 
 
 def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Iterator[RenderableType]:
-    """The worst samples that are not perfect in short: query, response, and the claim that decides."""
+    """The worst samples in short: query, response, and the claim that decides.
+
+    Those of the best value are left out, and so are preferences for the response.
+    """
     from rich.padding import Padding
     from rich.text import Text
 
@@ -102,7 +106,10 @@ def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Ite
         return Padding(Text(text, style=style), (0, 0, 0, 7), expand=False)
 
     estimate = run.estimates[key]
-    flawed = [record for record in records if is_flawed(record.scores[key].value, key, estimate)]
+    low, high = (0.0, 0.0) if key.startswith("preference") else estimate.scale or (-inf, inf)
+    values = [record.scores[key].value or 0.0 for record in records]
+    is_flawed = [value < high if estimate.better == "higher" else value > low for value in values]
+    flawed = list(compress(records, is_flawed))
     about = run.about.get(key, "") if flawed else "no answer is less than perfect"
     yield Text.assemble((f"Worst by {key}", "bold"), (f"  {about}" if about else "", "dim"))
     for record in flawed:

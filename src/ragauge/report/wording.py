@@ -355,24 +355,20 @@ def caution(run: RunRecord) -> str:
     judges = list(run.judges.values()) if run.asked or run.reused else []
     sentences = []
     judge = run.judge_of("entail:support")
-    if judges and judge and re.search(r"\bembedded\b", judge.name) and _asks_about_claims(run):
+    if judges and judge and re.search(r"\bembedded\b", judge.name):
+        metrics = registered_metrics(run)
+        topics = " ".join(topic for metric in metrics for need in metric.needs for topic in need.asks)
         card = msgspec.json.decode(CARD.read_bytes())
         # the sentence splitter may differ, and so may settings of a single kind of question, such as layers.correct
         settings = card["judge"]["settings"]
         measured = {(name, value) for name, value in settings if name != "splitter" and "." not in name}
         # in a composite judge, the name of a setting has the position of the member before it
         used = {(name.rpartition(".")[2], value) for name, value in judge.settings}
-        sentences.append(_agreement_words(card["sets"]) if measured <= used else _NEVER_MEASURED)
+        if "entail" in topics or len(metrics) < len(run.metrics):  # of other metrics it is not known
+            sentences.append(_agreement_words(card["sets"]) if measured <= used else _NEVER_MEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
         sentences.append(_LEXICAL)
     return " ".join(sentences)
-
-
-def _asks_about_claims(run: RunRecord) -> bool:
-    """Whether a metric of a run asks what texts entail, or may, as it is not known here."""
-    metrics = registered_metrics(run)
-    topics = {topic for metric in metrics for need in metric.needs for topic in need.asks}
-    return len(metrics) < len(run.metrics) or any(topic.startswith("entail") for topic in topics)
 
 
 def _agreement_words(sets: Sequence[Mapping[str, Any]]) -> str:
