@@ -1,6 +1,6 @@
 """Sentence splitting into spans of characters; with NLTK's Punkt for metrics that are defined by it.
 
-The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations), which are corrected: closing
+The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations of the text's language), which are corrected: closing
 brackets and emoji go to the preceding sentence, stops that end no sentence are dropped, missed boundaries are added.
 Citation marks are skipped.
 
@@ -20,6 +20,7 @@ from itertools import pairwise
 from ragauge.errors import MissingExtra
 from ragauge.host import version_of
 from ragauge.text.citations import TextWithoutSpans, citation_marks, spans_within
+from ragauge.text.language import foreign
 from ragauge.text.markdown import blocks
 from ragauge.text.patterns import GERMAN_MONTHS, any_of
 from ragauge.types import Span
@@ -56,9 +57,9 @@ SHORT_MONTHS = "Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec"
 
 _TITLES = (
     "[DM]rs?|Ms|Mx|Profs?|Sr[as]?|St|Mt|Ft|Gen|Col|Capt|Lt|Sgt|Adm|Gov|Sen|Rep|Hon|Rev|Pres|Msgr|Hr|Fr|Mme|Mlle|[Ss]ig"
-    "|[Dd]hr"
+    "|[Dd]hr|Fa"
 )
-_ADVERBIALS = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
+_ADVERBIALS = r"e\.g|i\.e|cf|vs|viz|approx|ca|al|incl|inkl|zzgl|esp|resp|z|z\.\s?B|d\.\s?h|u\.\s?a|bzw|p\.\s?ej|c\.-à-d"
 _NUMBERED = (
     r"Eqs?|Figs?|Secs?|Sects?|Nos?|Nr|Vols?|Ch|Chap|pp?|Arts?|Tab|Refs?|App|Pts?|Par|Cl|§|Ex|Ed|Ver|v|c|"
     rf"{any_of(SHORT_MONTHS)}"
@@ -77,7 +78,10 @@ _LETTERED = re.compile(
 )
 _ACRONYM = re.compile(r"(?:^|[\s(\"“])(?:[A-Za-z]\.){2,}\Z|(?:^|[\s(])(?:Ph\.D|Inc|Ltd|Co|Corp|Jr|Sr)\.\Z")
 _DAY = re.compile(r"\b\d{1,2}\.\Z")
-_MONTH = re.compile(rf"{any_of(GERMAN_MONTHS)}\b")
+_MONTH = re.compile(rf"{any_of(GERMAN_MONTHS)}\b|{any_of(' '.join(name[:3] for name in GERMAN_MONTHS.split()))}t?\.")
+_STOP_BEFORE_NUMBER = re.compile(r"(?<=[^\W\d_]{5})\.\s+(?=\d)")  # which other languages' rules take for an ordinal
+_STOP_WITHIN = re.compile(r"\w\.\s+\w")
+_QUOTED_AND_WENT_ON = re.compile("[」』](?:と|って|、)")
 _OPENER = re.compile(
     r"""["“'‘(\[*]*(?:The|A|An|He|She|It|They|We|I|You|His|Her|Its|Their|Our|My|This|That|These|Those|There|Then|In|On|At
     |But|And|However|When|While|After|Before|If|As|By|For|Some|Many|Most|What|Who|How|Why|Where|Yes|No|So|Since|Next
@@ -97,29 +101,33 @@ def splitter() -> str:
 def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
     """The offsets at which sentences start in a passage, ascending, without 0; its citation marks are skipped."""
     unmarked = TextWithoutSpans(passage, marks)
+    language = foreign(unmarked.text) if _STOP_WITHIN.search(unmarked.text) else None
     certain = {match.end() for seam in unmarked.seams if (match := _STOP_BEHIND_MARK.match(unmarked.text, seam))}
     starts: list[int] = []
-    for proposal in sorted({_after_closers(unmarked.text, cut) for cut in _proposals(unmarked.text)} | certain):
+    for proposal in sorted(
+        {_after_closers(unmarked.text, cut) for cut in _proposals(unmarked.text, language)} | certain
+    ):
         previous = starts[-1] if starts else 0
         if previous < proposal < len(unmarked.text) and (
-            proposal in certain or not _false_stop(unmarked.text, previous, proposal)
+            proposal in certain or not _false_stop(unmarked.text, previous, proposal, language)
         ):
             starts.append(proposal)
     return [unmarked.origin(start) for start in starts]
 
 
-def _proposals(passage: str) -> Iterator[int]:
+def _proposals(passage: str, language: str | None) -> Iterator[int]:
     """Candidate starts, found in windows of bounded length since some splitters take quadratic time."""
     from sentencex import get_sentence_boundaries
 
     begin = 0
     while begin < len(passage):
         window = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", passage[begin : begin + _WINDOW_CHARS])
-        ends = [int(boundary["start_index"]) for boundary in get_sentence_boundaries("en", window)][1:]
+        ends = [int(boundary["start_index"]) for boundary in get_sentence_boundaries(language or "en", window)][1:]
         last = begin + len(window) == len(passage)
         yield from (begin + end for end in ends)
         begin += len(window) if last or not ends else ends[-1]
-    yield from (match.end() for match in _MISSED.finditer(passage))
+    for missed in (_MISSED, *([_STOP_BEFORE_NUMBER] if language else [])):
+        yield from (match.end() for match in missed.finditer(passage))
 
 
 def _after_closers(passage: str, cut: int) -> int:
@@ -133,11 +141,13 @@ def _after_closers(passage: str, cut: int) -> int:
     return cut
 
 
-def _false_stop(passage: str, previous: int, cut: int) -> bool:
-    """Whether the sentence does not end at this cut."""
+def _false_stop(passage: str, previous: int, cut: int, language: str | None) -> bool:
+    """Whether the sentence does not end at this cut. Only in English, the `language` None, may a small letter begin one."""
     left = passage[max(previous, cut - _SIGHT_CHARS) : cut].rstrip()
     right = passage[cut : cut + _SIGHT_CHARS]
     if _ENUMERATOR.match(left) or not any(map(str.isalnum, left)):
+        return True
+    if (language and left[-1] == "." and right[:1].islower()) or _QUOTED_AND_WENT_ON.match(left[-1] + right):
         return True
     if not passage[cut - 1].isspace() and left[-1] in ".!?":
         return not (_PLAIN_WORD_AND_STOP.search(left) and _PLAIN_WORD.match(right))
