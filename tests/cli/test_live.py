@@ -118,7 +118,11 @@ def test_an_alarm_is_posted(call: Call, webhook: tuple[str, list[dict[str, Any]]
     options = (*WINDOWS, "--alarm", "exact_match<0.8", "--on-alarm", address)
     assert call("score", "-", *options, input=traces(300, wrong=0.9)).exit_code == 0
     (posted,) = received
-    assert (posted["alarm"], posted["evidence"] >= 20) == ("exact_match<0.8", True)
+    assert (posted["alarm"], posted["evidence"] >= posted["needed"] == 20) == ("exact_match<0.8", True)
+    assert (posted["bound"], posted["folder"]) == (0.8, None)
+    assert 0 <= posted["mean"] < 0.5 < posted["scores"]
+    assert posted["window"]["start"] <= posted["raised"] < posted["window"]["end"]
+    assert posted["text"].startswith("standard input: exact_match<0.8: raised at 2026-01-01T00:")
 
 
 def test_an_alarm_runs_a_command(call: Call, folder: Path) -> None:

@@ -316,7 +316,7 @@ class _Session:
             if not retry:
                 say(f"alarm: {_described(alarm)}", err=True)
             if time.monotonic() >= retry:
-                alarm.notified = not self._on_alarm or _told(self._on_alarm, alarm)
+                alarm.notified = not self._on_alarm or _told(self._on_alarm, alarm, self._tail)
                 retry = time.monotonic() + RETRY
             if not alarm.notified:
                 self._retries[alarm.name] = retry
@@ -350,9 +350,11 @@ def _missing(output: Path | None, lines: Sequence[str]) -> list[str]:
     return [line for line in lines if line.encode() not in whole]
 
 
-def _told(where: str, alarm: Alarm) -> bool:
+def _told(where: str, alarm: Alarm, tail: FolderTail | None) -> bool:
     """Run a command with an alarm as its input, or post it to a URL; whether that went well."""
-    body = msgspec.json.encode({"alarm": alarm.name, "raised": iso_time(alarm.raised), "evidence": alarm.evidence})
+    folder = tail.name if tail else None
+    text = f"{folder or 'standard input'}: {_described(alarm)}, mean in this window {alarm.line['mean']:.3g}"
+    body = msgspec.json.encode({**alarm.line, "folder": folder, "text": text})
     try:
         if where.startswith(("http://", "https://")):
             with urlopen(Request(where, body, {"Content-Type": "application/json"}), timeout=PATIENCE):

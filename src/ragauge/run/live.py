@@ -119,7 +119,7 @@ class Alarm(msgspec.Struct):
     """The state of one rule on one slice, as the store keeps it.
 
     name: of the rule, and the slice. bound: that the evidence is about. capital: see `Bets.state`. raised: when, or 0.
-    notified: whether that was told.
+    line: of the output, where it is raised. notified: whether that was told.
     """
 
     name: str
@@ -128,6 +128,7 @@ class Alarm(msgspec.Struct):
     capital: list[float] = []
     evidence: float = 1.0
     raised: float = 0.0
+    line: dict[str, Any] = {}
     notified: bool = False
 
 
@@ -323,7 +324,7 @@ class Watch:
         window, parts = self.kept.windows.pop(start, Window()), self._parts.pop(start, {})
         estimates = {value: _estimates(part) for value, part in parts.items()}
         document = {
-            "window": {"start": iso_time(start), "end": iso_time(end)},
+            "window": _span(start, end),
             **({"run": run} if run else {}),
             **{name: window.counts.get(name, 0) for name in ("traces", "scored", "over_budget", "ahead")},
             **{name: self.kept.lost.pop(name, 0) for name in ("late", "repeated", "unreadable")},
@@ -388,7 +389,16 @@ class Watch:
             alarm.evidence = float(self._bets[name].capital[0])
             if alarm.evidence >= alarm.needed:
                 alarm.raised, alarm.notified = moment, False
-                self._say({"alarm": name, **_shown(alarm), "scores": self._bets[name].n})
+                start = moment // self._window * self._window
+                alarm.line = {
+                    "alarm": name,
+                    **_shown(alarm),
+                    "scores": self._bets[name].n,
+                    "bound": rule.gate.bound,
+                    "mean": _estimates(self._parts[start][value])[rule.gate.metric]["value"],
+                    "window": _span(start, start + self._window),
+                }
+                self._say(alarm.line)
 
     def _part(self, rule: AlarmRule, value: str) -> float:
         """The part of a rule's alpha that a slice has: those of all slices sum to 1, however many there will be."""
@@ -494,6 +504,10 @@ def _estimates(accumulators: Accumulators) -> dict[str, Any]:
 def _shown(alarm: Alarm) -> dict[str, Any]:
     raised = {"raised": iso_time(alarm.raised)} if alarm.raised else {}
     return {"evidence": round(alarm.evidence, 4), "needed": round(alarm.needed, 4), **raised}
+
+
+def _span(start: float, end: float) -> dict[str, str]:
+    return {"start": iso_time(start), "end": iso_time(end)}
 
 
 def iso_time(moment: float) -> str:
