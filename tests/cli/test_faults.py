@@ -182,6 +182,19 @@ def test_files_of_an_earlier_run_are_replaced_although_nothing_was_done(
     assert Store.open(folder / "kept").runs() == []
 
 
+def test_the_worst_samples_are_those_of_the_gate_that_failed(call: Call, folder: Path) -> None:
+    """After a run and in a report the samples shown are the worst by the failed gate, and both list the gates."""
+    metrics = ("-m", "faithfulness,token_f1", "--fail-under", "token_f1=1", "--fail-under", "faithfulness=0.1")
+    ran = call("run", "data.jsonl", *metrics)
+    reported = call("report")
+    for result in (ran, reported):
+        assert "Worst by token_f1" in result.stdout
+    for line in ("gate failed: token_f1 is 0.", "gate holds: faithfulness ≥ 0.1"):
+        assert line in reported.stdout
+        assert line in ran.stderr
+    assert reported.exit_code == 0
+
+
 def test_a_gate_without_a_value_says_why(call: Call, folder: Path) -> None:
     """The line of a gate on a metric that failed everywhere has the reason."""
     call("run", "data.jsonl", "-m", "faithfulness", "--limit", "1", "--store", "first")

@@ -48,6 +48,7 @@ def test_a_criterion_is_graded_by_any_judge_that_rates() -> None:
     estimate = run.estimates["criterion"]
     assert (estimate.value, estimate.n, estimate.scale) == (3.0, 2, (1.0, 5.0))
     assert [scores["criterion"].value for scores in run.scores] == [5, 1]
+    assert run.record.captions["criterion"].startswith("your own criterion, 1 to 5")
     (piece,) = run.scores[1]["criterion"].evidence
     assert (piece.text, piece.value, piece.rationale, piece.against) == ("No.", 1, "it is curt", "criterion")
 

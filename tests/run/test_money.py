@@ -119,8 +119,10 @@ def test_the_command_says_what_is_done_and_goes_on(server: StubServer, tmp_path:
     assert _call(tmp_path, *store, "--max-cost", limit).exit_code == 0
     assert Run.open(tmp_path / "kept").record.samples == 10
     server.reset()
-    nothing = _call(tmp_path, "--no-store", "-j", name, "--max-cost", limit)
+    gate = ("--fail-under", "faithfulness=0.01")
+    nothing = _call(tmp_path, "--no-store", "-j", name, "--max-cost", limit, *gate)
     assert nothing.exit_code == 4
+    assert "gate holds: faithfulness ≥ 0.01" in nothing.stderr
     assert "Calls to models" in nothing.stdout
     assert "spent), with" in nothing.stderr
     assert "goes on" not in nothing.stderr

@@ -79,6 +79,18 @@ def test_reports_show_the_slices(tmp_path: Path) -> None:
     assert document["sections"][0]["columns"] == ["lang", "samples", "faithfulness ↑", "hallucination ↓"]
 
 
+def test_a_slice_says_on_how_many_samples_a_value_rests() -> None:
+    """Where samples of a slice have nothing to count, the number of the others stands beside the value."""
+    data = [{"response": response, "contexts": ["a."], "lang": "de"} for response in ("a.", "", "")]
+    run = rg.evaluate(data, "faithfulness,hallucination", rg.judge_from(decompose=decompose, entail=entail))
+    run.by("lang")
+    ((_, samples, faithfulness, hallucination),) = run.sections()[0].rows
+    assert samples == 3
+    assert str(faithfulness).startswith("1.000 [")
+    assert str(faithfulness).endswith("], n 1")
+    assert str(hallucination).endswith("]")
+
+
 def test_gates_on_slices(tmp_path: Path) -> None:
     """A gate on a slice is about its samples alone, in Python and in JUnit, with the worst of its samples."""
     run = measured()

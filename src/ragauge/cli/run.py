@@ -271,6 +271,12 @@ def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
         yield from sample_view(record, key)
 
 
+def gate_lines(run: Run, gates: Sequence[Gate]) -> list[str]:
+    """Whether each gate holds, and how many samples it rests on."""
+    states = {gate: "failed" if gate.failure(run.record) else "holds" for gate in gates}
+    return [f"gate {state}: {gate_words(run.record, gate)}" for gate, state in states.items()]
+
+
 def exit_by_outcome(run: Run, gates: Sequence[Gate], store: Place | None) -> None:
     """Exit with the code that fits the outcome of a run, if there is one.
 
@@ -283,11 +289,10 @@ def exit_by_outcome(run: Run, gates: Sequence[Gate], store: Place | None) -> Non
         because = reasons[0] if reasons else ""
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""
         raise RunFailed(f"no score has a value{because}{stopped}")
+    say(*gate_lines(run, gates), err=True)
     if run.record.stopped:
         exit_stopped(run.record.stopped, store)
     failed = [gate for gate in gates if gate.failure(run.record)]
-    for gate in gates:
-        say(f"gate {'failed' if gate in failed else 'holds'}: {gate_words(run.record, gate)}", err=True)
     missing = failed_scores(run.record)
     if missing and not failed:
         raise RunFailed(f"{missing}; run it again to retry them")

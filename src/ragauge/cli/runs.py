@@ -23,7 +23,7 @@ from ragauge.analysis.rank import RANKING_WRITERS, rank, ranking_view
 from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
-from ragauge.cli.run import exit_by_outcome, exit_stopped, judging, show_run
+from ragauge.cli.run import exit_by_outcome, exit_stopped, gate_lines, judging, show_run
 from ragauge.errors import BadParameter, RunFailed
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
@@ -57,6 +57,7 @@ def report_command(
     say(*(f"wrote {opened.save(path, raw_csv=raw_csv)}" for path in output))
     if not output:
         show_run(opened, show, every=metrics == "all")
+        say(*gate_lines(opened, opened.record.gates))
 
 
 _page_options = opts.combined(

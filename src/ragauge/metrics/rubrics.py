@@ -112,7 +112,12 @@ def _by_rubric(
     return grade_of(Rubric(name or "criterion", reads, low, high, "\n".join(parts), whole))
 
 
-@metric(_by_rubric, scale=_ends, better=lambda better: better, caption="grade by your own criterion")
+@metric(
+    _by_rubric,
+    scale=_ends,
+    better=lambda better: better,
+    caption=lambda scale: f"your own criterion, {scale.replace('-', ' to ')}",
+)
 def criterion(grades: Grades) -> float | Undefined:
     """The grade of the response by a criterion in your own words, such as criterion("It is polite",1-5).
 

@@ -134,9 +134,13 @@ def headline(measured: Sequence[str]) -> list[str]:
 
 
 def chooser(run: RunRecord) -> str | None:
-    """The metric by which the worst samples of a run are chosen; None if no metric gives samples a value."""
+    """The metric by which the worst samples of a run are chosen: that of a failed gate, or else the usual one.
+
+    None if no metric gives samples a value.
+    """
     measured = [key for key, estimate in run.estimates.items() if estimate.over == "samples" and estimate.n]
-    return next((key for key in (*HEADLINE, *measured) if key in measured), None)
+    failed = [gate.metric for gate in run.gates if gate.failure(run)]
+    return next((key for key in (*failed, *HEADLINE, *measured) if key in measured), None)
 
 
 def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int) -> list[SampleRecord]:

@@ -107,7 +107,10 @@ def slice_section(run: RunRecord, column: str) -> Section:
     for part in slices:
         estimates = {metric: part.estimates[metric] for metric in keys}
         cells = [
-            with_interval(estimate) + (" ▼" if metric in part.worse else "") for metric, estimate in estimates.items()
+            with_interval(estimate)
+            + (f", n {estimate.n}" if 0 < estimate.n < part.samples else "")
+            + (" ▼" if metric in part.worse else "")
+            for metric, estimate in estimates.items()
         ]
         also = ", ".join(metric for metric in part.worse if metric not in keys)
         rows.append((part.value, part.samples, *cells, also))

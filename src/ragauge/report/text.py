@@ -223,9 +223,7 @@ def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequ
     It is safe as a comment on a pull request: short enough, and no text in it mentions anyone or loads anything.
     """
     report = "\n".join(_lines(run, sections))[:LENGTH] + "\n"
-    failed = [gate.metric for gate in run.gates if gate.failure(run)]
-    shown = (key for key in failed if key in run.estimates and run.estimates[key].over == "samples")
-    key = next(shown, None) or chooser(run)
+    key = chooser(run)
     if key is None:
         return report
     report += f"\n<details><summary>Worst by {plain(key)}</summary>\n"
