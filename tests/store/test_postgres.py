@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -230,6 +231,24 @@ def test_least_privileges(postgres: PostgresServer, judgment: Make) -> None:
             StoreError, match=r"permission denied for table texts; grant the role what `ragauge docs store`"
         ):
             store.keep([judgment(3)])
+
+
+def test_old_runs_are_removed_with_sql(postgres: PostgresServer) -> None:
+    """`store stats` shows the size; `store prune` lists none and names the page whose SQL removes them."""
+    place = postgres.new()
+    documented = Path(__file__).parents[2].joinpath("docs", "store.md").read_text(encoding="utf-8")
+    sql = documented.split("```sql\n")[2].partition("```")[0].replace("evals", place.rpartition("%3D")[2])
+    with Store.open(place) as store:
+        for run in ("20250101-1", "20260101-1"):
+            store.begin(RunRecord(run, "2025-01-01T00:00:00+00:00", "data", (), {}, "0"))
+    shown = CliRunner().invoke(main, ["store", "stats", "--store", place]).output
+    assert re.search(r"2 runs\n.* MiB in postgresql://", shown, re.DOTALL)
+    refused = CliRunner().invoke(main, ["store", "prune", "--keep", "90d", "--store", place])
+    assert (refused.exit_code, "20250101" in refused.output) == (2, False)
+    assert "`ragauge docs store`" in refused.output
+    postgres.execute(sql)
+    with Store.open(place) as store:
+        assert [run.id for run in store.runs()] == ["20260101-1"]
 
 
 def test_there_is_no_file(postgres: PostgresServer) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import click
@@ -23,7 +22,7 @@ from ragauge.run.live import seconds
 from ragauge.run.results import Run
 from ragauge.scores import Estimate, RunRecord, SystemFacts
 from ragauge.store import Place, Store
-from ragauge.store.pruning import prune, sizes
+from ragauge.store.pruning import prune, size, sizes
 
 
 @click.command("history")
@@ -152,8 +151,7 @@ def edit_command(run: str, store: Store, name: str | None, tag: Texts, untag: Te
 def stats_command(store: Store) -> None:
     """Show what a store holds, and how large it is."""
     say(*(f"{count:>12,} {table}" for table, count in sizes(store).items()))
-    if isinstance(store.place, Path):
-        say(f"{store.path.stat().st_size / 2**20:>12,.1f} MiB in {store.place}")
+    say(f"{size(store) / 2**20:>12,.1f} MiB in {store.place}")
 
 
 @store_command.command("prune")
@@ -165,8 +163,8 @@ def prune_command(store: Store, keep: str, yes: bool) -> None:
     oldest = datetime.now(UTC) - timedelta(seconds=seconds(keep))
     ended = (run for run in store.runs() if not (run.to_label and run.status == "running"))  # a watch goes on with it
     old = [run for run in ended if not run.tags and datetime.fromisoformat(run.started) < oldest]
-    say(*(f"{run.id}  {run.started[:10]}  {run.samples:>7} samples  {run.name or run.data}" for run in old))
     going = prune(store, {run.id for run in old}, dry=not yes)
+    say(*(f"{run.id}  {run.started[:10]}  {run.samples:>7} samples  {run.name or run.data}" for run in old))
     numbers: dict[str, Any] = going._asdict()
     listed = ", ".join(f"{count:,} {name}" for name, count in numbers.items())
     say(f"{'removed' if yes else 'would remove'}: {listed}{'' if yes else '; with --yes they go'}")

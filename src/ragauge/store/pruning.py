@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -36,6 +37,15 @@ def sizes(store: Store) -> dict[str, int]:
     )
 
 
+def size(store: Store) -> int:
+    """The bytes that a store takes."""
+    if isinstance(store.place, Path):
+        return store.path.stat().st_size
+    sql = """SELECT sum(pg_total_relation_size(quote_ident(tablename)::regclass)) FROM pg_tables
+        WHERE schemaname = current_schema"""
+    return store._database.read("measure it", lambda db: int(db.execute(sql).fetchone()[0]))
+
+
 def prune(store: Store, runs: Collection[str], *, dry: bool = True) -> Pruned:
     """Remove runs from a store file, and what only they need.
 
@@ -52,7 +62,7 @@ def prune(store: Store, runs: Collection[str], *, dry: bool = True) -> Pruned:
     """
     database = store._database
     if not isinstance(database, Database):
-        raise UsageError("prune works on store files; remove runs of a PostgreSQL store with SQL")
+        raise UsageError("prune works on store files; for a PostgreSQL store see the SQL in `ragauge docs store`")
     if dry:
         return database.read("count what is not needed", lambda db: _counted(db, runs)[0])
 
