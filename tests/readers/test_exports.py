@@ -434,3 +434,11 @@ def test_results_of_adk_hold_what_was_made(tmp_path: Path) -> None:
     path.write_text(json.dumps({"eval_set_result_id": "r", "eval_case_results": [case]}))
     (sample,) = read(path)
     assert (sample.response, sample.references, sample.tool_calls) == ("A 6.", ("A 4.",), ())
+
+
+def test_an_error_in_place_of_a_response_is_no_response() -> None:
+    """A row of promptfoo whose provider failed leaves the other rows readable, and its own without a response."""
+    of_row = {"vars": {"question": "Who?", "context": "Ada."}, "provider": {"id": "bot"}}
+    results = [{**of_row, "response": {"output": "Ada."}}, {**of_row, "response": {"error": "API error: 500"}}]
+    samples = list(read({"results": {"version": 3, "results": results}}))
+    assert [(sample.query, sample.response) for sample in samples] == [("Who?", "Ada."), ("Who?", None)]

@@ -246,9 +246,9 @@ class _Row:
 
 
 def _response(value: Any) -> str | None:
-    """The text of a response. An empty response is present."""
+    """The text of a response. An empty response is present; an object with an error alone, as of promptfoo, is none."""
     value = values.native(value)
-    return value if value is None else values.text(value)
+    return None if value is None or (isinstance(value, Mapping) and value.keys() == {"error"}) else values.text(value)
 
 
 def _numbers(value: Any) -> tuple[float, ...] | None:
