@@ -163,7 +163,7 @@ def test_an_unreadable_file_does_not_stop_others(call: Call, sets: Path) -> None
     """Such a file is named with the row and the error, the others are measured; the exit code is 0."""
     write(sets / "ent_a.jsonl", [{"premise": "p", "claim": "c", "label": 1}, {"premise": "p", "label": 1}])
     write(sets / "ent_b.jsonl", [{"premise": None, "claim": "c", "label": 1}])
-    write(sets / "ent_c.jsonl", [{"premise": "p", "claim": "c", "label": "yes"}])
+    write(sets / "ent_c.jsonl", [{"premise": "p", "claim": "c", "label": "perhaps"}])
     write(sets / "claims_d.jsonl", [{"text": "t", "question": "q"}])
     (sets / "ent_e.jsonl").write_text('{"premise": "p"')
     (sets / "ent_f.jsonl").write_bytes(b'{"premise": "\xff"}')
@@ -174,7 +174,7 @@ def test_an_unreadable_file_does_not_stop_others(call: Call, sets: Path) -> None
     for fault in (
         "ent_a.jsonl, row 2: it has no field 'claim'",
         "ent_b.jsonl, row 1: a field is of the wrong form",
-        "ent_c.jsonl, row 1: the label 'yes' is neither 1 nor 0",
+        "ent_c.jsonl, row 1: the label 'perhaps' is neither 1 nor 0",
         "claims_d.jsonl, row 1: it has no field 'sentences'",
         "ent_e.jsonl: line 1 is not JSON",
         "ent_f.jsonl: not UTF-8",

@@ -19,7 +19,7 @@ def test_a_set_that_cannot_be_measured_has_a_note(tmp_path: Path) -> None:
     write(tmp_path, "other_a", [{"text": "t"}])
     write(tmp_path, "tox_a", [SETS["tox_a"]])
     other, tox = measured(Stub(), tmp_path)
-    assert other.note == "no question fits this kind of set"
+    assert other.note.startswith("no question fits this kind of set; a set's name begins with ent_, cit_")
     assert tox.note == "not answered: classify:toxic"
 
 
@@ -123,6 +123,22 @@ def test_a_response_depends_on_all_its_claims(tmp_path: Path) -> None:
     one, two = measured(Stub(), tmp_path)
     assert (value(one.auc), value(one.balanced_accuracy)) == (1.0, 1.0)
     assert value(two.auc) == 1.0
+
+
+def test_labels_are_words_and_sets_are_tables(tmp_path: Path) -> None:
+    """Words of verdicts and booleans are labels, and a set is read from any format if its name says its kind."""
+    labels = ["entailed", "yes", True, "1", "neutral", "contradicted", "no", False]
+    write(
+        tmp_path,
+        "ent_a",
+        [{"premise": "p", "claim": "good" if n < 4 else "bad", "label": label} for n, label in enumerate(labels)],
+    )
+    (tmp_path / "ent_b.csv").write_text("premise,claim,label\np,good,1\np,bad,0\n")
+    (tmp_path / "notes.txt").write_text("no set")
+    assert [(one.name, one.rows, value(one.auc)) for one in measured(Stub(), tmp_path)] == [
+        ("ent_a", 8, 1.0),
+        ("ent_b.csv", 2, 1.0),
+    ]
 
 
 def test_bad_folders_and_rows(tmp_path: Path) -> None:

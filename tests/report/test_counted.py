@@ -60,8 +60,8 @@ def test_reasons_of_one_kind_are_counted_together() -> None:
     silent = {"response": "", "contexts": ["It lasts a year."]}
     undefined = rg.evaluate([silent, silent, german, german, french], "faithfulness").record.undefined
     assert undefined["faithfulness"] == (
-        "3 because the embedded judge reads English, and this is 'de' (2), 'fr' (1); name a judge for it, as in "
-        "--judge de=PROVIDER/MODEL; 2 because the response makes no claim"
+        "3 because the embedded judge reads English, and this is 'de' (2), 'fr' (1); name a judge for it: "
+        "de=PROVIDER/MODEL; 2 because the response makes no claim"
     )
     quoting = rg.evaluate([{"response": word} for word in ("yes", "no", "yes")], [_no_flag]).record.undefined
     assert quoting["_no_flag"] == "the reader's 'flag' of it is 'yes' (2), 'no' (1)"

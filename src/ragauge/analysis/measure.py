@@ -8,7 +8,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -32,8 +32,8 @@ from ragauge.questions import (
     Rate,
     Relevant,
 )
-from ragauge.readers.formats import file_source
-from ragauge.readers.values import Malformed
+from ragauge.readers.formats import extension, file_source, is_readable
+from ragauge.readers.values import Malformed, boolean
 from ragauge.report.files import save_text
 from ragauge.report.text import RenderableType, markdown_table, plain, rich_table
 from ragauge.report.wording import counted, p_value, signed, with_interval
@@ -43,11 +43,12 @@ from ragauge.statistics.paired import holm, paired_mean
 from ragauge.store import label
 from ragauge.text.overlap import largest_matching
 from ragauge.text.sentences import sentence_texts
-from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Verdict
+from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Label, Verdict
 
 LabelledRow = dict[str, Any]
 _FIX = "`ragauge docs embedded-judge` lists the fields of each kind of set"
 _TOKEN = re.compile(r"\w+")
+_TWO_SIDED = tuple(label for label in Label if label not in (Label.PARTLY, Label.UNDECIDED))
 _COHERENT = 4  # the lowest coherent grade of 1 to 5
 _HOSTILE = ("H", "HR", "V", "H2", "V2")  # hate, harassment, violence; threatening, graphic (Markov et al., 2023)
 
@@ -77,21 +78,24 @@ class LabelledCase(msgspec.Struct, frozen=True):
 
 
 def labelled_files(folder: Path) -> list[Path]:
-    """The labelled sets in a folder (*.jsonl, *.jsonl.gz) by name, or the one file. Raises BadData if there is none."""
+    """The labelled sets in a folder by name, or the one file: *.jsonl, or any data whose name tells their kind.
+
+    Raises BadData if there is none.
+    """
     if folder.is_file():
-        if folder.name.partition("_")[0] not in _MAKERS:
-            raise BadData(f"{folder}: a set's name begins with {'_, '.join(_MAKERS)}_; {_FIX}")
+        if _maker(folder) is None:
+            raise BadData(f"{folder}: {_NAMES}; {_FIX}")
         return [folder]
-    files = sorted(file for file in folder.glob("*.jsonl*") if file.is_file())
+    readable = [file for file in folder.glob("*") if file.is_file() and is_readable(extension(file))]
+    files = sorted(file for file in readable if extension(file) == ".jsonl" or _maker(file))
     if not files:
-        raise BadData(f"{folder}: no labelled sets (*.jsonl, *.jsonl.gz) here; name the folder that holds them")
+        raise BadData(f"{folder}: no labelled sets here ({_NAMES}); name the folder that holds them")
     return files
 
 
 def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | None:
     """The rows of a set, or `limit` of them at random; None if no question fits. Raises BadData for a faulty file."""
-    make = _MAKERS.get(file.name.partition("_")[0])
-    if make is None:
+    if (make := _maker(file)) is None:
         return None
     cases: list[LabelledCase] = []
     for number, row in enumerate(file_source(file).rows(), start=1):
@@ -123,10 +127,13 @@ def _fault(problem: Exception) -> str:
 
 
 def _label(value: Any) -> int:
-    """A label as 1 or 0, "1" and "0" included. Raises ValueError for anything else."""
-    if value not in (0, 1, "0", "1"):
-        raise ValueError(f"the label {value!r} is neither 1 nor 0")
-    return int(value)
+    """A label as 1 or 0, from these, from words such as yes and no, or from a verdict; raises ValueError for others."""
+    with suppress(Malformed):
+        if value not in _TWO_SIDED and (answer := boolean(value)) is not None:
+            return int(answer)
+    if value not in _TWO_SIDED:
+        raise ValueError(f"the label {value!r} is neither 1 nor 0, nor one of {', '.join(_TWO_SIDED)}")
+    return int(value in POSITIVE)
 
 
 def _entailment(row: LabelledRow) -> Iterator[LabelledCase]:
@@ -211,6 +218,14 @@ _MAKERS: dict[str, Callable[[LabelledRow], Iterator[LabelledCase]]] = {
     "tox": _toxicity,
     "claims": _decompositions,
 }
+
+
+_NAMES = f"a set's name begins with {'_, '.join(_MAKERS)}_, as in ent_NAME.jsonl"
+
+
+def _maker(file: Path) -> Callable[[LabelledRow], Iterator[LabelledCase]] | None:
+    """What makes cases of the rows of a file, by the prefix of its name."""
+    return _MAKERS.get(file.name.partition("_")[0])
 
 
 def overlap(hypothesis: str, *premise: str) -> float:
@@ -545,7 +560,7 @@ async def _measure_set(
     name: str, cases: list[LabelledCase] | None, judge: Judge, baseline: Judge | None, answer: AnswerFunction | None
 ) -> SetResult:
     if cases is None:
-        return SetResult(name, note="no question fits this kind of set")
+        return SetResult(name, note=f"no question fits this kind of set; {_NAMES}")
     if beyond := _unanswerable(judge, cases):
         return SetResult(name, note=f"not answered: {beyond}")
     outcomes, failure = await _outcomes(judge, cases, answer)

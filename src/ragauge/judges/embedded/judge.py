@@ -311,7 +311,7 @@ class EmbeddedJudge(JudgeBase):
         if isinstance(question, Decompose):
             return Decomposition(decompose(question.text, question.query))
         if self._english_only and (code := language(question)) != "en":
-            reason = f"the {self.identity} judge reads English, and this is {code!r}; name a judge for it, as in"
-            return Failure("abstained", f"{reason} --judge {code}=PROVIDER/MODEL")
+            reason = f"the {self.identity} judge reads English, and this is {code!r}; name a judge for it:"
+            return Failure("abstained", f"{reason} {code}=PROVIDER/MODEL")
         unanswerable = f"the {self.identity} judge does not answer {question.topic}; ask another judge"
         return self._backend.verdict(question) or Failure("unanswerable", unanswerable)
