@@ -187,7 +187,6 @@ class LabelSession {
   }
 
   async start(metric) {
-    document.addEventListener("keydown", this.#onKey);
     const { metrics, by } = await this.data.labels.fetchSummaries(metric);
     this.metric = metric ?? metrics[0];
     const go = (chosen) => {
@@ -202,6 +201,7 @@ class LabelSession {
   }
 
   focus() {
+    document.addEventListener("keydown", this.#onKey);
     this.question.focus({ preventScroll: true });
   }
 
@@ -295,8 +295,8 @@ class LabelSession {
 
   /** Handle a key anywhere on the page, for as long as the question is on it. */
   #onKey = (event) => {
-    if (this.nodes[0].isConnected) this.#key(event);
-    else if (this.#current) document.removeEventListener("keydown", this.#onKey);
+    if (this.question.isConnected) this.#key(event);
+    else document.removeEventListener("keydown", this.#onKey);
   };
 
   #key(event) {
