@@ -357,7 +357,7 @@ const HEADS = {
   "corrected by people": "figure",
   "drawn at random": "figure spare",
   "raw agreement": "figure spare",
-  kappa: "figure",
+  kappa: "figure spare",
   labelled: "figure spare",
 };
 
