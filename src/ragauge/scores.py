@@ -447,7 +447,7 @@ class SystemFacts(msgspec.Struct, frozen=True, omit_defaults=True):
 class RunRecord(msgspec.Struct, omit_defaults=True):
     """One run over a data set.
 
-    asked, reused: the number of judgments asked of a judge, and found in the store. labels, labelled: of human labels
+    asked, reused: the number of judgments made by a judge, and found in the store. labels, labelled: of human labels
     given with the run, and of answers that came from them. stopped: why it stopped before the end of the data.
     left_out, failures, undefined: reasons, by metric. about: each metric in one line. captions: each in about four
     words. fields: the columns that fields of a sample were read from, where these have other names. columns: not fields

@@ -159,7 +159,7 @@ def test_a_member_that_fails_is_outvoted_in_a_run(stub: Any, rows: Rows) -> None
     run = rg.evaluate(rows(2), ["faithfulness"], panel)
     assert run.estimates["faithfulness"].n == 2
     assert run.record.notes == (
-        "panel(a, b, broken): questions that a member failed at, so that the others decided: 6.",
+        "panel(a, b, broken): questions that a member failed at, so that the others decided: broken (judge_error) 6.",
     )
 
 

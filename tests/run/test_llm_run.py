@@ -205,6 +205,13 @@ def test_a_failure_keeps_what_the_judge_replied(stub_server: StubFactory) -> Non
     assert failure["raw"]
 
 
+def test_calls_that_all_fail_are_no_judgments(stub_server: StubFactory) -> None:
+    """Where the server refuses every prompt the report counts no judgments, and states no price of no tokens."""
+    shown = " ".join(str(rg.evaluate(_samples(3), METRICS, _judge(stub_server(fault={"blocked": 1.0})))).split())
+    assert "3 samples, judge openai/gpt-4o-mini, 0 judgments, " in shown
+    assert "0 prompt and 0 completion tokens." in shown
+
+
 def test_too_little_money_for_a_sample_is_reported(stub_server: StubFactory) -> None:
     """A limit below the price of one sample ends the run with an error, not with an empty run."""
     with pytest.raises(rg.errors.RunFailed, match=r"no sample was done: the limit of \$0\.00001 "):

@@ -188,10 +188,9 @@ def dollars(amount: float | None) -> str:
 def usage_words(spent: TotalUsage) -> str:
     """The usage of model calls: their number, tokens and price."""
     cached = f" ({spent.cached_tokens:,} of them cached)" if spent.cached_tokens else ""
-    return (
-        f"{counted(spent.calls, 'call')}, {spent.prompt_tokens:,} prompt{cached} and {spent.completion_tokens:,} "
-        f"completion tokens, price {price(spent)}"
-    )
+    words = f"{counted(spent.calls, 'call')}, {spent.prompt_tokens:,} prompt{cached} and {spent.completion_tokens:,} "
+    free = not (spent.prompt_tokens or spent.completion_tokens or spent.unpriced)
+    return f"{words}completion tokens" + ("" if free else f", price {price(spent)}")
 
 
 def price(spent: TotalUsage) -> str:

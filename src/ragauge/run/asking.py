@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.judges.base import OVER_BUDGET, Judge, JudgeBase, JudgeRouter, adapted, checked
+from ragauge.judges.base import Judge, JudgeBase, JudgeRouter, adapted, checked
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.redaction import redacted
 from ragauge.run.budget import Budget, Stopped
@@ -79,8 +79,9 @@ class Dispatcher:
     Questions that arrive in the same iteration of the event loop are looked up together. A judge that works sample by
     sample then gets each sample's questions; any other judge gets batches of whatever is waiting.
 
-    labels: of people, passed to the run. asked, reused: numbers of questions put to judges, and of those with a stored
-    answer or a label; labelled: with a label. unable: topics that a judge declares, but by its answers cannot decide.
+    labels: of people, passed to the run. asked, reused: numbers of questions that judges answered, and of those with a
+    stored answer or a label; labelled: with a label. unable: topics that a judge declares, but by its answers cannot
+    decide.
     """
 
     def __init__(
@@ -238,14 +239,13 @@ class Dispatcher:
             fault = f"{judge.identity} raised {type(error).__name__}: {error}"
         if len(answers) != len(keys):  # a judge that breaks its contract fails these questions, not the run
             answers = [Failure("judge_error", fault)] * len(keys)
-        if not judge.members:
-            self.asked += sum(answer is not OVER_BUDGET for answer in answers)
         judgments: Judgments = {}
         for (question, key), answer in zip(keys.items(), answers, strict=True):
             if isinstance(answer, Failure) or not judge.is_checked:
                 answer = normalised(question, answer)
             judgments[question] = Judgment(question, answer, judge.identity, key, context.call_of.get(question, ""))
         answered = [judgment for judgment in judgments.values() if not isinstance(judgment.answer, Failure)]
+        self.asked += 0 if judge.members else len(answered)
         if answered or context.calls:
             loop = asyncio.get_running_loop()
             if not self._unwritten:
