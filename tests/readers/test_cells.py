@@ -88,7 +88,6 @@ def test_what_is_no_text_is_refused(value: Any, problem: str) -> None:
         ("reference", np.array(["r", "s"]), ("r", "s")),
         ("reference", [], ()),
         ("reference", ["r", " "], ("r",)),
-        ("reference", '["r", "s"]', ('["r", "s"]',)),
         ("references", '["r", "s"]', ("r", "s")),
         ("ground_truths", "['r', 's']", ("r", "s")),
         ("ground_truths", "r", ("r",)),
@@ -96,8 +95,18 @@ def test_what_is_no_text_is_refused(value: Any, problem: str) -> None:
     ],
 )
 def test_references(column: str, value: Any, expected: tuple[str, ...]) -> None:
-    """One text or a list of alternatives; a list spelled as text counts only under a plural name."""
+    """One text or a list of alternatives, which under a plural name may be spelled as text."""
     assert sample(**{column: value}).references == expected
+
+
+def test_a_column_of_lists_has_several_references_under_any_name() -> None:
+    """Where all references are lists of texts and no response is one, they are read; else they may be the answer."""
+    rows = [{"response": "s", "ground_truth": cell} for cell in ("['r', 's']", '["t"]', "")]
+    assert [one.references for one in read(rows)] == [("r", "s"), ("t",), None]
+    lists = [{"response": '["r"]', "ground_truth": '["r"]'}, {"response": "s", "ground_truth": '["s"]'}]
+    assert [one.references for one in read(lists)] == [('["r"]',), ('["s"]',)]
+    mixed = [{"response": "s", "ground_truth": "r"}, {"response": "s", "ground_truth": '["s"]'}]
+    assert [one.references for one in read(mixed)] == [("r",), ('["s"]',)]
 
 
 @pytest.mark.parametrize("value", [["r", None], ["r", ["s"]], [{"r": 1}]])

@@ -117,7 +117,7 @@ def sample(
     """
     row = _Row(mapping.unfold(cells), mapping, where, number)
     value = row.value
-    plural = folded(row.columns.get("references", "")).endswith("s")
+    plural = mapping.lists_references or folded(row.columns.get("references", "")).endswith("s")
     used = set(row.columns.values())
     rest = [name for name, cell in row.cells.items() if name not in used and values.native(cell) is not None]
     other = {name: value("", values.jsonable, name) for name in rest}
