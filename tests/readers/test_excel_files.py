@@ -56,6 +56,19 @@ def test_the_first_sheet_is_read(written: Writing) -> None:
     assert next(iter(reading)).metadata == {"column 3": 7}
 
 
+def test_a_sheet_is_named(written: Writing, caplog: pytest.LogCaptureFixture) -> None:
+    """Another sheet than the first is named behind the file; without a name the others are noted."""
+    path = written(["query"], ["Who?"])
+    assert [one.query for one in read(path)] == ["Who?"]
+    assert "'Sheet' of the sheets Sheet, other" in caplog.text
+    book = openpyxl.load_workbook(path)
+    book["other"].append(["When?"])
+    book.save(path)
+    assert [one.query for one in read(f"{path}#other")] == ["When?"]
+    with pytest.raises(BadData, match="no sheet is called 'third'; there are Sheet, other"):
+        read(f"{path}#third")
+
+
 def test_values_are_as_excel_holds_them(written: Writing) -> None:
     """A number or date becomes its text, whatever Excel shows in its place."""
     path = written(

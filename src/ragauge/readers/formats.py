@@ -26,7 +26,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 import msgspec
 
 from ragauge.errors import BadData, RagaugeError
-from ragauge.host import RepeatedKey, announced, installed, load_only, object_without_repeats, optional
+from ragauge.host import LOG, RepeatedKey, announced, installed, load_only, object_without_repeats, optional
 from ragauge.readers.budget import LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
 from ragauge.readers.traces import REQUEST
@@ -318,8 +318,8 @@ def column_names(cells: Iterable[str], name: str) -> list[str]:
     return header
 
 
-def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | Malformed]:
-    """The rows of a workbook's first sheet; its first row names the columns, rows without a value are ignored.
+def excel_rows(path: Path, limits: ReadingLimits, name: str = "") -> Iterator[dict[str, Any] | Malformed]:
+    """The rows of the sheet called `name`, or of the first; its first row names the columns, empty rows are ignored.
 
     Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date. A row with a
     formula whose value is not in the file is malformed.
@@ -334,7 +334,13 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | M
                 closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book,
                 closing(openpyxl.load_workbook(file, read_only=True)) as book_of_formulas,
             ):
-                sheets = (_rows_of_sheet(opened.worksheets[0], path, limits) for opened in (book, book_of_formulas))
+                if name and name not in book.sheetnames:
+                    raise BadData(f"{path}: no sheet is called {name!r}; there are {', '.join(book.sheetnames)}")
+                if not name and len(book.worksheets) > 1:
+                    sheets_read = f"{book.sheetnames[0]!r} of the sheets {', '.join(book.sheetnames)}"
+                    LOG.warning("%s: read is %s; another is read as %s#NAME", path, sheets_read, path.name)
+                place = book.sheetnames.index(name) if name else 0
+                sheets = (_rows_of_sheet(opened.worksheets[place], path, limits) for opened in (book, book_of_formulas))
                 rows = zip(*sheets, strict=True)
                 filled = ((row, formulas) for row, formulas in rows if any(cell.value is not None for cell in formulas))
                 names, _ = next(filled, ((), ()))
@@ -527,12 +533,20 @@ EXTENSIONS = (*_TEXT, *_BINARY)
 ENTRY_POINTS = "ragauge.readers"
 
 
+_SHEET = re.compile(r"(.*\.xlsx)#(.+)", re.IGNORECASE | re.DOTALL)
+
+
 def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     """The rows of a file in the format that its extension names; those of a pipe without one are JSON Lines.
 
-    Raises BadData where it cannot be read.
+    FILE.xlsx#NAME is a sheet of a workbook. Raises BadData where it cannot be read.
     """
-    suffix, name, limits = extension(path), str(path), limits or default_limits()
+    name, limits = str(path), limits or default_limits()
+    if (of_sheet := _SHEET.fullmatch(name)) and not path.exists():
+        path = Path(of_sheet[1])
+        _check_is_there(path)
+        return Source(name, lambda: limits.counted(excel_rows(path, limits, of_sheet[2]), name), is_table=True)
+    suffix = extension(path)
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
     if piped := _is_pipe(path):
