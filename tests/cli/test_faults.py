@@ -243,6 +243,13 @@ def test_gates(call: Call, gates: list[str], code: int, complaint: str) -> None:
     assert "token_f1" in result.stdout
 
 
+def test_a_gate_is_on_what_summaries_are_measured_by(call: Call, folder: Path) -> None:
+    """Without -m a gate may be on the variants against the source, which the data call for."""
+    (folder / "sum.jsonl").write_text(json.dumps({"document": "Ada wrote it.", "summary": "Ada wrote it."}))
+    result = call("run", "sum.jsonl", "--fail-under", "faithfulness(against=source)=0.9")
+    assert "gate holds: faithfulness(against=source) ≥ 0.9 (1 sample)" in result.stderr
+
+
 def test_a_value_above_its_gate_fails(call: Call, folder: Path) -> None:
     """--fail-over ends the command with 3 if a metric of which less is better is higher."""
     row = {"query": "When?", "response": "The bridge opened in 1950.", "contexts": ["The bridge opened in 1910."]}

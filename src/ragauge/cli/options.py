@@ -17,7 +17,15 @@ from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.judges.base import JudgeSpec
 from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.checks import check
-from ragauge.metrics.registry import CATALOGUE, installed_names, key_of, select_metrics, split_specs, with_arguments
+from ragauge.metrics.registry import (
+    CATALOGUE,
+    OF_SUMMARIES,
+    installed_names,
+    key_of,
+    select_metrics,
+    split_specs,
+    with_arguments,
+)
 from ragauge.readers.budget import ReadingLimits, set_default_limits
 from ragauge.report.files import WRITERS, check_ending, check_place
 from ragauge.scores import Gate, check_gate, gate_on
@@ -35,7 +43,7 @@ def gates(
     Raises UnknownName for a metric that the run does not measure, and BadParameter for an invalid gate: of another
     form, failing on the better side of its metric, or with a bound off the metric's scale.
     """
-    measured = CATALOGUE if metrics is None else select_metrics(metrics)
+    measured = (*CATALOGUE, *OF_SUMMARIES) if metrics is None else select_metrics(metrics)
     metric_of = {key: metric for metric in measured for key in metric.values}
     better = {key: metric.better for key, metric in metric_of.items()}
     gates = []

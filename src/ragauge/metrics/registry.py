@@ -63,6 +63,11 @@ ENTRY_POINTS = "ragauge.metrics"
 #: All metrics of the package.
 CATALOGUE = (*METRICS, *ON_REQUEST, *OVER_DATA)
 
+#: The variants that are measured by default where samples have a source.
+OF_SUMMARIES = tuple(
+    metric.renamed(metric.spec) for metric in (claims.faithfulness(against="source"), claims.claim_recall(of="source"))
+)
+
 #: Alias -> the name of the metric.
 ALIASES = {alias: metric.name for metric in _BY_NAME.values() for alias in metric.aliases}
 
@@ -108,8 +113,7 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     """The metrics measured by default, and more where there are citations, gold claims, a source, calls or ids."""
     more: list[Measure] = []
     if any(sample.source and sample.response is not None for sample in samples):
-        summarised = (claims.faithfulness(against="source"), claims.claim_recall(of="source"))
-        more += [metric.renamed(metric.spec) for metric in summarised]
+        more += OF_SUMMARIES
     if any(map(_retrieves_relevant, samples)):
         more += [retrieval.retrieval_precision, retrieval.retrieval_recall, retrieval.mrr, retrieval.ndcg]
     if any(sample.contexts is not None and citation_marks(sample.response or "") for sample in samples):

@@ -107,7 +107,8 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         has_ids = any("retrieved_context_ids" in sample.metadata for sample in samples)
         content = "ids, not texts: --corpus FILE looks them up" if has_ids and fields[0] == "contexts" else "none"
         fix = f"the traces hold {content}"
-    if fields[0] == "contexts" and any(sample.source for sample in samples):
+    can_be_of_source = isinstance(metric, Metric) and "against" in metric.parameters
+    if fields == ["contexts"] and can_be_of_source and any(sample.source for sample in samples):
         fix = "for a summary there is faithfulness(against=source)"
     return f"no sample has {' and '.join(map(_field_words, fields))}; {fix}"
 
