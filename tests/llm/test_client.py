@@ -260,6 +260,25 @@ def test_an_outage_that_lasts_ends_all_calls(kit: Kit) -> None:
     assert all(one.fatal and "HTTP 502, down; it stopped answering" in one.failure.detail for one in ended)
 
 
+@pytest.mark.parametrize("no_proxy", ["", "inside.example,judge.example"])
+@pytest.mark.usefixtures("hasty")
+def test_a_proxy_is_used_and_named(kit: Kit, monkeypatch: pytest.MonkeyPatch, no_proxy: str) -> None:
+    """Calls go through the proxy of the environment, which messages name, unless NO_PROXY has the server's host."""
+
+    async def main() -> list[str]:
+        async with kit.serving(lambda number, request: kit.refusal(403, "blocked")) as proxy:
+            monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+            monkeypatch.setenv("NO_PROXY", no_proxy)
+            async with _transport("openai/m", "http://judge.example/v1") as transport:
+                with pytest.raises(CallFailed) as failed:
+                    await transport.send(PROMPT)
+            return [*(request.path for request in proxy.requests), failed.value.failure.detail]
+
+    *paths, detail = asyncio.run(main())
+    assert len(paths) == (not no_proxy)
+    assert ("openai/m at judge.example through the proxy of HTTP_PROXY: HTTP 403" in detail) == (not no_proxy)
+
+
 @pytest.mark.usefixtures("hasty")
 def test_a_server_that_is_not_there() -> None:
     """Where nothing listens, the calls fail as unreachable, and say where."""
@@ -362,15 +381,3 @@ def test_what_names_a_judge() -> None:
     assert _transport("openai/m").settings == ()
     assert _transport("openai/m", "http://127.0.0.1:1").settings == (("base_url", "http://127.0.0.1:1/v1"),)
     assert KEY not in repr(transport)
-
-
-def test_proxies_are_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A proxy of the environment is used for other machines, not for this one nor where NO_PROXY exempts."""
-    from ragauge.judges.llm.transport.session import _proxy
-
-    monkeypatch.setenv("https_proxy", "http://proxy:3128")
-    monkeypatch.setenv("http_proxy", "http://proxy:3128")
-    monkeypatch.setenv("no_proxy", "inside.example")
-    assert _proxy("https://api.openai.com/v1") == "http://proxy:3128"
-    assert _proxy("http://127.0.0.1:8000/v1") is None
-    assert _proxy("https://inside.example/v1") is None

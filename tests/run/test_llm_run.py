@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -182,6 +183,14 @@ def test_a_member_that_cannot_answer_ends_the_run(stub_server: StubFactory, name
     judges = [f"openai/{model}?base_url={stub_server(model=['a']).url}" for model in ("a", "b")]
     with pytest.raises(rg.errors.RunFailed, match=r"cannot answer any more: no_such_model: openai/b at 127"):
         rg.evaluate(_samples(50), METRICS, name.format(*judges))
+
+
+def test_a_server_that_refuses_all_calls_ends_the_run(stub_server: StubFactory) -> None:
+    """A server that takes no request at all, such as one that only streams, ends the run after two dozen calls."""
+    server = stub_server(fault={"400": 1.0})
+    run = rg.evaluate(_samples(100), METRICS, _judge(server, concurrency=4))
+    assert re.search("cannot answer any more: bad_request.*the server does not take this", run.record.stopped)
+    assert server.stats()["calls"] <= 24 + 4
 
 
 def test_a_server_that_gives_out_stops_the_run(stub_server: StubFactory, tmp_path: Path) -> None:

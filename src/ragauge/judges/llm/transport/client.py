@@ -47,6 +47,7 @@ from ragauge.judges.llm.transport.session import (
     plain,
     read_fault,
     reason_of,
+    via_proxy,
 )
 from ragauge.redaction import SECRETS
 from ragauge.types import Failure
@@ -119,7 +120,8 @@ class HttpTransport(Transport):
         self._features = initial_features(provider, model, options)
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
-        self._server = f"{self.name} at {urlsplit(self._base or '').netloc}"
+        base = self._base or ""
+        self._server = f"{self.name} at {urlsplit(base).netloc}{via_proxy(base)}"
         values = protocols.given(
             base_url=self._base if self._base != self._own else None,
             logprobs="true" if options.logprobs else None,

@@ -360,6 +360,11 @@ def is_local(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
+def via_proxy(base_url: str) -> str:
+    """The proxy of a server, in words that follow its name; "" where there is none."""
+    return f" through the proxy of {urlsplit(base_url).scheme.upper()}_PROXY" if _proxy(base_url) else ""
+
+
 def _proxy(base_url: str) -> str | None:
     """The proxy that the environment names for a server; none for this machine itself."""
     from urllib.request import getproxies, proxy_bypass
