@@ -82,6 +82,8 @@ TWO = (Chunk("a", "1", numbered=True), Chunk("b", "2", numbered=True))
         (Chunk("a"), (Chunk("a", "1", numbered=True),)),
         ([Chunk("a", "x")], (Chunk("a", "x"),)),
         (Document("a", {"page": 3}), (Chunk("a", "1", "", {"page": 3}, numbered=True),)),
+        ([["A", ["a.", " b."]]], (Chunk("a. b.", "1", "A", numbered=True),)),
+        ({"title": ["A"], "sentences": [["a.", "b."]]}, (Chunk("a. b.", "1", "A", numbered=True),)),
         ([Document("a", id="d")], (Chunk("a", "d"),)),
         ([TextNode("a", "n1")], (Chunk("a", "n1"),)),
         ([NodeWithScore(TextNode("a", "n1", {"page": 3}), 0.5)], (Chunk("a", "n1", "", {"page": 3, "score": 0.5}),)),

@@ -127,6 +127,7 @@ BROKEN = [
     ("latin.csv", b"query\nq1\ncaf\xe9\n", "latin.csv: not UTF-8: byte 0xe9 at offset 12 (line 3); save the file as "
      "UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 latin.csv; in Excel: Save As, CSV UTF-8"),
     ("odd.csv", b"\xff\xfea\x00b", "odd.csv: broken UTF-16"),
+    ("wide.csv", "query;answer\n".encode("utf-16-le"), "wide.csv: UTF-16 without its mark"),
     ("cut.json", b'[{"query": "q"},\n {"query": ', "cut.json: broken JSON at line 2, column 12: Expecting value"),
     ("number.json", b"3", "number.json: a number, not a list of objects; write a list of objects"),
     ("ragged.json", b'{"query": ["q", "r"], "response": ["a"]}',
@@ -200,3 +201,9 @@ def test_damaged_parquet_files_are_refused(here: Path) -> None:
             refused.append(str(error))
     assert len(refused) > 50
     assert all(f"{name}: not a whole" in error or f"{name}, row" in error for error in refused)
+
+
+def test_the_line_of_excel_that_names_the_delimiter_is_skipped(tmp_path: Path) -> None:
+    """A first line such as "sep=;" is no header, and says what stands between the fields."""
+    (tmp_path / "sep.csv").write_text("sep=|\r\nquestion|answer\r\nQ, or?|A\r\n")
+    assert [(one.query, one.response) for one in read(tmp_path / "sep.csv")] == [("Q, or?", "A")]

@@ -86,6 +86,8 @@ def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterato
     packed = os.fstat(stream.fileno()).st_size if isinstance(stream, gzip.GzipFile) else None
     offset = 0
     for number, raw in enumerate(_bounded(stream.readline, name, limits), start=1):
+        if offset == 0 and b"\0" in raw[:4]:
+            raise BadData(f"{name}: UTF-16 without its mark, or no text (NUL bytes); save the file as UTF-8")
         if packed is not None:
             limits.check_unpacked(name, packed, offset + len(raw))
         try:
@@ -267,6 +269,10 @@ class TextRow(dict[str, str]):
     line = 0
 
 
+#: What Excel writes above the header to name the delimiter.
+_SEPARATOR_LINE = re.compile("sep=(.)\r?\n?", re.IGNORECASE)
+
+
 def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimiter: str | None = None) -> Iterator[Any]:
     """One mapping a row, every cell as text. The first row names the columns.
 
@@ -277,6 +283,8 @@ def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimite
     first = next((line for line in lines if not line.isspace()), None)
     if first is None:
         return
+    if separator := _SEPARATOR_LINE.fullmatch(first):
+        delimiter, first = separator[1], next(lines, "")
     delimiter = delimiter or max(",;\t", key=first.count)
     size, begin = 0, 1
 

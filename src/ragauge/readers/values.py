@@ -258,7 +258,11 @@ def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]
 def _chunk(item: Any, position: int) -> Chunk:
     if isinstance(item, Chunk):
         return item if item.id else msgspec.structs.replace(item, id=str(position), numbered=True)
+    if isinstance(item, list | tuple) and len(item) == 2:  # HotpotQA's title and sentences
+        item = dict(zip(("title", "sentences"), item, strict=True))
     fields: Mapping[Any, Any] = _fields(item)
+    if sentences := list_items(native(fields.get("sentences")), written=False):
+        fields = {**fields, "text": " ".join(map(str.strip, _texts(sentences))), "sentences": None}
     if not fields:
         return Chunk(_item_text(item, position), str(position), numbered=True)
     text_key, id_key, metadata_key = (
