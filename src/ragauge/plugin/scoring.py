@@ -12,7 +12,7 @@ from ragauge.errors import UsageError
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import key_of, select_metrics
 from ragauge.report.explain import estimate_numbers, failing
-from ragauge.report.wording import FEW, early_end, failed_scores, gate_words
+from ragauge.report.wording import FEW, gate_words, shortfalls
 from ragauge.run.evaluate import evaluate
 from ragauge.run.results import Run
 from ragauge.scores import gates_of
@@ -62,7 +62,7 @@ class Scoring:
             for name, number in estimate_numbers(estimate).items():
                 self._record(f"{gate.key}.{name}", number)
         faults = [text for _, text in failing(record, record.gates, run.records())]
-        faults += filter(None, [early_end(record), failed_scores(record, {gate.metric for gate in record.gates})])
+        faults += shortfalls(record, {gate.metric for gate in record.gates})
         if faults:
             raise AssertionError("\n".join(faults))
         for gate, estimate in estimates.items():

@@ -17,14 +17,13 @@ from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 from ragauge.report.explain import estimate_numbers, failing, unsupported_claim_words, unsupported_claims
 from ragauge.report.wording import (
     caution,
-    early_end,
-    failed_scores,
     flat,
     footnotes,
     gate_words,
     headline,
     one_line,
     printable,
+    shortfalls,
 )
 from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span
@@ -47,8 +46,8 @@ def write_junit(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> 
     _junit_properties(suite, about)
     named = {"classname": f"ragauge.{name.replace('.', '_')}"}  # dashboards take dots for packages
     whole = SubElement(suite, "testcase", {**named, "name": "run", "time": seconds})
-    if faults := [flat(fault) for fault in (early_end(run), failed_scores(run)) if fault]:
-        _outcome(whole, "error", "\n".join(faults))
+    if faults := shortfalls(run):
+        _outcome(whole, "error", "\n".join(map(flat, faults)))
     SubElement(whole, "system-out").text = _clean(
         "\n".join(map(flat, [headline(run), *footnotes(run), caution(run)])).rstrip()
     )

@@ -19,8 +19,6 @@ from ragauge.report.wording import (
     chunk_words,
     claims_line,
     counted,
-    early_end,
-    failed_scores,
     flat,
     footnotes,
     gate_words,
@@ -30,6 +28,7 @@ from ragauge.report.wording import (
     one_line,
     score_words,
     shortened,
+    shortfalls,
     verdict_words,
 )
 from ragauge.scores import RunRecord, SampleRecord
@@ -243,12 +242,10 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     yield ""
     if claims := claims_line(run):
         yield from (plain(claims), "")
-    faults = [fault for fault in (early_end(run), failed_scores(run)) if fault]
-    yield from (f"- ❌ **{plain(fault)}**" for fault in faults)
-    for gate in run.gates:
-        words = plain(gate_words(run, gate))
-        yield f"- ❌ **{words}**" if gate.failure(run) else f"- ✅ {words}"
-    if faults or run.gates:
+    outcomes = [(True, fault) for fault in shortfalls(run)]
+    outcomes += [(bool(gate.failure(run)), gate_words(run, gate)) for gate in run.gates]
+    yield from (f"- ❌ **{plain(words)}**" if failed else f"- ✅ {plain(words)}" for failed, words in outcomes)
+    if outcomes:
         yield ""
     head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed", "what it counts")
     yield from markdown_table(head, (_estimate_cells(run, key) for key in run.estimates))

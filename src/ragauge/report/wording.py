@@ -178,6 +178,11 @@ def failed_scores(run: RunRecord, metrics: Collection[str] | None = None) -> str
     return f"scores failed ({numbers}), the first because: {first}" if numbers else ""
 
 
+def shortfalls(run: RunRecord, metrics: Collection[str] | None = None) -> list[str]:
+    """What a run lacks, whatever its estimates: its end, and scores of these metrics or of all."""
+    return list(filter(None, [early_end(run), failed_scores(run, metrics)]))
+
+
 def dollars(amount: float | None) -> str:
     """A price: two decimals from one dollar on, otherwise four, or as many as the first digit takes."""
     if amount is None:
