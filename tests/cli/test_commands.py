@@ -14,6 +14,7 @@ from tests.interrupts import heed_modes
 import ragauge as rg
 from ragauge.cli.main import COMMANDS
 from ragauge.metrics.registry import ALIASES, CATALOGUE, parse_metric
+from ragauge.scores import RunRecord
 
 Call = Callable[..., Result]
 Start = Callable[..., subprocess.Popen[str]]
@@ -152,6 +153,15 @@ def test_a_report_of_the_latest_run(call: Call, folder: Path) -> None:
     assert shown.stdout.count("Who wrote book") == 3
     assert "Who wrote book" not in call("report", "--show", "0").stdout
     assert len(rg.Store.open(folder / ".ragauge").runs()) == 2
+
+
+def test_a_report_without_a_sample_names_no_other_metrics(call: Call, folder: Path) -> None:
+    """A run that ended before its first sample is reported as that, not by metrics that are not shown."""
+    with rg.Store.open(folder / ".ragauge") as store:
+        store.begin(RunRecord("1", "2026-01-01T00:00:00+00:00", "data", ("bleu",), {}, "0", left_out={"bleu": "none"}))
+    shown = " ".join(call("report").stdout.split())
+    assert "no sample is done yet" in shown
+    assert "Not shown" not in shown
 
 
 def test_a_report_by_the_beginning_of_an_id(call: Call, folder: Path) -> None:

@@ -129,10 +129,10 @@ def test_old_runs_are_pruned_and_what_others_need_stays(call: Call) -> None:
         before, whole = list(store.samples(new)), sizes(store)
     shown = call("store", "prune", "--keep", "90d")
     assert f"{old}  2020-01-01" in shown.stdout
-    assert "would remove: 1 runs, 2 samples, 1 judgments" in shown.stdout
+    assert "would remove: 1 run, 2 samples, 1 judgment, " in shown.stdout
     assert sizes(Store.open(".ragauge")) == whole
     removed = call("store", "prune", "--keep", "90d", "--yes")
-    assert "removed: 1 runs, 2 samples, 1 judgments" in removed.stdout
+    assert "removed: 1 run, 2 samples, 1 judgment, " in removed.stdout
     with Store.open(".ragauge") as store:
         assert {run.id for run in store.runs()} == {new, kept}
         assert list(store.samples(new)) == before

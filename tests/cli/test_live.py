@@ -150,6 +150,7 @@ def test_an_alarm_runs_a_command(call: Call, folder: Path) -> None:
         ([*WINDOWS, "--against", "main"], "name its metrics with --alarm"),
         ([*WINDOWS, "--alarm", "exact_match<0.5", "--against", "main"], "it holds no runs yet"),
         ([*WINDOWS, "--alarm", "exact_match>0.5"], "write exact_match<0.5"),
+        ([*WINDOWS, "--alarm", "exact_match<=0.5"], "exact_match<=0.5: write METRIC<NUMBER or METRIC>NUMBER"),
     ],
 )
 def test_a_wrong_call_is_told_before_a_trace_is_read(call: Call, arguments: list[str], message: str) -> None:

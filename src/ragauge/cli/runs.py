@@ -112,7 +112,9 @@ def opened_in_browser(address: str) -> Iterator[None]:
 
 def _show_price(planned: Plan) -> None:
     """Print what asking for preferences takes, before it is spent."""
-    say(f"preference: {planned.questions.total()} questions to ask, {planned.known.total()} already answered")
+    say(
+        f"preference: {counted(planned.questions.total(), 'question')} to ask, {planned.known.total()} already answered"
+    )
     say(*([planned.cost_words()] if planned.cost.calls else []))
 
 

@@ -166,5 +166,5 @@ def prune_command(store: Store, keep: str, yes: bool) -> None:
     going = prune(store, {run.id for run in old}, dry=not yes)
     say(*(f"{run.id}  {run.started[:10]}  {run.samples:>7} samples  {run.name or run.data}" for run in old))
     numbers: dict[str, Any] = going._asdict()
-    listed = ", ".join(f"{count:,} {name}" for name, count in numbers.items())
+    listed = ", ".join(counted(count, name.removesuffix("s")) for name, count in numbers.items())
     say(f"{'removed' if yes else 'would remove'}: {listed}{'' if yes else '; with --yes they go'}")

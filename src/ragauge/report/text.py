@@ -87,7 +87,7 @@ def run_view(
     others = f"Not shown: {counted(len(more), 'other metric')} ({unmeasured} not measured); -m all shows them."
     notes = [
         *footnotes(run, None if shown is None else {*shown, *HEADLINE[:MAX_HEADLINES]}),
-        *([others] if more else []),
+        *([others] if more and run.samples else []),
         *filter(None, [caution(run)]),
     ]
     return [headline(run), *filter(None, [claims_line(run)]), table, *added, *notes]

@@ -85,6 +85,8 @@ def alarm_rules(written: Sequence[str], metrics: Collection[Measure], against: R
     rules = []
     for text, part in zip(written, parts, strict=True):
         key = part[1] if part else text
+        if key not in measure_of and re.search("[<>]", key):
+            raise BadParameter(f"--alarm {text}: write METRIC<NUMBER or METRIC>NUMBER; there are no other comparisons")
         if key not in measure_of:
             raise UnknownName("metric of --alarm", key, measure_of)
         measure = measure_of[key]

@@ -13,7 +13,7 @@ from ragauge.judges.embedded import decompose
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Judgment, Question, judgment_key
 from ragauge.readers.conversations import Per
-from ragauge.report.wording import dollars, one_line
+from ragauge.report.wording import counted, dollars, one_line
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import price_dates
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, existing_store, prepared
@@ -83,8 +83,8 @@ class Plan:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    asked = f"{'about ' if plan.estimated else ''}{plan.questions.total()} questions to ask"
-    yield f"{plan.samples} samples, {asked}, {plan.known.total()} already answered"
+    asked = f"{'about ' if plan.estimated else ''}{counted(plan.questions.total(), 'question')} to ask"
+    yield f"{counted(plan.samples, 'sample')}, {asked}, {plan.known.total()} already answered"
     yield from (
         f"  {kind:<12}{plan.questions[kind]:>8} to ask {plan.known[kind]:>8} answered"
         for kind in KINDS

@@ -139,7 +139,7 @@ class Evaluation:
             raise RunFailed(f"no sample was done: {stopped}")
         left = taken - done + sum(1 for _ in self._samples)
         spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
-        self._record.stopped = f"{stopped}{spent}, with {left} samples to go"
+        self._record.stopped = f"{stopped}{spent}, with {counted(left, 'sample')} to go"
         return "stopped"
 
     def _begin(self) -> None:
