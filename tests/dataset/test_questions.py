@@ -66,6 +66,13 @@ def test_the_same_seed_gives_the_same_set() -> None:
     assert len({sample.id for sample in first.samples}) == 6
 
 
+def test_the_same_rows_are_the_same_set_in_any_order() -> None:
+    """Where two seeds draw all the questions that there are, the sets have one identity and runs on them compare."""
+    first, other = (questions(MINI, n=1000, seed=seed) for seed in (1, 2))
+    assert [sample.id for sample in first.samples] != [sample.id for sample in other.samples]
+    assert first.identity == other.identity
+
+
 def test_the_draw_covers_the_corpus() -> None:
     """Of a corpus that is mostly about one thing, the first passages drawn are about all."""
     rng = Random(1)
@@ -124,6 +131,7 @@ def test_a_corpus_that_gives_less_is_said(tmp_path: Path) -> None:
     nothing = _call("dataset", "questions", tmp_path, "-o", tmp_path / "out.jsonl")
     assert nothing.exit_code == 1
     assert "1 passage; 1 more repeat one of them; files skipped: 1 .png" in nothing.output
+    assert "0 questions, not 200: there are no more\n" in nothing.output
     assert "gives no question, and nothing is written; cloze takes " in nothing.output
     few = _call("dataset", "questions", MINI, "-n", 100, "-o", tmp_path / "out.jsonl")
     assert "not 100: there are no more" in few.output

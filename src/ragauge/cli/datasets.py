@@ -182,7 +182,7 @@ def _question_lines(made: QuestionSet) -> Iterator[str]:
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
     few = "" if len(made.samples) == made.wanted else f", not {made.wanted}: there are no more"
     drawn = f", drawn from {counted(made.real, 'question')} of users" if made.real else ""
-    yield f"{counted(len(made.samples), 'question')}{few}: {kinds}{drawn}"
+    yield f"{counted(len(made.samples), 'question')}{few}{kinds and ': '}{kinds}{drawn}"
     if drafts := made.made.total():
         answerable = sum(bool(sample.metadata.get("known")) for sample in made.samples)
         asked = f"{made.asked} questions and prompts asked, {made.reused} known to the store"

@@ -92,14 +92,14 @@ class QuestionSet(SampleSet):
 
 
 def sealed(samples: Sequence[Sample], origin: Mapping[str, Any]) -> list[Sample]:
-    """The rows of a test set with its identity, a hash of them all, and what it was made with."""
+    """The rows of a test set with its identity, a hash of them in any order, and what it was made with."""
     bare = [
         msgspec.structs.replace(
             sample, metadata={key: value for key, value in sample.metadata.items() if key != TEST_SET}
         )
         for sample in samples
     ]
-    mark = {**origin, "id": sha256(msgspec.json.encode(bare)).hexdigest()[:12]}
+    mark = {**origin, "id": sha256(b"\n".join(sorted(map(msgspec.json.encode, bare)))).hexdigest()[:12]}
     return [add_metadata(sample, **{TEST_SET: mark}) for sample in bare]
 
 

@@ -86,8 +86,6 @@ def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterato
     packed = os.fstat(stream.fileno()).st_size if isinstance(stream, gzip.GzipFile) else None
     offset = 0
     for number, raw in enumerate(_bounded(stream.readline, name, limits), start=1):
-        if offset == 0 and b"\0" in raw[:4]:
-            raise BadData(f"{name}: UTF-16 without its mark, or no text (NUL bytes); save the file as UTF-8")
         if packed is not None:
             limits.check_unpacked(name, packed, offset + len(raw))
         try:
@@ -100,6 +98,8 @@ def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterato
                 f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}; in Excel: Save As, CSV "
                 "UTF-8"
             ) from None
+        if offset == 0 and "\0" in line[:4]:
+            raise BadData(f"{name}: UTF-16 without its mark, or no text (NUL bytes); save the file as UTF-8")
         yield line.removeprefix("\ufeff") if offset == 0 else line
         offset += len(raw)
 
