@@ -13,9 +13,11 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.questions import Question
+from ragauge.judges.embedded.judge import EmbeddedJudge
+from ragauge.judges.embedded.lexical import Lexical
+from ragauge.questions import Entail, Question
 from ragauge.run.scoring import WRITE_BATCH
-from ragauge.types import Answer, Failure
+from ragauge.types import Answer, Failure, Verdict
 
 Make = Callable[..., Any]
 
@@ -112,3 +114,25 @@ def test_ctrl_c_ends_the_run_at_once(judge: Any, rows: Make, tmp_path: Path, und
     assert run.record.status == "interrupted"
     assert run.record.samples == run.estimates["faithfulness"].n >= WRITE_BATCH
     assert not [thread for thread in set(threading.enumerate()) - others if "ThreadPool" in thread.name]
+
+
+class _Waiting(Lexical):
+    """A backend that answers once something else has gone on."""
+
+    def __init__(self) -> None:
+        self.others_went_on = threading.Event()
+
+    def verdict(self, question: Question) -> Verdict | None:
+        assert self.others_went_on.wait(5)
+        return super().verdict(question)
+
+
+def test_the_embedded_judge_lets_others_go_on() -> None:
+    """While the embedded judge works, the event loop that awaits it is free."""
+
+    async def awaited() -> Sequence[Answer | Failure]:
+        backend = _Waiting()
+        asyncio.get_running_loop().call_later(0.01, backend.others_went_on.set)
+        return await EmbeddedJudge(backend).answer([Entail(("It is red.",), "It is red.")])
+
+    assert [answer.label for answer in asyncio.run(awaited()) if isinstance(answer, Verdict)] == [rg.Label.ENTAILED]

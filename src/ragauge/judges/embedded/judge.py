@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from threading import Event, Lock
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -46,7 +47,6 @@ _ANSWER_WORDS = 25  # the most of a lone text that is also read as an answer to 
 _MAX_CACHED_OUTPUTS = 3000  # outputs, and questions, that are kept from one batch to the next
 
 _RULES, _SPLITTING = "19", "21"  # of verdicts and of decomposition; increased with every change of an answer
-_QUESTIONS_PER_YIELD = 32  # then other coroutines may run
 
 
 class Case(NamedTuple):
@@ -295,17 +295,22 @@ class EmbeddedJudge(JudgeBase):
         languages = (("reads", "en"),) if self._english_only else ()
         own = (("rules", _RULES), ("rules.decompose", _SPLITTING), ("splitter", splitter()), *languages)
         self.identity = Identity(name, (*own, *self._backend.settings))
+        self._lock = Lock()
 
     async def answer(self, questions: Sequence[Question]) -> list[Answer | Failure]:
-        """The answers in the order of the questions; a kind it does not answer gives a Failure."""
-        for _ in self._backend.prepare(questions):
-            await asyncio.sleep(0)
-        answers: list[Answer | Failure] = []
-        for count, question in enumerate(questions):
-            if count % _QUESTIONS_PER_YIELD == 0:
-                await asyncio.sleep(0)
-            answers.append(self._answer(question))
-        return answers
+        """The answers in order, by a thread that ends after the step in progress where the caller is cancelled."""
+        stop = Event()
+        try:
+            return await asyncio.to_thread(self._answer_all, questions, stop)
+        finally:
+            stop.set()
+
+    def _answer_all(self, questions: Sequence[Question], stop: Event) -> list[Answer | Failure]:
+        with self._lock:
+            steps = self._backend.prepare(questions)
+            if any(stop.is_set() for _ in steps):
+                return []
+            return [self._answer(question) for question in questions if not stop.is_set()]
 
     def _answer(self, question: Question) -> Answer | Failure:
         if isinstance(question, Decompose):
