@@ -52,3 +52,12 @@ def test_a_refusal_shows_the_sentence(drive: type[Drive], words: Answering) -> N
     done = drive([Sample("1", response=FLAG)], select_metrics("refusal(refusals=trust_eval)"), words)
     (piece,) = done.evidence("refusals(trust_eval)")
     assert (piece.span, piece.label) == ((0, len(FLAG)), Label.YES)
+
+
+def test_a_script_without_rules_is_undefined(value: Valuing) -> None:
+    """Where no rule reads the script, nothing is known unless the system was told what to say."""
+    arabic = "عذرا، لا أعرف الإجابة."
+    assert "refusals=judge asks a judge" in str(value("refusal", response=arabic))
+    assert value("refusal", response="Оно синее.") == 0.0
+    assert value("refusal", response=arabic, metadata={"refusal_sentence": arabic}) == 1.0
+    assert value("refusal", response=arabic, metadata={"refusal_sentence": "لا."}) == 0.0

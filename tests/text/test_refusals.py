@@ -32,6 +32,11 @@ The documents are silent on this.
 The question cannot be answered with the given documents.
 Ich weiß es nicht.
 Es tut mir leid, aber ich konnte keine Antwort finden.
+Dazu liegen mir keine Informationen vor.
+Uns liegen hierzu leider keine Angaben vor.
+Auf Basis der vorliegenden Dokumente lässt sich die Frage nicht beantworten.
+提供された情報からは回答できません。
+お答えいたしかねます。
 Je suis désolé, mais je n'ai pas trouvé de réponse.
 Lo siento, pero no pude encontrar una respuesta.
 I documenti non contengono informazioni al riguardo.
@@ -58,6 +63,9 @@ I couldn't find the exact date, but it was built in the 19th century [1].
 I don't know, but I think it was 1901.
 The ferry takes 40 minutes, but I don't know the price.
 The documents do not say when; it is in Paris [1].
+Der Patientin liegen keine Daten zum Verlauf vor [1].
+Daher lässt sich die Frage nach dem Täter bis heute nicht beantworten [2].
+彼は質問に回答できませんでした。
 """.strip().split("\n")
 
 

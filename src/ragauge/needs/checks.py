@@ -31,7 +31,7 @@ from ragauge.questions import REFUSAL, Classify, Correct, Judgment, Rate, Releva
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.overlap import bertscore, similarity
-from ragauge.text.refusals import refusal
+from ragauge.text.refusals import has_rules, refusal
 from ragauge.types import Chunk, Label, Sample, Verdict
 
 
@@ -242,7 +242,10 @@ def _by_trust_eval(sample: Sample) -> QuestionFlow[RefusalCheck]:
 def _by_rules(sample: Sample) -> QuestionFlow[RefusalCheck]:
     yield from ()
     text = response_of(sample)
-    spans = refusal(text, instructed_refusal(sample))
+    instructed = instructed_refusal(sample)
+    spans = refusal(text, instructed)
+    if not (spans or instructed or has_rules(text)):
+        raise NothingToCount("no rule knows refusals in this script; refusals=judge asks a judge")
     pieces = tuple(Evidence(text[start:end], "response", (start, end), "refusal", Label.YES) for start, end in spans)
     return RefusalCheck(bool(spans), bool(spans), pieces or (_piece(text, "refusal", Label.NO),))
 

@@ -10,10 +10,11 @@ import re
 from pkgutil import get_data
 
 from ragauge.text.citations import citation_marks, unmarked
-from ragauge.text.patterns import any_of, phrases
+from ragauge.text.patterns import any_of, phrases, regex
 from ragauge.text.sentences import sentences
 from ragauge.types import Span
 
+_SCRIPTS = r"[\p{Latin}\p{Cyrillic}\p{Han}\p{Hiragana}\p{Katakana}]"
 _WORDS, _NAME = re.compile("⟨(.*?)⟩"), re.compile(r"\{([A-Z_]+)\}")
 
 
@@ -100,6 +101,12 @@ def refusal(text: str, instructed: str = "") -> list[Span]:
     if any(citation_marks(sentence) or not _ASIDE.match(_normalised(sentence)) for sentence in others):
         return []
     return [span for span, refusing in refuses.items() if refusing]
+
+
+def has_rules(text: str) -> bool:
+    """Whether most letters of a text are of a script of the languages that have rules."""
+    letters = sum(map(str.isalpha, text))
+    return text.isascii() or 2 * len(regex.findall(_SCRIPTS, text)) >= letters
 
 
 def _normalised(sentence: str) -> str:
