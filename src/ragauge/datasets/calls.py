@@ -16,7 +16,7 @@ from ragauge.datasets.samples import SampleSet
 from ragauge.judges.base import ExpectedCall
 from ragauge.judges.llm.build import model_client
 from ragauge.judges.llm.client import ModelClient
-from ragauge.judges.llm.messages import NOT_SENT, CallFailed, CallTempo, Completion, Prompt, Turn
+from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Prompt, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.run.asking import LazyExitStack
 from ragauge.run.budget import Budget, Stopped, unpriced
@@ -121,7 +121,7 @@ class ModelCalls(LazyExitStack):
             completion = outcome = failed.failure
             sent = failed.sent
         except asyncio.CancelledError as cancelled:
-            sent = NOT_SENT not in cancelled.args
+            sent = CallFailed.NOT_SENT not in cancelled.args
             raise
         finally:
             if sent:

@@ -22,16 +22,7 @@ from ragauge.host import read_file
 from ragauge.judges.base import ContextJudge, ExpectedCall, RunContext
 from ragauge.judges.llm import prompts, replies
 from ragauge.judges.llm.client import CANCELLED, ModelClient
-from ragauge.judges.llm.messages import (
-    NOT_SENT,
-    CallFailed,
-    CallTempo,
-    Completion,
-    Finish,
-    Prompt,
-    TokenUsage,
-    Transport,
-)
+from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
 from ragauge.judges.llm.packing import Pack, PackLimits, pack_limits, packs
 from ragauge.judges.llm.pricing import Price, completion_tokens
 from ragauge.judges.llm.providers import LLMOptions
@@ -206,7 +197,7 @@ class CallRound:
             outcome, sent = failed.failure, failed.sent
             result = self._failed(pack, outcome)
         except asyncio.CancelledError as cancelled:
-            sent = NOT_SENT not in cancelled.args
+            sent = CallFailed.NOT_SENT not in cancelled.args
             raise
         finally:
             if sent:

@@ -142,16 +142,14 @@ class Completion(msgspec.Struct, frozen=True):
     tokens: tuple[ReplyToken, ...] = ()
 
 
-#: The argument of a CancelledError of a call that was not sent yet.
-NOT_SENT = "not sent"
-
-
 class CallFailed(Exception):
     """A call that has no reply.
 
     failure: why. fatal: no other call of this judge can succeed. sent: False where nothing was sent, since no call
-    could succeed any more.
+    could succeed any more. NOT_SENT: the argument of a CancelledError of a call that was not sent yet.
     """
+
+    NOT_SENT = "not sent"
 
     def __init__(self, failure: Failure, *, fatal: bool = False, sent: bool = True) -> None:
         super().__init__(str(failure))

@@ -275,9 +275,8 @@ class HttpTransport(Transport):
             except ReplyError as error:
                 kind = reply.headers.get("Content-Type", "").partition(";")[0]
                 if kind in OTHER_CONTENT and not self._scheduler.replied:
-                    detail = f"{self._server}: the server sent {kind}, {plain(reply.body)[:100]!r}; check base_url"
-                    self.stop(Failure("no_such_server", detail))
-                    raise CallFailed(Failure("no_such_server", detail), fatal=True) from error
+                    detail = f"{self._server}: the server sent {kind}, {plain(reply.body)[:100]!r}"
+                    raise self._scheduler.end(ReplyError("no_such_server", detail), "; check base_url") from error
                 raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
             if not isinstance(result, Fault):
                 written = set(map(int, _NUMBER.findall(result.text))) if number else set()

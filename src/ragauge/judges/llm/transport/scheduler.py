@@ -18,7 +18,7 @@ from statistics import median
 from typing import TypeVar
 
 from ragauge.host import LOG
-from ragauge.judges.llm.messages import NOT_SENT, CallFailed
+from ragauge.judges.llm.messages import CallFailed
 from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.types import Failure
 
@@ -305,6 +305,11 @@ class RetryScheduler:
         """Let all further calls fail at once."""
         self._stopped = failure
 
+    def end(self, error: ReplyError, fix: str) -> CallFailed:
+        """The error of a call after which all further calls fail."""
+        self.stop(Failure(error.reason, error.detail + fix))
+        return CallFailed(Failure(error.reason, error.detail + fix), fatal=True)
+
     async def scheduled(self, attempt: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
         """The result of `attempt`, which raises ReplyError where it may be repeated; no slot is held meanwhile.
 
@@ -317,7 +322,7 @@ class RetryScheduler:
             try:
                 await self._wait_for_turn(tokens, sent=sent)
             except asyncio.CancelledError as cancelled:
-                raise cancelled if sent else asyncio.CancelledError(NOT_SENT) from None
+                raise cancelled if sent else asyncio.CancelledError(CallFailed.NOT_SENT) from None
             sent = True
             call = self.stalls.start(counts["timeout"])
             result: T | ReplyError | None = None
@@ -382,7 +387,7 @@ class RetryScheduler:
     def _backoff(self, error: ReplyError, counts: Counter[str]) -> float:
         """The seconds before a call is tried again, which is counted. Raises CallFailed where it is not."""
         if error.wait is not None and error.wait > MAX_RETRY_AFTER:
-            raise self._end(error, f"; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept")
+            raise self.end(error, f"; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept")
         never = error.reason == "unreachable" and not self.replied
         outage = self._without_reply >= OUTAGE_ATTEMPTS
         if outage and not never and error.reason != "timeout":  # each timeout is longer than the last
@@ -393,9 +398,9 @@ class RetryScheduler:
         if rate > RATE_RETRIES or counts.total() - rate > RETRIES:
             tried = f" (tried {counts.total()} times)"
             if never:
-                raise self._end(error, f"{tried}; check that it runs, and its address (base_url=URL)")
+                raise self.end(error, f"{tried}; check that it runs, and its address (base_url=URL)")
             if outage:
-                raise self._end(error, tried + _STOPPED_ANSWERING)
+                raise self.end(error, tried + _STOPPED_ANSWERING)
             raise CallFailed(Failure(error.reason, error.detail + tried))
         base = max(MIN_BACKOFF, self.stalls.median)
         backoff = self._random() * min(MAX_BACKOFF, base * 2.0 ** (counts[error.reason] - 1))
@@ -410,13 +415,8 @@ class RetryScheduler:
         if self.rate.hold_remaining():
             return
         if self._outage_waits == len(OUTAGE_WAITS):
-            raise self._end(error, _STOPPED_ANSWERING)
+            raise self.end(error, _STOPPED_ANSWERING)
         seconds = OUTAGE_WAITS[self._outage_waits]
         self._outage_waits += 1
         self.rate.hold(seconds)
         LOG.warning("%s; all calls wait %.0f s", error.detail, seconds)
-
-    def _end(self, error: ReplyError, fix: str) -> CallFailed:
-        """The error of a call after which all further calls fail."""
-        self.stop(Failure(error.reason, error.detail + fix))
-        return CallFailed(Failure(error.reason, error.detail + fix), fatal=True)
