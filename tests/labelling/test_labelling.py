@@ -102,10 +102,11 @@ def test_agreement_is_of_random_draws(measured: Measured, answered: Answered) ->
     by_chance = answered(labelling, 6)
     (agreement,) = labelling.summaries(["faithfulness"])["faithfulness"].agreement
     unclear = sum(at % 3 == 0 for at in by_chance)
-    asked = 4 * len(by_chance)
-    assert (agreement.kind, agreement.n, agreement.samples) == ("entail", asked, len(by_chance))
-    assert agreement.raw.value == pytest.approx(1 - unclear / asked)
-    assert sum(times for _, _, times in agreement.table) == asked
+    passed = agreement.samples - len(by_chance)  # labelled for another reason, and then passed by the random order
+    assert (agreement.kind, agreement.n) == ("entail", 4 * agreement.samples)
+    assert agreement.raw.value is not None
+    assert unclear <= round(agreement.n * (1 - agreement.raw.value)) <= unclear + passed
+    assert sum(times for _, _, times in agreement.table) == agreement.n
     assert agreement.kappa is not None
 
 
@@ -125,10 +126,11 @@ def test_other_labels_do_not_count(measured: Measured, answered: Answered) -> No
 
 def test_labels_count_for_every_judge_of_the_same_data(measured: Measured, answered: Answered) -> None:
     """Draws for one run hold for a run of another judge over the same data, and not for other data."""
-    by_chance = answered(Labelling(measured(12)), 6)
+    labelling = Labelling(measured(12))
+    answered(labelling, 6)
     other = measured(12, lenient(0.8))
     assert other.record.labelled
-    assert Labelling(other).summaries()["faithfulness"].drawn == len(by_chance) > 0
+    assert Labelling(other).summaries()["faithfulness"].drawn == labelling.summaries()["faithfulness"].drawn > 0
     assert Labelling(measured(13)).summaries()["faithfulness"].drawn == 0
 
 
