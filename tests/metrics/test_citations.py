@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ragauge as rg
 from ragauge.metrics.registry import select_metrics
 from ragauge.needs.citations import citations
 from ragauge.needs.gold import gold_labels
@@ -186,3 +187,12 @@ def test_labels_of_other_kinds_forgive_nothing() -> None:
     assert gold_labels(Chunk("a", metadata={"answers_found": ["yes"]})) == ()
     assert gold_labels(Chunk("a", metadata={"answers_found": 1})) == (True,)
     assert gold_labels(Sample("1", contexts=(Chunk("a"),)).contexts[0]) == ()  # type: ignore[index]
+
+
+@pytest.mark.parametrize("response", ["Bees hum [d1].", "Bees hum (Doc 1).", "Bees hum¹."])
+def test_citations_in_another_form_are_noted(response: str) -> None:
+    """Where responses cite by ids, in parentheses or by small raised numbers, the run says that these do not count."""
+    rows = [{"response": response, "contexts": [{"id": "d1", "text": "Bees hum."}]}, {"response": "5 km² [1]."}]
+    run = rg.evaluate(rows, "max_words(9)")
+    assert run.record.unmeasured["cited_otherwise"] == 1
+    assert "Responses that seem to cite in another form than [1]" in run._repr_markdown_()

@@ -21,6 +21,7 @@ from ragauge.readers.columns import HISTORIES, IDS_OF, MEASURED, ColumnMapping, 
 from ragauge.readers.conversations import Per
 from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
+from ragauge.text.citations import cites_otherwise
 from ragauge.types import Chunk, Sample, Turn
 
 
@@ -155,6 +156,8 @@ def sample(
     contexts = read.contexts or ()
     is_joined = len(contexts) == 1 and _SEVERAL_CHUNKS.search(contexts[0].text)
     unmeasured.update(joined_contexts=bool(is_joined), several_contexts=len(contexts) > 1)
+    if contexts and read.response and cites_otherwise(read.response, [chunk.id for chunk in contexts]):
+        unmeasured["cited_otherwise"] += 1
     return read
 
 

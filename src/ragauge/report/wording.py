@@ -217,6 +217,8 @@ UNMEASURED = {
     "call of a model is a trace of its own, the answer is in another.",
     "joined_contexts": "Samples whose one context may be several chunks joined: {joined_contexts}; if so, give what "
     "separates them, as in --map 'contexts.split= ||| '.",
+    "cited_otherwise": "Responses that seem to cite in another form than [1], such as [id], (Doc 1) or ¹: "
+    "{cited_otherwise}; such citations are not counted, but with style=parentheses (1) and (Doc 1) are.",
     "cut": "Traces whose outermost span is not there, so that they may be cut: {cut}; read from where they begin.",
     "documents_without_texts": "Traces without contexts, as their documents have no texts: {documents_without_texts}; "
     "record the texts, or measure retrieval by ids.",

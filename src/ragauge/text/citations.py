@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from ragauge.text.patterns import CODE, any_of
@@ -53,6 +53,16 @@ def citation_marks(text: str) -> list[Span]:
     Numbers of four digits are years, and brackets inside code are indices; neither is a mark.
     """
     return [match.span() for match in _MARK_OR_CODE.finditer(text) if match["mark"]]
+
+
+_OTHERWISE = re.compile(rf"\((?i:{_NOUN})\s?\d|[^\W\d_]{{3}}[.,]?[¹²³⁴-⁹]")
+
+
+def cites_otherwise(text: str, ids: Iterable[str]) -> bool:
+    """Whether a text without marks seems to cite in another form: (Doc 1), ¹, or the id of a chunk as in [d1]."""
+    if citation_marks(text):
+        return False
+    return bool(_OTHERWISE.search(text)) or ("[" in text and any(f"[{id}]" in text for id in ids))
 
 
 def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> Iterator[Citation]:
