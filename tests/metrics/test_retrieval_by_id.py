@@ -89,6 +89,13 @@ def test_ids_alone_and_texts_alone_are_not_compared(columns: dict[str, Any]) -> 
     assert "mrr" not in rg.evaluate([{"query": "q", "response": "Yes.", **columns}]).estimates
 
 
+def test_chunks_without_any_id_are_known_by_their_texts() -> None:
+    """Chunks of one's own that have no id are not taken for one document."""
+    chunks = [rg.types.Chunk(text) for text in ("x", "y", "z")]
+    sample = rg.Sample("1", contexts=(chunks[0], chunks[1]), reference_contexts=(chunks[1], chunks[2]))
+    assert rg.score(sample, "retrieval_recall")["retrieval_recall"].value == 0.5
+
+
 def test_a_blank_cell_of_ids_is_missing_and_a_broken_one_names_its_column() -> None:
     """An empty cell is no id but undefined, and a list that is cut off is a bad row of its column."""
     blank = {"response": "r", "retrieved_context_ids": "d1", "reference_context_ids": ""}

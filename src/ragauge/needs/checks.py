@@ -331,7 +331,7 @@ def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]
     relevant, relevant_names = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
     sides = [("retrieved", sample.contexts, retrieved), ("relevant", sample.reference_contexts, relevant)]
     for (name, _, chunks), (other, other_texts, others) in (sides, sides[::-1]):
-        if other_texts is None and others and chunks and all(chunk.numbered for chunk in chunks):
+        if other_texts is None and others and chunks and not any(map(_has_id, chunks)):
             raise NothingToCount(f"the {name} contexts have texts without ids, the {other} ones ids alone")
     position_of = {name: i for i, names in reversed([*enumerate(relevant_names)]) for name in names}
     positions: list[int | None] = []
@@ -350,7 +350,11 @@ def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> tuple[list[Chunk
         return list(chunks), [[chunk.id] for chunk in chunks]
     texts = [" ".join(chunk.text.split()) for chunk in chunks]
     named = zip(chunks, texts, strict=True)
-    return list(chunks), [[text] if chunk.numbered else [chunk.id, text] for chunk, text in named]
+    return list(chunks), [[chunk.id, text] if _has_id(chunk) else [text] for chunk, text in named]
+
+
+def _has_id(chunk: Chunk) -> bool:
+    return bool(chunk.id) and not chunk.numbered
 
 
 def _relevance_grade(chunk: Chunk) -> float:
