@@ -78,6 +78,7 @@ def test_a_rubric_by_a_model_of_ones_own() -> None:
     given: dict[str, Any] = {"criteria": "Is it kind?", "rubric": [Rubric((0, 4), "Rude."), Rubric((5, 10), "Kind.")]}
     grade = rg.judge_from(rate=lambda name, **texts: 7)
     assert GEval("Tone of it", model=grade, **given).measure(CASE) == 0.7
+    assert GEval("correctness", model=grade, **given).measure(CASE) == 0.7  # a name that ragauge has as well
     with pytest.raises(rg.errors.RunFailed, match="Tone of it"):
         GEval("Tone of it", model=Model(), **given).measure(CASE)
     assert "Is it kind?" in prompts[0]

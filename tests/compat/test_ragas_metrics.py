@@ -124,12 +124,12 @@ def test_grades_of_answers_and_contexts() -> None:
     """The metrics by NVIDIA are grades from 0 to 2 as shares, simple criteria are grades from 0 to 5."""
     judge = rg.judge_from(rate=lambda rubric, **texts: 1)
     nvidia = [metrics.AnswerAccuracy(), metrics.ContextRelevance(), metrics.ResponseGroundedness()]
-    scores = evaluate(ROWS, [*nvidia, metrics.SimpleCriteriaScore("tone", "Is it kind?")], judge).scores
+    scores = evaluate(ROWS, [*nvidia, metrics.SimpleCriteriaScore("correctness", "Is it kind?")], judge).scores
     assert list(scores[0].items()) == [
         ("nv_accuracy", 0.5),
         ("nv_context_relevance", 0.5),
         ("nv_response_groundedness", 0.5),
-        ("tone", 1),
+        ("correctness", 1),
     ]
 
 

@@ -376,7 +376,7 @@ class GEval(_Ours):
         meanings = [f"{step.score_range[0]} to {step.score_range[1]}: {step.expected_outcome}" for step in rubric or ()]
         scale = [] if meanings else ["10: it is wholly so. 0: not at all."]
         wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *scale])
-        self.key = re.sub(r"\W+", "_", name)
+        self.key = re.sub(r"\W+", "_", f"{name} GEval")
         self.metric = rg.graded(rg.questions.Rubric(self.key, fields, 0, 10, wording))
 
     def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:

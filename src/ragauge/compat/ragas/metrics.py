@@ -477,7 +477,7 @@ class Graded(Metric):
         had = [name for name in _COLUMNS.values() if all(getattr(sample, name) is not None for sample in samples)]
         made.columns = self.columns or had
         fields = tuple(field for field, column in _COLUMNS.items() if column in made.columns)
-        made._score = re.sub(r"\W+", "_", self.name)
+        made._score = re.sub(r"\W+", "_", f"ragas_{self.name}")
         made.measure = rg.graded(rg.questions.Rubric(made._score, fields, *self.scale, self.wording, whole=self.whole))
         return made
 
