@@ -204,7 +204,7 @@ def test_the_embedded_judge_abstains_from_other_languages() -> None:
             assert score.value is None
             assert score.failed is None
             assert "reads English" in str(score.undefined)
-            assert "--judge" in str(score.undefined)
+            assert "name a judge for it" in str(score.undefined)
 
 
 def test_opinions_in_other_languages_are_not_passed_over() -> None:
