@@ -84,6 +84,14 @@ TWO = (Chunk("a", "1", numbered=True), Chunk("b", "2", numbered=True))
         (Document("a", {"page": 3}), (Chunk("a", "1", "", {"page": 3}, numbered=True),)),
         ([["A", ["a.", " b."]]], (Chunk("a. b.", "1", "A", numbered=True),)),
         ({"title": ["A"], "sentences": [["a.", "b."]]}, (Chunk("a. b.", "1", "A", numbered=True),)),
+        (
+            [{"text": "a. b.", "sentences": ["a.", "c."]}],
+            (Chunk("a. b.", "1", metadata={"sentences": ["a.", "c."]}, numbered=True),),
+        ),
+        (
+            [{"text": "a.", "sentences": [{"start": 0}]}],
+            (Chunk("a.", "1", metadata={"sentences": [{"start": 0}]}, numbered=True),),
+        ),
         ([Document("a", id="d")], (Chunk("a", "d"),)),
         ([TextNode("a", "n1")], (Chunk("a", "n1"),)),
         ([NodeWithScore(TextNode("a", "n1", {"page": 3}), 0.5)], (Chunk("a", "n1", "", {"page": 3, "score": 0.5}),)),
@@ -137,6 +145,8 @@ def test_a_broken_list_is_refused(text: str) -> None:
         (["a", None], "item 2 is null; leave it out, or give its text"),
         ('[null, "a"]', "item 1 is null"),
         (["a", ["b"]], "item 2: a list, not text; give it as one string"),
+        ([["a", 0.8]], "item 1: a list, not text"),
+        ([{"title": "A", "sentences": [{"start": 0}]}], "item 1 has no text among 'title', 'sentences'"),
         ([True], "item 1: a boolean, not text"),
         ([{"url": "u", "rank": 1}], "item 1 has no text among 'url', 'rank'; give its text under 'text'"),
         ([{"text": None}], "item 1 has no text among 'text'"),

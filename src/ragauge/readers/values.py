@@ -149,6 +149,12 @@ def list_of(value: Any) -> Sequence[Any] | None:
         return None
 
 
+def is_texts(value: Any) -> bool:
+    """Whether a value is a list of texts."""
+    listed = list_items(native(value), written=False)
+    return bool(listed) and all(isinstance(item, str) for item in listed or ())
+
+
 def _parsed(text: str) -> Any:
     for parse in (json.loads, _parse_numpy, ast.literal_eval):
         with suppress(ValueError, SyntaxError, tokenize.TokenError, RecursionError, MemoryError):
@@ -258,17 +264,18 @@ def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]
 def _chunk(item: Any, position: int) -> Chunk:
     if isinstance(item, Chunk):
         return item if item.id else msgspec.structs.replace(item, id=str(position), numbered=True)
-    if isinstance(item, list | tuple) and len(item) == 2:  # HotpotQA's title and sentences
+    if isinstance(item, list | tuple) and len(item) == 2 and is_texts(item[1]):  # HotpotQA's title and sentences
         item = dict(zip(("title", "sentences"), item, strict=True))
     fields: Mapping[Any, Any] = _fields(item)
-    if sentences := list_items(native(fields.get("sentences")), written=False):
-        fields = {**fields, "text": " ".join(map(str.strip, _texts(sentences))), "sentences": None}
     if not fields:
         return Chunk(_item_text(item, position), str(position), numbered=True)
     text_key, id_key, metadata_key = (
         next((key for key in keys if native(fields.get(key)) is not None), None)
         for keys in (TEXT_KEYS, ID_KEYS, METADATA_KEYS)
     )
+    content = native(fields.get(text_key or "sentences"))
+    if text_key is None and is_texts(content):
+        text_key, content = "sentences", " ".join(map(str.strip, list_items(content) or ()))
     if text_key is None:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
@@ -278,7 +285,7 @@ def _chunk(item: Any, position: int) -> Chunk:
     metadata = merge_metadata(fields.get(metadata_key), rest)
     inner = metadata.get("title")  # where LangChain's loaders put it
     return Chunk(
-        text=_item_text(native(fields[text_key]), position),
+        text=_item_text(content, position),
         id=id or str(position),
         title=text_or_none(fields.get("title")) or (inner if isinstance(inner, str) else ""),
         metadata=metadata,
