@@ -342,12 +342,13 @@ def excel_rows(path: Path, limits: ReadingLimits, name: str = "") -> Iterator[di
                 closing(openpyxl.load_workbook(file, read_only=True, data_only=True)) as book,
                 closing(openpyxl.load_workbook(file, read_only=True)) as book_of_formulas,
             ):
-                if name and name not in book.sheetnames:
-                    raise BadData(f"{path}: no sheet is called {name!r}; there are {', '.join(book.sheetnames)}")
-                if not name and len(book.worksheets) > 1:
-                    sheets_read = f"{book.sheetnames[0]!r} of the sheets {', '.join(book.sheetnames)}"
+                titles = [sheet.title for sheet in book.worksheets]  # without sheets that are charts
+                if name and name not in titles:
+                    raise BadData(f"{path}: no sheet of cells is called {name!r}; there are {', '.join(titles)}")
+                if not name and len(titles) > 1:
+                    sheets_read = f"{titles[0]!r} of the sheets {', '.join(titles)}"
                     LOG.warning("%s: read is %s; another is read as %s#NAME", path, sheets_read, path.name)
-                place = book.sheetnames.index(name) if name else 0
+                place = titles.index(name) if name else 0
                 sheets = (_rows_of_sheet(opened.worksheets[place], path, limits) for opened in (book, book_of_formulas))
                 rows = zip(*sheets, strict=True)
                 filled = ((row, formulas) for row, formulas in rows if any(cell.value is not None for cell in formulas))
