@@ -65,6 +65,8 @@ def test_the_formulas_are_those_of_ir_measures(retrieved: list[str], grades: dic
         ({"retrieved_context_ids": "d1,d2, d3", "reference_context_ids": "d3;d4"}, 0.5),
         ({"retrieved_context_ids": "['d1', 'd2']", "reference_context_ids": "d2"}, 1.0),
         ({"retrieved_context_ids": "[1, 2]", "reference_context_ids": 2.0}, 1.0),
+        ({"contexts": ["x"], "retrieved_context_ids": "a.pdf|3", "reference_context_ids": ["a.pdf|3"]}, 1.0),
+        ({"retrieved_context_ids": [None, {"_id": "d1"}], "reference_context_ids": [{"id": "d1"}, "d2"]}, 0.5),
         ({"retrieved_context_ids": ["Old Paris, France"], "reference_context_ids": "Old Paris, France"}, 1.0),
         ({"contexts": ["unlike", "also"], "reference_contexts": ["other", "texts"]}, 0.0),
         ({"contexts": ["one", "one"], "reference_contexts": ["one", "two"]}, 0.5),

@@ -196,7 +196,7 @@ def is_single(value: Any) -> bool:
 
 def with_ids(chunks: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
     """The chunks with the ids of a separate column, matched by position."""
-    names = to_ids(ids)
+    names = to_ids(ids, several=len(chunks) > 1)
     if names is None:
         return chunks
     if isinstance(names, dict) or len(names) != len(chunks):
@@ -209,10 +209,12 @@ def with_ids(chunks: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
 _BETWEEN_IDS = re.compile(r"\s*[,;|]\s*")
 
 
-def to_ids(value: Any) -> list[str] | dict[str, Any] | None:
+def to_ids(value: Any, several: bool = True) -> list[str] | dict[str, Any] | None:
     """The ids of a cell, or an object from id to grade; None where the cell is missing or blank.
 
-    A text is a list or object as JSON or Python print it, or ids with commas, semicolons or bars between them.
+    A text is a list or object as JSON or Python print it, or ids with commas, semicolons or bars between them. An item
+    of a list may be an object with an id; null is left out.
+    several: whether a text that is no list may hold more than one id.
     """
     value = native(value)
     if is_blank(value):
@@ -221,12 +223,19 @@ def to_ids(value: Any) -> list[str] | dict[str, Any] | None:
         if not isinstance(parsed := _parsed(value.strip()), list | dict):
             raise Malformed("a broken list of ids", 'write it as JSON: ["d1", "d2"]')
         value = parsed
-    elif isinstance(value, str):
+    elif isinstance(value, str) and several:
         pieces = [piece for piece in _BETWEEN_IDS.split(value.strip()) if piece]
         value = pieces if not any(re.search(r"\s|://", piece) for piece in pieces) else value
     if isinstance(value, Mapping):
         return {text(id): jsonable(grade) for id, grade in value.items()}
-    return list(_texts(value if isinstance(value, list | tuple) else [value]))
+    listed = value if isinstance(value, list | tuple) else [value]
+    return list(_texts([_id_of(native(item)) for item in listed if native(item) is not None]))
+
+
+def _id_of(item: Any) -> Any:
+    """The id of an item that is an object with one, else the item itself."""
+    fields = item if isinstance(item, Mapping) else {}
+    return next((fields[key] for key in ID_KEYS if key in fields), item)
 
 
 def merge_metadata(cell: Any, other: dict[str, Any]) -> dict[str, Any]:
