@@ -16,14 +16,12 @@ class Chunk(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         id: the retriever's id, or the 1-based position as text where it has none.
         title: the title of the document, if any.
         metadata: anything else known about it; `answers_found` holds gold labels (see docs/trust-eval.md).
-        numbered: whether the id is only the position, by which no document is recognised.
     """
 
     text: str
     id: str = ""
     title: str = ""
     metadata: dict[str, Any] = {}
-    numbered: bool = False
 
     @property
     def passage(self) -> str:

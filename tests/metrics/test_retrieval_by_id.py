@@ -74,15 +74,15 @@ def test_the_formulas_are_those_of_ir_measures(retrieved: list[str], grades: dic
     ],
 )
 def test_chunks_are_known_by_id_or_text(columns: dict[str, Any], recall: float) -> None:
-    """Ids, texts, texts that are ids, and ids in columns of their own are recognised; positions are no ids."""
+    """Ids, texts, texts that are ids, and ids in columns of their own are recognised; positions are ids to ids alone."""
     assert value_of("retrieval_recall", {"response": "r", **columns}) == recall
 
 
 @pytest.mark.parametrize(
     "columns",
     [
-        {"contexts": ["x", "y"], "reference_context_ids": ["2"]},
-        {"retrieved_context_ids": ["1", "2"], "reference_contexts": ["x", "y"]},
+        {"contexts": ["x", "y"], "reference_context_ids": ["d2"]},
+        {"retrieved_context_ids": ["d1", "d2"], "reference_contexts": ["x", "y"]},
     ],
 )
 def test_ids_alone_and_texts_alone_are_not_compared(columns: dict[str, Any]) -> None:

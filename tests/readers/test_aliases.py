@@ -10,7 +10,7 @@ from ragauge.readers import read
 from ragauge.readers.columns import ALIASES, folded
 from ragauge.types import Chunk, Sample
 
-C1, C2 = Chunk("c1", "1", numbered=True), Chunk("c2", "2", numbered=True)
+C1, C2 = Chunk("c1", "1"), Chunk("c2", "2")
 QARC: dict[str, Any] = {"query": "q", "response": "a", "references": ("r",), "contexts": (C1, C2)}
 
 #: (the system or file whose shape it is, a row of it, the fields of the sample)
@@ -28,7 +28,7 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {
             **QARC,
             "contexts": (Chunk("c1", "x"), Chunk("c2", "7")),
-            "reference_contexts": (Chunk("c3", "1", numbered=True),),
+            "reference_contexts": (Chunk("c3", "1"),),
         },
     ),
     ("ragas 0.1", {"question": "q", "answer": "a", "ground_truth": "r", "contexts": ["c1", "c2"]}, QARC),
@@ -46,7 +46,7 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "retrieval_context": ["c1", "c2"],
             "context": ["c3"],
         },
-        {**QARC, "reference_contexts": (Chunk("c3", "1", numbered=True),)},
+        {**QARC, "reference_contexts": (Chunk("c3", "1"),)},
     ),
     (
         "DeepEval without retrieval_context",
@@ -82,7 +82,7 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "query": "q",
             "response": "a",
             "references": ("r",),
-            "reference_contexts": (Chunk("c3", "1", numbered=True),),
+            "reference_contexts": (Chunk("c3", "1"),),
         },
     ),
     (
@@ -101,20 +101,20 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "response": "a",
             "answers": (("r", "s"),),
             "contexts": (
-                Chunk("c1", "1", "T", {"answers_found": [0]}, numbered=True),
-                Chunk("c2", "2", "U", {"answers_found": [1]}, numbered=True),
+                Chunk("c1", "1", "T", {"answers_found": [0]}),
+                Chunk("c2", "2", "U", {"answers_found": [1]}),
             ),
         },
     ),
     (
         "Trust-Eval: an item of the user's own, before its documents are labelled",
         {"question": "q", "output": "a", "answers": ["r"], "docs": [{"title": "T", "text": "c"}]},
-        {"query": "q", "response": "a", "answers": (("r",),), "contexts": (Chunk("c", "1", "T", numbered=True),)},
+        {"query": "q", "response": "a", "answers": (("r",),), "contexts": (Chunk("c", "1", "T"),)},
     ),
     (
         "Trust-Eval: the same with a text for its answers",
         {"question": "q", "output": "a", "answers": "r", "docs": [{"text": "c"}]},
-        {"query": "q", "response": "a", "answers": (("r",),), "contexts": (Chunk("c", "1", numbered=True),)},
+        {"query": "q", "response": "a", "answers": (("r",),), "contexts": (Chunk("c", "1"),)},
     ),
     (
         "ALCE: ASQA with its long gold answer",
@@ -130,7 +130,7 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
             "response": "a",
             "references": ("r",),
             "answers": (("x", "y"), ("z",)),
-            "contexts": (Chunk("c1", "1", "T", numbered=True),),
+            "contexts": (Chunk("c1", "1", "T"),),
         },
     ),
     (
@@ -181,7 +181,7 @@ GOLDEN: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (
         "LangChain: RetrievalQA",
         {"query": "q", "result": "a", "source_documents": [{"page_content": "c1", "metadata": {"p": 3}}]},
-        {"query": "q", "response": "a", "contexts": (Chunk("c1", "1", metadata={"p": 3}, numbered=True),)},
+        {"query": "q", "response": "a", "contexts": (Chunk("c1", "1", metadata={"p": 3}),)},
     ),
     (
         "SQuAD",

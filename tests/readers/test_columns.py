@@ -30,7 +30,7 @@ def test_map_overrides_the_known_names() -> None:
 def test_map_reaches_into_objects() -> None:
     """A point in a mapped column steps into an object."""
     (sample,) = read([{"query": "q", "trace": {"docs": ["c"], "ms": 3}}], map={"contexts": "trace.docs"})
-    assert sample.contexts == (Chunk("c", "1", numbered=True),)
+    assert sample.contexts == (Chunk("c", "1"),)
     assert sample.metadata == {"trace.ms": 3}
 
 

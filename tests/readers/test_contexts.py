@@ -46,7 +46,7 @@ def contexts(value: Any) -> tuple[Chunk, ...] | None:
     return sample.contexts
 
 
-TWO = (Chunk("a", "1", numbered=True), Chunk("b", "2", numbered=True))
+TWO = (Chunk("a", "1"), Chunk("b", "2"))
 
 
 @pytest.mark.parametrize(
@@ -60,37 +60,37 @@ TWO = (Chunk("a", "1", numbered=True), Chunk("b", "2", numbered=True))
         ("['a' 'b']", TWO),
         ("['a'\n 'b']", TWO),
         (str(np.array(["a", "b"])), TWO),
-        ("""['a' "b's"]""", (Chunk("a", "1", numbered=True), Chunk("b's", "2", numbered=True))),
+        ("""['a' "b's"]""", (Chunk("a", "1"), Chunk("b's", "2"))),
         ('[{"text": "a"}, {"content": "b"}]', TWO),
         ("[{'text': 'a'}, 'b']", TWO),
         (
             {"text": ["a", "b"], "title": ["A", ""]},
-            (Chunk("a", "1", "A", numbered=True), Chunk("b", "2", numbered=True)),
+            (Chunk("a", "1", "A"), Chunk("b", "2")),
         ),
         ({"text": [], "title": []}, ()),
-        ("a", (Chunk("a", "1", numbered=True),)),
-        ({"text": "a"}, (Chunk("a", "1", numbered=True),)),
-        ('{"text": "a"}', (Chunk("a", "1", numbered=True),)),
-        ([411, 2.0], (Chunk("411", "1", numbered=True), Chunk("2", "2", numbered=True))),
+        ("a", (Chunk("a", "1"),)),
+        ({"text": "a"}, (Chunk("a", "1"),)),
+        ('{"text": "a"}', (Chunk("a", "1"),)),
+        ([411, 2.0], (Chunk("411", "1"), Chunk("2", "2"))),
         ([], ()),
         ("[]", ()),
-        ([""], (Chunk("", "1", numbered=True),)),
+        ([""], (Chunk("", "1"),)),
         (None, None),
         ("", None),
         (" \n", None),
         (float("nan"), None),
-        (Chunk("a"), (Chunk("a", "1", numbered=True),)),
+        (Chunk("a"), (Chunk("a", "1"),)),
         ([Chunk("a", "x")], (Chunk("a", "x"),)),
-        (Document("a", {"page": 3}), (Chunk("a", "1", "", {"page": 3}, numbered=True),)),
-        ([["A", ["a.", " b."]]], (Chunk("a. b.", "1", "A", numbered=True),)),
-        ({"title": ["A"], "sentences": [["a.", "b."]]}, (Chunk("a. b.", "1", "A", numbered=True),)),
+        (Document("a", {"page": 3}), (Chunk("a", "1", "", {"page": 3}),)),
+        ([["A", ["a.", " b."]]], (Chunk("a. b.", "1", "A"),)),
+        ({"title": ["A"], "sentences": [["a.", "b."]]}, (Chunk("a. b.", "1", "A"),)),
         (
             [{"text": "a. b.", "sentences": ["a.", "c."]}],
-            (Chunk("a. b.", "1", metadata={"sentences": ["a.", "c."]}, numbered=True),),
+            (Chunk("a. b.", "1", metadata={"sentences": ["a.", "c."]}),),
         ),
         (
             [{"text": "a.", "sentences": [{"start": 0}]}],
-            (Chunk("a.", "1", metadata={"sentences": [{"start": 0}]}, numbered=True),),
+            (Chunk("a.", "1", metadata={"sentences": [{"start": 0}]}),),
         ),
         ([Document("a", id="d")], (Chunk("a", "d"),)),
         ([TextNode("a", "n1")], (Chunk("a", "n1"),)),
@@ -99,7 +99,7 @@ TWO = (Chunk("a", "1", numbered=True), Chunk("b", "2", numbered=True))
         ([{"doc_id": 7, "body": "a", "title": None, "rank": 1}], (Chunk("a", "7", "", {"rank": 1}),)),
         (
             [{"text": "a", "content": "b", "meta": {"p": 1}}],
-            (Chunk("a", "1", "", {"p": 1, "content": "b"}, numbered=True),),
+            (Chunk("a", "1", "", {"p": 1, "content": "b"}),),
         ),
     ],
 )
@@ -125,7 +125,7 @@ def test_each_form_of_contexts(value: Any, expected: tuple[Chunk, ...] | None) -
 )
 def test_a_text_with_brackets_is_one_chunk(text: str) -> None:
     """Only what starts as a list of strings or objects does is read as a list; footnotes, links and JSON are text."""
-    assert contexts(text) == (Chunk(text, "1", numbered=True),)
+    assert contexts(text) == (Chunk(text, "1"),)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ ROWS = [
     {"id": "y", "question": "日本?", "answer": "b", "contexts": [], "reference": "s"},
 ]
 SAMPLES = [
-    Sample("x", "q, «1»\n", 'a "quoted"', (Chunk("c1", "1", numbered=True), Chunk("c2", "2", numbered=True)), ("r",)),
+    Sample("x", "q, «1»\n", 'a "quoted"', (Chunk("c1", "1"), Chunk("c2", "2")), ("r",)),
     Sample("y", "日本?", "b", (), ("s",)),
 ]
 CSV = 'id,question,answer,contexts,reference\nx,"q, «1»\n","a ""quoted""","[""c1"", ""c2""]",r\ny,日本?,b,[],s\n'
@@ -98,7 +98,7 @@ def test_fields_longer_than_the_csv_module_allows(here: Path) -> None:
     long = "word " * 100_000
     Path("long.csv").write_text(f'query,context\nq,"{long}"\n')
     (sample,) = read("long.csv")
-    assert sample.contexts == (Chunk(long, "1", numbered=True),)
+    assert sample.contexts == (Chunk(long, "1"),)
 
 
 def test_not_a_number_in_json_is_absent(here: Path) -> None:

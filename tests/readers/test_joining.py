@@ -76,11 +76,11 @@ def test_responses_bring_their_contexts_and_system() -> None:
     assert (sample.id, sample.references, sample.metadata) == ("a", ("Ada.",), {"topic": "people"})
     assert (sample.response, sample.contexts, sample.system) == (
         "Bob.",
-        (Chunk("Bob came.", "1", numbered=True),),
+        (Chunk("Bob came.", "1"),),
         "v2",
     )
     (sample,) = join(asked, [{"query": "Who?", "response": "Bob."}]).samples
-    assert sample.contexts == (Chunk("golden", "1", numbered=True),)
+    assert sample.contexts == (Chunk("golden", "1"),)
 
 
 def test_numbers_of_rows_are_no_ids() -> None:

@@ -35,7 +35,7 @@ SAMPLES = [
         "1",
         "q1",
         "a1",
-        (Chunk("c1", "1", numbered=True), Chunk("c2", "2", numbered=True)),
+        (Chunk("c1", "1"), Chunk("c2", "2")),
         ("r1",),
         metadata={"label": 1},
     ),
@@ -145,7 +145,7 @@ def test_samples_pass_through() -> None:
 
 def test_one_row_alone_is_a_data_set() -> None:
     """A dict that holds single values is one row."""
-    assert list(read({"query": "q", "contexts": ["c"]})) == [Sample("1", "q", None, (Chunk("c", "1", numbered=True),))]
+    assert list(read({"query": "q", "contexts": ["c"]})) == [Sample("1", "q", None, (Chunk("c", "1"),))]
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
@@ -179,7 +179,7 @@ def test_an_empty_cell_among_responses_is_an_empty_answer_in_every_table(tmp_pat
 def test_contexts_of_a_table_read_by_pandas() -> None:
     """Lists that became text in a CSV file are lists again."""
     frame = pd.DataFrame({"query": ["q"], "contexts": ["['c1' 'c2']"]})
-    assert next(iter(read(frame))).contexts == (Chunk("c1", "1", numbered=True), Chunk("c2", "2", numbered=True))
+    assert next(iter(read(frame))).contexts == (Chunk("c1", "1"), Chunk("c2", "2"))
 
 
 def test_a_frame_with_two_columns_of_one_name_is_refused() -> None:

@@ -64,7 +64,7 @@ def asked_by(style: PromptStyle, store: Store) -> list[str]:
     """The kinds of the questions that a run asks a model of this style, and nobody answers."""
     model = Model(lambda _: failing("gone"))
     run = rg.evaluate(ROWS, METRICS, LLMJudge(model, style=style), store)
-    assert run.record.reused + run.record.asked >= 14
+    assert model.prompts or run.record.reused >= 14
     return [kind for kind in KINDS if any(f'"{kind}":' in prompt.user for prompt in model.prompts)]
 
 

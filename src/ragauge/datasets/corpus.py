@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from heapq import heappush, heappushpop
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from ragauge.errors import BadData, BadRow
 from ragauge.host import optional
 from ragauge.readers.budget import default_limits
 from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
-from ragauge.readers.values import Malformed, to_chunks
+from ragauge.readers.values import ID_KEYS, Malformed, to_chunks
 from ragauge.report.wording import counted
 from ragauge.types import Chunk
 
@@ -366,6 +366,8 @@ def _document(row: Any, id: str, where: str, number: int) -> Chunk:
         if isinstance(row, Malformed):
             raise row
         (chunk,) = to_chunks([row]) or ()
+        named = isinstance(row, Mapping) and any(row.get(key) is not None for key in ID_KEYS)
+        has_id = named or (isinstance(row, Chunk) and row.id != "")
     except Malformed as error:
         raise BadRow(where, number, None, error.problem.removeprefix("item 1").lstrip(": "), error.fix) from None
-    return msgspec.structs.replace(chunk, id=id, numbered=False) if chunk.numbered else chunk
+    return chunk if has_id else msgspec.structs.replace(chunk, id=id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -321,40 +322,51 @@ def retrieval_ranks(sample: Sample) -> QuestionFlow[Ranks]:
     return Ranks(ranks, ideal, tuple(evidence))
 
 
-def aligned(sample: Sample) -> tuple[list[Chunk], list[Chunk], list[int | None]]:
+def aligned(sample: Sample) -> tuple[Sequence[Chunk], Sequence[Chunk], list[int | None]]:
     """The retrieved chunks, the relevant ones, and the position of each retrieved one among the relevant, if any.
 
-    Chunks are the same if they share an id or a text; the second of two is not relevant. Raises NothingToCount where
-    one side has ids alone and the other texts alone.
+    Chunks are the same if they share an id or a text; the second of two is not relevant. Ids that are the positions
+    count where the other side has ids alone. Raises NothingToCount where they then match none of its ids.
     """
-    retrieved, retrieved_names = _chunks_or_ids(sample.contexts, sample.metadata.get(RETRIEVED_IDS_KEY))
-    relevant, relevant_names = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
-    sides = [("retrieved", sample.contexts, retrieved), ("relevant", sample.reference_contexts, relevant)]
-    for (name, _, chunks), (other, other_texts, others) in (sides, sides[::-1]):
-        if other_texts is None and others and chunks and not any(map(_has_id, chunks)):
-            raise NothingToCount(f"the {name} contexts have texts without ids, the {other} ones ids alone")
+    retrieved = _chunks_or_ids(sample.contexts, sample.metadata.get(RETRIEVED_IDS_KEY))
+    relevant = _chunks_or_ids(sample.reference_contexts, sample.metadata.get("reference_context_ids"))
+    ids_alone = None in (sample.contexts, sample.reference_contexts)
+    relevant_names = _names(relevant, ids_alone)
     position_of = {name: i for i, names in reversed([*enumerate(relevant_names)]) for name in names}
     positions: list[int | None] = []
-    for names in retrieved_names:
+    for names in _names(retrieved, ids_alone):
         position = next((position_of[name] for name in names if name in position_of), None)
         positions.append(None if position in positions else position)
+    texts = sample.contexts or sample.reference_contexts
+    if ids_alone and texts and not _has_ids(texts) and relevant and positions == [None] * len(positions):
+        raise NothingToCount("one side has texts without ids, the other ids alone")
     return retrieved, relevant, positions
 
 
-def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> tuple[list[Chunk], list[list[str]]]:
-    """Chunks, or chunks made of ids, and the names by which each is recognised."""
-    if chunks is None:
-        items = ids.items() if isinstance(ids, Mapping) else ids or ()
-        pairs = [item if isinstance(item, tuple) else (item, 1) for item in items]
-        chunks = [Chunk("", str(id), metadata={"grade": grade}) for id, grade in pairs]
-        return list(chunks), [[chunk.id] for chunk in chunks]
+def _chunks_or_ids(chunks: Sequence[Chunk] | None, ids: Any) -> Sequence[Chunk]:
+    """Chunks, or chunks made of ids."""
+    if chunks is not None:
+        return chunks
+    if isinstance(ids, str) and ids.lstrip()[:1] in ("[", "{"):
+        ids = json.loads(ids)
+    if isinstance(ids, str | int):
+        ids = [ids]
+    grades = ids.items() if isinstance(ids, Mapping) else ((id, 1) for id in ids or ())
+    return [Chunk("", str(id), metadata={"grade": grade}) for id, grade in grades]
+
+
+def _names(chunks: Sequence[Chunk], ids_alone: bool) -> list[list[str]]:
+    """The names by which each chunk is recognised: its id, its text or both."""
+    if ids_alone:
+        return [[chunk.id] for chunk in chunks]
     texts = [" ".join(chunk.text.split()) for chunk in chunks]
-    named = zip(chunks, texts, strict=True)
-    return list(chunks), [[chunk.id, text] if _has_id(chunk) else [text] for chunk, text in named]
+    has_ids = _has_ids(chunks)
+    return [[chunk.id, text] if has_ids else [text] for chunk, text in zip(chunks, texts, strict=True)]
 
 
-def _has_id(chunk: Chunk) -> bool:
-    return bool(chunk.id) and not chunk.numbered
+def _has_ids(chunks: Sequence[Chunk]) -> bool:
+    """Whether ids are the retriever's, as far as can be seen: whether one is not the position."""
+    return any(chunk.id != str(position) for position, chunk in enumerate(chunks, 1))
 
 
 def _relevance_grade(chunk: Chunk) -> float:

@@ -203,7 +203,7 @@ def with_ids(chunks: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
         problem = "an object, not a list" if isinstance(names, dict) else f"{len(names)} ids for {len(chunks)} contexts"
         raise Malformed(problem, "give one id for each, in the same order")
     named = zip(chunks, names, strict=True)
-    return tuple(msgspec.structs.replace(chunk, id=name, numbered=False) for chunk, name in named)
+    return tuple(msgspec.structs.replace(chunk, id=name) for chunk, name in named)
 
 
 _BETWEEN_IDS = re.compile(r"\s*[,;|]\s*")
@@ -272,12 +272,12 @@ def items(value: Any, delimiter: re.Pattern[str] | None = None) -> Sequence[Any]
 
 def _chunk(item: Any, position: int) -> Chunk:
     if isinstance(item, Chunk):
-        return item if item.id else msgspec.structs.replace(item, id=str(position), numbered=True)
+        return item if item.id else msgspec.structs.replace(item, id=str(position))
     if isinstance(item, list | tuple) and len(item) == 2 and is_texts(item[1]):  # HotpotQA's title and sentences
         item = dict(zip(("title", "sentences"), item, strict=True))
     fields: Mapping[Any, Any] = _fields(item)
     if not fields:
-        return Chunk(_item_text(item, position), str(position), numbered=True)
+        return Chunk(_item_text(item, position), str(position))
     text_key, id_key, metadata_key = (
         next((key for key in keys if native(fields.get(key)) is not None), None)
         for keys in (TEXT_KEYS, ID_KEYS, METADATA_KEYS)
@@ -288,17 +288,15 @@ def _chunk(item: Any, position: int) -> Chunk:
     if text_key is None:
         problem = f"item {position} has no text among {', '.join(map(repr, fields))}"
         raise Malformed(problem, f"give its text under {TEXT_KEYS[0]!r}")
-    id = text_or_none(fields.get(id_key))
-    taken = (text_key, id_key, metadata_key, "title", "numbered")
+    taken = (text_key, id_key, metadata_key, "title")
     rest = {key: jsonable(cell) for key, cell in fields.items() if key not in taken and native(cell) is not None}
     metadata = merge_metadata(fields.get(metadata_key), rest)
     inner = metadata.get("title")  # where LangChain's loaders put it
     return Chunk(
         text=_item_text(content, position),
-        id=id or str(position),
+        id=text_or_none(fields.get(id_key)) or str(position),
         title=text_or_none(fields.get("title")) or (inner if isinstance(inner, str) else ""),
         metadata=metadata,
-        numbered=id is None or fields.get("numbered") is True,
     )
 
 
