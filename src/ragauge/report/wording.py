@@ -370,7 +370,7 @@ def caution(run: RunRecord) -> str:
         measured = {(name, value) for name, value in settings if name != "splitter" and "." not in name}
         # in a composite judge, the name of a setting has the position of the member before it
         used = {(name.rpartition(".")[2], value) for name, value in judge.settings}
-        if "entail" in topics or len(metrics) < len(run.metrics):  # of other metrics it is not known
+        if re.search(r"\bentail\b", topics) or len(metrics) < len(run.metrics):  # of other metrics it is not known
             sentences.append(_agreement_words(card["sets"]) if measured <= used else _NEVER_MEASURED)
     if any(re.search(r"\blexical\b", judge.name) for judge in judges):
         sentences.append(_LEXICAL)
