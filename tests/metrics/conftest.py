@@ -122,9 +122,7 @@ def sample_of(**fields: Any) -> Sample:
     """A sample whose contexts may be given as texts or objects."""
     for name in ("contexts", "reference_contexts"):
         if fields.get(name) is not None:
-            chunks = (
-                Chunk(c, id=str(i)) if isinstance(c, str) else c for i, c in enumerate(fields[name], 1)
-            )
+            chunks = (Chunk(c, id=str(i)) if isinstance(c, str) else c for i, c in enumerate(fields[name], 1))
             fields[name] = to_chunks(tuple(chunks)) or ()
     if fields.get("references") is not None:
         fields["references"] = tuple(fields["references"])

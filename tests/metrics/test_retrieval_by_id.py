@@ -74,7 +74,7 @@ def test_the_formulas_are_those_of_ir_measures(retrieved: list[str], grades: dic
     ],
 )
 def test_chunks_are_known_by_id_or_text(columns: dict[str, Any], recall: float) -> None:
-    """Ids, texts, texts that are ids, and ids in columns of their own are recognised; positions are ids to ids alone."""
+    """Ids, texts, texts that are ids, and ids in columns of their own are recognised; positions as ids by ids alone."""
     assert value_of("retrieval_recall", {"response": "r", **columns}) == recall
 
 
