@@ -135,3 +135,13 @@ def test_a_batch_by_other_prompts_is_refused(tmp_path: Path, monkeypatch: pytest
     batching.data_file(tmp_path, 2)
     with pytest.raises(UsageError, match=r"exported by ragauge 0\.1\.0: prompts.* differ; .*another folder"):
         Folder.open(place)
+
+
+def test_data_keep_their_hash() -> None:
+    """The hash by which blind labels are found again is that of version 0.1.0, with and without ids of contexts."""
+    row = {"query": "q", "response": "It is 5.", "references": ["5"]}
+    for contexts, expected in (
+        (["a is 5.", "b"], "a236bd502ab5d5825edb409a45a7ab46"),
+        ([{"id": "x", "text": "a is 5."}, {"id": "y", "text": "b"}], "e785e4eccdb4c92ecc72cc1888e905f1"),
+    ):
+        assert rg.evaluate([{**row, "contexts": contexts}], "token_f1").record.data_hash == expected
