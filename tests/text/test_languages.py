@@ -138,6 +138,28 @@ def test_sentences_of_a_language(code: str) -> None:
     assert tuple(text[slice(*span)] for span in sentences(text)) == SENTENCES[code]
 
 
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ("საქართველო მდებარეობს კავკასიაში.", "თბილისი არის მისი დედაქალაქი."),
+        ("die rückgabe ist nach dreißig tagen ausgeschlossen.", "bitte wenden sie sich an den kundendienst."),
+        ("la devolución no es posible después de treinta días.", "por favor contacte con el servicio."),
+        ("Die Rückgabe ist nach dreißig Tagen ausgeschlossen.", "iPhones werden nicht ersetzt."),
+        ("El precio de la habitación cuesta aprox. cien euros.", "La entrega tarda máx. tres días."),
+    ],
+)
+def test_a_sentence_may_begin_with_a_small_letter(expected: tuple[str, ...]) -> None:
+    """Texts without capitals split, and sentences before iPhone; abbreviations before small letters end none."""
+    text = " ".join(expected)
+    assert tuple(text[slice(*span)] for span in sentences(text)) == expected
+
+
+def test_what_a_quotation_is_followed_by() -> None:
+    """A Japanese quotation goes on before the particle と, and ends before words that begin with it."""
+    went_on, ended = "「行きます。」と彼は言った。", "「行きます。」ところが彼は来なかった。"
+    assert [len(sentences(text)) for text in (went_on, ended, "「はい。」とにかく急いだ。")] == [1, 2, 2]
+
+
 @pytest.mark.parametrize("code", REFUSALS)
 def test_refusals_of_a_language(code: str) -> None:
     """The common refusals of a language are found, and answers in similar words are none."""

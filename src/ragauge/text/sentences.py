@@ -79,9 +79,14 @@ _LETTERED = re.compile(
 _ACRONYM = re.compile(r"(?:^|[\s(\"“])(?:[A-Za-z]\.){2,}\Z|(?:^|[\s(])(?:Ph\.D|Inc|Ltd|Co|Corp|Jr|Sr)\.\Z")
 _DAY = re.compile(r"\b\d{1,2}\.\Z")
 _MONTH = re.compile(rf"{any_of(GERMAN_MONTHS)}\b|{any_of(' '.join(name[:3] for name in GERMAN_MONTHS.split()))}t?\.")
-_STOP_BEFORE_NUMBER = re.compile(r"(?<=[^\W\d_]{5})\.\s+(?=\d)")  # which other languages' rules take for an ordinal
+#: Sentences that other languages' rules miss, since the stop may be that of an ordinal: before a number, or iPhone.
+_MISSED_IN_OTHERS = re.compile(r"(?<=[^\W\d_]{5})\.\s+(?=\d|[a-z][A-Z])")
 _STOP_WITHIN = re.compile(r"\w\.\s+\w")
-_QUOTED_AND_WENT_ON = re.compile("[」』](?:と|って|、)")
+_SHORT_WORD_AND_STOP = re.compile(r"\b[^\W\d_]{1,5}\.\Z")
+#: The particles of speech that is reported; と also begins words that open a sentence, such as ところが.
+_QUOTED_AND_WENT_ON = re.compile(
+    "[」』](?:、|って|と(?!ころ|にかく|もかく|もあれ|ても|りあえず|りわけ|うとう|きどき|つぜん|っさ|たん|はいえ))"
+)
 _OPENER = re.compile(
     r"""["“'‘(\[*]*(?:The|A|An|He|She|It|They|We|I|You|His|Her|Its|Their|Our|My|This|That|These|Those|There|Then|In|On|At
     |But|And|However|When|While|After|Before|If|As|By|For|Some|Many|Most|What|Who|How|Why|Where|Yes|No|So|Since|Next
@@ -101,7 +106,8 @@ def splitter() -> str:
 def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
     """The offsets at which sentences start in a passage, ascending, without 0; its citation marks are skipped."""
     unmarked = TextWithoutSpans(passage, marks)
-    language = foreign(unmarked.text) if _STOP_WITHIN.search(unmarked.text) else None
+    is_asked = _STOP_WITHIN.search(unmarked.text) and not unmarked.text.islower()
+    language = foreign(unmarked.text) if is_asked else None
     certain = {match.end() for seam in unmarked.seams if (match := _STOP_BEHIND_MARK.match(unmarked.text, seam))}
     starts: list[int] = []
     for proposal in sorted(
@@ -126,7 +132,7 @@ def _proposals(passage: str, language: str | None) -> Iterator[int]:
         last = begin + len(window) == len(passage)
         yield from (begin + end for end in ends)
         begin += len(window) if last or not ends else ends[-1]
-    for missed in (_MISSED, *([_STOP_BEFORE_NUMBER] if language else [])):
+    for missed in (_MISSED, *([_MISSED_IN_OTHERS] if language else [])):
         yield from (match.end() for match in missed.finditer(passage))
 
 
@@ -142,12 +148,17 @@ def _after_closers(passage: str, cut: int) -> int:
 
 
 def _false_stop(passage: str, previous: int, cut: int, language: str | None) -> bool:
-    """Whether the sentence does not end at this cut. A small letter may begin one in English, the `language` None."""
+    """Whether the sentence does not end at this cut. `language` is None for English and texts in small letters alone.
+
+    In other languages a stop ends none between a short word, which may be an abbreviation, and a small letter.
+    """
     left = passage[max(previous, cut - _SIGHT_CHARS) : cut].rstrip()
     right = passage[cut : cut + _SIGHT_CHARS]
     if _ENUMERATOR.match(left) or not any(map(str.isalnum, left)):
         return True
-    if (language and left[-1] == "." and right[:1].islower()) or _QUOTED_AND_WENT_ON.match(left[-1] + right):
+    if _QUOTED_AND_WENT_ON.match(left[-1] + right):
+        return True
+    if language and right[:1].islower() and _SHORT_WORD_AND_STOP.search(left):
         return True
     if not passage[cut - 1].isspace() and left[-1] in ".!?":
         return not (_PLAIN_WORD_AND_STOP.search(left) and _PLAIN_WORD.match(right))
