@@ -131,6 +131,13 @@ def test_the_weight_of_a_criterion_is_its_points() -> None:
     assert [piece.text for piece in score.evidence] == ["Says how long (+4)", "Insults (-2)"]
 
 
+def test_other_numbers_of_a_criterion_do_no_harm_beside_its_points() -> None:
+    """An index beside the points is left out, and null is no number of points."""
+    criteria = [{"criterion": "polite", "points": 3, "index": 1}, {"text": "short", "points": None, "weight": None}]
+    (sample,) = rg.read([{"query": "?", "response": "!", "criteria": criteria}])
+    assert sample.criteria == (Criterion("polite", 3.0), Criterion("short", 1.0))
+
+
 def test_rubrics_of_ragas_are_no_criteria() -> None:
     """A description for each grade goes to the metadata."""
     (sample,) = rg.read([{"user_input": "?", "response": "!", "rubrics": {"score1_description": "bad"}}])

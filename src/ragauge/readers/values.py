@@ -397,7 +397,7 @@ def _number(value: Any, position: int, what: str, fix: str, above: float = -math
 def to_criteria(value: Any) -> tuple[Criterion, ...] | None:
     """The criteria of a cell: texts, or objects with "text" (or "criterion", as in HealthBench) and "points".
 
-    "weight" is read as points. Another number, such as of a misspelt key, is refused.
+    "weight" is read as points. Without either, another number, such as of a misspelt key, is refused.
     """
     value = native(value)
     listed = () if is_blank(value) else _one_or_more(value)
@@ -411,10 +411,12 @@ def _criterion(item: Any, position: int) -> Criterion:
     words = text_or_none(fields.get("text", fields.get("criterion")))
     if words is None:
         raise Malformed(f"criterion {position} has no text", 'write {"text": ..., "points": ...}')
+    points = native(fields.get("points"))
+    points = native(fields.get("weight")) if points is None else points
     for key, number in fields.items():
-        if key not in ("points", "weight", "id") and type(native(number)) in (int, float):
+        if points is None and key != "id" and type(native(number)) in (int, float):
             raise Malformed(f"criterion {position} has the number {key!r}", "call it points")
-    points = native(fields.get("points", fields.get("weight", 1)))
+    points = 1 if points is None else points
     return Criterion(words, _number(points, position, "points", "give a number, below 0 for a fault"))
 
 
