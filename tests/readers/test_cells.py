@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ragauge import evaluate
 from ragauge.errors import BadRow
 from ragauge.readers import read
 from ragauge.types import Sample
@@ -99,14 +100,15 @@ def test_references(column: str, value: Any, expected: tuple[str, ...]) -> None:
     assert sample(**{column: value}).references == expected
 
 
-def test_a_column_of_lists_has_several_references_under_any_name() -> None:
-    """Where all references are lists of texts and no response is one, they are read; else they may be the answer."""
-    rows = [{"response": "s", "ground_truth": cell} for cell in ("['r', 's']", '["t"]', "")]
-    assert [one.references for one in read(rows)] == [("r", "s"), ("t",), None]
-    lists = [{"response": '["r"]', "ground_truth": '["r"]'}, {"response": "s", "ground_truth": '["s"]'}]
-    assert [one.references for one in read(lists)] == [('["r"]',), ('["s"]',)]
-    mixed = [{"response": "s", "ground_truth": "r"}, {"response": "s", "ground_truth": '["s"]'}]
-    assert [one.references for one in read(mixed)] == [("r",), ('["s"]',)]
+def test_a_list_under_a_singular_name_is_one_reference_and_noted() -> None:
+    """A list that is written as text may be the answer itself, whatever the other rows hold; the report counts them."""
+    rows = [{"response": "s", "ground_truth": cell} for cell in ('["r", "s"]', "[see annex] no", "r", "")]
+    reading = read(rows)
+    assert [one.references for one in reading] == [('["r", "s"]',), ("[see annex] no",), ("r",), None]
+    assert "lists written as text: 1;" in " ".join(str(evaluate(rows, "exact_match")).split())
+    plural = read([{"response": "s", "references": '["r", "s"]'}])
+    assert [one.references for one in plural] == [("r", "s")]
+    assert not plural.unmeasured["listed_references"]
 
 
 @pytest.mark.parametrize("value", [["r", None], ["r", ["s"]], [{"r": 1}]])

@@ -141,7 +141,6 @@ class ColumnMapping:
         by_field: field -> column, as known so far.
         chats: column of conversations -> the fields that they hold.
         delimiters: what separates the chunks in columns that hold several as one text.
-        lists_references: whether all references are lists of texts, also written ones, and no response is one.
     """
 
     def __init__(self, name: str, chosen: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
@@ -163,8 +162,6 @@ class ColumnMapping:
         self.by_field: dict[str, str] = {}
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
-        references, responses = (self._are_lists(rows, field) for field in ("references", "response"))
-        self.lists_references = bool(responses) and all(references or [False]) and not any(responses)
         for key, separator in separators.items():
             if not separator:
                 raise BadParameter(f"{key} is empty; give the text that stands between the chunks")
@@ -187,12 +184,6 @@ class ColumnMapping:
         wrapper, point, leaf = column.partition(".")
         is_reference = self._outputs_are_references and wrapper == "outputs"
         return f"reference_outputs{point}{leaf}" if is_reference else column
-
-    def _are_lists(self, rows: Sequence[Mapping[str, Any]], field: str) -> list[bool]:
-        """Whether each cell of a field that is not blank is a list of texts."""
-        cells = [row.get(self.by_field.get(field, "")) for row in rows]
-        listed = [list_of(cell) for cell in cells if not is_blank(native(cell))]
-        return [items is not None and all(isinstance(item, str) for item in items) for items in listed]
 
     @property
     def unused(self) -> tuple[str, ...]:

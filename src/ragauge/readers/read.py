@@ -118,7 +118,7 @@ def sample(
     """
     row = _Row(mapping.unfold(cells), mapping, where, number)
     value = row.value
-    plural = mapping.lists_references or folded(row.columns.get("references", "")).endswith("s")
+    plural = folded(row.columns.get("references", "")).endswith("s")
     used = set(row.columns.values())
     rest = [name for name, cell in row.cells.items() if name not in used and values.native(cell) is not None]
     other = {name: value("", values.jsonable, name) for name in rest}
@@ -156,6 +156,7 @@ def sample(
     contexts = read.contexts or ()
     is_joined = len(contexts) == 1 and _SEVERAL_CHUNKS.search(contexts[0].text)
     unmeasured.update(joined_contexts=bool(is_joined), several_contexts=len(contexts) > 1)
+    unmeasured["listed_references"] += any(map(values.list_of, read.references or ())) and not plural
     if contexts and read.response and cites_otherwise(read.response, [chunk.id for chunk in contexts]):
         unmeasured["cited_otherwise"] += 1
     return read

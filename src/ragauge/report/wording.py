@@ -217,6 +217,8 @@ UNMEASURED = {
     "call of a model is a trace of its own, the answer is in another.",
     "joined_contexts": "Samples whose one context may be several chunks joined: {joined_contexts}; if so, give what "
     "separates them, as in --map 'contexts.split= ||| '.",
+    "listed_references": "References that are lists written as text: {listed_references}; each was read as one "
+    "answer; if it is several, call the column references.",
     "cited_otherwise": "Responses that seem to cite in another form than [1], such as [id], (Doc 1) or ¹: "
     "{cited_otherwise}; such citations are not counted, but with style=parentheses (1) and (Doc 1) are.",
     "cut": "Traces whose outermost span is not there, so that they may be cut: {cut}; read from where they begin.",
