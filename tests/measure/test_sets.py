@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.measure.labelled import SETS, write
 
-from ragauge.analysis.measure import overlap, read_cases
+from ragauge.analysis.measure import labelled_files, overlap, read_cases
 from ragauge.questions import Classify, Correct, Entail, Rate, Relevant
 
 
@@ -65,6 +65,23 @@ def test_improper_questions_and_citations_without_text_are_left_out(tmp_path: Pa
     citations = write(tmp_path, "cit_a", [SETS["cit_a"] | {"has_text": False}])
     assert read_cases(answers) == []
     assert read_cases(citations) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "label"),
+    [("Entailed", 1), ("entailment", 1), ("supported", 1), ("contradiction", 0), ("not_entailed", 0), ("No", 0)],
+)
+def test_labels_are_words_in_their_usual_forms(tmp_path: Path, word: str, label: int) -> None:
+    """A label in words counts in capitals too, and in the words that public data sets use."""
+    (case,) = read_cases(write(tmp_path, "ent_a", [SETS["ent_a"] | {"label": word}])) or []
+    assert case.label == label
+
+
+def test_notes_beside_the_sets_are_no_sets(tmp_path: Path) -> None:
+    """A text in the folder is left alone, whatever its name."""
+    file = write(tmp_path, "ent_a", [SETS["ent_a"]])
+    (tmp_path / "ent_NOTES.txt").write_text("Where it is from.")
+    assert labelled_files(tmp_path) == [file]
 
 
 def test_the_lexical_baseline_is_the_share_of_tokens_found() -> None:

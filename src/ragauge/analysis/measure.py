@@ -19,6 +19,7 @@ import msgspec
 from ragauge.analysis.differences import LEVEL, is_significant
 from ragauge.errors import BadData, RunFailed
 from ragauge.judges.base import Judge, JudgeAnswers, adapted, can_answer
+from ragauge.kinds.call import LABEL_BY_SYNONYM, word
 from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import (
     COHERENCE,
@@ -80,14 +81,15 @@ class LabelledCase(msgspec.Struct, frozen=True):
 def labelled_files(folder: Path) -> list[Path]:
     """The labelled sets in a folder by name, or the one file: *.jsonl, or any data whose name tells their kind.
 
+    Texts (.txt) in a folder are notes.
     Raises BadData if there is none.
     """
     if folder.is_file():
         if _maker(folder) is None:
             raise BadData(f"{folder}: {_NAMES}; {_FIX}")
         return [folder]
-    readable = [file for file in folder.glob("*") if file.is_file() and is_readable(extension(file))]
-    files = sorted(file for file in readable if extension(file) == ".jsonl" or _maker(file))
+    rows = [file for file in folder.glob("*") if extension(file) != ".txt" and is_readable(extension(file))]
+    files = sorted(file for file in rows if file.is_file() and (extension(file) == ".jsonl" or _maker(file)))
     if not files:
         raise BadData(f"{folder}: no labelled sets here ({_NAMES}); name the folder that holds them")
     return files
@@ -129,11 +131,12 @@ def _fault(problem: Exception) -> str:
 def _label(value: Any) -> int:
     """A label as 1 or 0, from these, from words such as yes and no, or from a verdict; raises ValueError for others."""
     with suppress(Malformed):
-        if value not in _TWO_SIDED and (answer := boolean(value)) is not None:
+        if (answer := boolean(value)) is not None:
             return int(answer)
-    if value not in _TWO_SIDED:
+    name = LABEL_BY_SYNONYM.get(word(value), word(value))
+    if name not in _TWO_SIDED:
         raise ValueError(f"the label {value!r} is neither 1 nor 0, nor one of {', '.join(_TWO_SIDED)}")
-    return int(value in POSITIVE)
+    return int(name in POSITIVE)
 
 
 def _entailment(row: LabelledRow) -> Iterator[LabelledCase]:

@@ -74,7 +74,7 @@ def command(ctx: click.Context) -> None:
 @command.command("measure")
 @click.argument("judge", default="embedded", callback=_judge)
 @opts.allow_host_option
-@click.option("--data", type=opts.INPUT, required=True, help="Labelled set, or folder of them (.jsonl, .jsonl.gz).")
+@click.option("--data", type=opts.INPUT, required=True, help="Labelled set, or folder of them; names tell their kind.")
 @click.option(
     "--against",
     metavar="JUDGE",

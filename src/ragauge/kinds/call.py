@@ -230,8 +230,8 @@ def item_of(value: object, field: str) -> ReplyItem:
     raise wrong_type("object", value)
 
 
-#: The label by words that models write in its place, where these can mean nothing else.
-_LABEL_BY_SYNONYM: Mapping[str, str] = {
+#: The label by words that models and people write in its place, where these can mean nothing else.
+LABEL_BY_SYNONYM: Mapping[str, str] = {
     **dict.fromkeys(("supported", "entails", "entailment", "fully supported"), "entailed"),
     **dict.fromkeys(("unsupported", "not supported", "not_supported", "not mentioned"), "neutral"),
     **dict.fromkeys(("contradicts", "contradiction", "contradictory", "refuted"), "contradicted"),
@@ -244,7 +244,7 @@ def label_of(item: ReplyItem, labels: Mapping[str, Label]) -> Label:
     """The label of an answer."""
     value = item.get("label")
     name = word(str(value) if isinstance(value, bool) else value)
-    label = labels.get(_LABEL_BY_SYNONYM.get(name, name))
+    label = labels.get(LABEL_BY_SYNONYM.get(name, name))
     if label is None:
         raise InvalidItem(f'has as its "label" {described(value)}, not one of {", ".join(labels)}')
     return label
