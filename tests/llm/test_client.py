@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import socket
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -256,8 +257,35 @@ def test_an_outage_that_lasts_ends_all_calls(kit: Kit) -> None:
     ended, requests, _ = _complete(
         kit, lambda number, request: kit.refusal(502, "down"), "openai/m?concurrency=4", calls=40
     )
-    assert len(requests) <= 8 + 4 * 7
-    assert all(one.fatal and "HTTP 502, down; it stopped answering" in one.failure.detail for one in ended)
+    assert len(requests) <= 8 + 4 * 7 + 16
+    fatal = [one for one in ended if one.fatal]
+    assert len(ended) - len(fatal) < 16
+    words = r"HTTP 502, down \(no reply to any call for about a minute\); it stopped answering"
+    assert all(re.search(words, one.failure.detail) for one in fatal)
+
+
+@pytest.mark.usefixtures("hasty", "short_outage")
+@pytest.mark.parametrize(("calls", "waits"), [(2, 0), (12, 6)])
+def test_prompts_that_a_server_never_answers_fail_alone(
+    kit: Kit, calls: int, waits: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A few prompts that crash a server are no outage; where they are many they are waited for, then fail alone."""
+    ended, _, _ = _complete(kit, lambda number, request: kit.refusal(500, "crashed"), "openai/m", calls=calls)
+    assert not any(one.fatal for one in ended)
+    assert caplog.text.count("all calls wait") == waits
+
+
+@pytest.mark.usefixtures("hasty", "short_outage")
+def test_an_outage_lasts_as_long_as_the_server_says(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+    """In an outage all calls wait as long as Retry-After asks."""
+
+    def script(number: int, request: Request) -> Act:
+        return kit.refusal(503, "maintenance", headers={"Retry-After": "1"}) if number < 16 else kit.reply()
+
+    ended, requests, _ = _complete(kit, script, "openai/m?concurrency=8", calls=16)
+    assert all(isinstance(one, Completion) for one in ended)
+    assert len(requests) == 32
+    assert "all calls wait 1 s" in caplog.text
 
 
 @pytest.mark.parametrize("no_proxy", ["", "inside.example,judge.example"])

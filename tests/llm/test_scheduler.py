@@ -11,6 +11,7 @@ from tests.llm.clock import Clock
 
 from ragauge.judges.llm.messages import CallFailed
 from ragauge.judges.llm.transport.scheduler import (
+    MAX_UNANSWERED,
     RATE_RETRIES,
     RETRIES,
     ConcurrencyLimiter,
@@ -107,17 +108,17 @@ def test_a_server_that_nobody_reaches_ends_the_run() -> None:
 
 
 def test_a_server_that_stops_answering_ends_the_run() -> None:
-    """Calls in a row that time out to their last try end all others; any word in between, and they count anew."""
+    """Many calls in a row that time out to their last try end all others; any word in between, and they count anew."""
     scheduler = _scheduler()
     assert asyncio.run(scheduler.scheduled(_failing(0))) == "answer"
     reported: list[CallFailed] = []
-    for reason in ("timeout", "reply_too_large", "timeout", "timeout", "timeout"):
+    for reason in ("timeout", "reply_too_large", *["timeout"] * (MAX_UNANSWERED + 1)):
         with pytest.raises(CallFailed) as failed:
             asyncio.run(scheduler.scheduled(_failing(99, reason)))
         reported.append(failed.value)
-    assert [failed.fatal for failed in reported] == [False] * 3 + [True] * 2
+    assert [failed.fatal for failed in reported] == [False] * (MAX_UNANSWERED + 1) + [True] * 2
     assert "it stopped answering" in reported[-1].failure.detail
-    assert [failed.sent for failed in reported] == [True] * 4 + [False]
+    assert [failed.sent for failed in reported] == [True] * (MAX_UNANSWERED + 2) + [False]
 
 
 def test_after_the_end_calls_fail_at_once() -> None:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from itertools import count
 from statistics import median
 from typing import TypeVar
 
@@ -249,9 +250,11 @@ T = TypeVar("T")
 RATE_RETRIES = 12
 RETRIES = 6
 
-#: So many attempts in a row without a valid reply are an outage. Seconds: the waits of all calls in which it may end.
+#: So many attempts in a row without a valid reply are an outage, if they are of as many calls, or of as many as there
+#: are slots. Seconds: the waits of all calls in which it may end. Else a server is given up after so many calls.
 OUTAGE_ATTEMPTS = 8
 OUTAGE_WAITS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0)
+MAX_UNANSWERED = 16
 NO_REPLY_REASONS = frozenset({"server_error", "timeout", "unreachable"})
 _STOPPED_ANSWERING = "; it stopped answering: check that it runs, and run again, what is answered is kept"
 
@@ -288,12 +291,14 @@ class RetryScheduler:
         self._announced_at = -REMINDER
         self._stopped: Failure | None = None
         self.replied = False
+        self._numbers = count()
+        self._unanswered: set[int] = set()
         self._without_reply = self._outage_waits = 0
 
     def restart(self) -> None:
         """Forget that it was stopped, and what was counted."""
         self._stopped, self._longest_wait = None, 0.0
-        self._without_reply = self._outage_waits = 0
+        self._count_valid()
         self.retries.clear()
 
     def notes(self) -> list[str]:
@@ -317,7 +322,7 @@ class RetryScheduler:
         call can succeed any more.
         """
         counts: Counter[str] = Counter()
-        sent = False
+        number, sent = next(self._numbers), False
         while True:
             try:
                 await self._wait_for_turn(tokens, sent=sent)
@@ -338,7 +343,7 @@ class RetryScheduler:
             finally:
                 self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
                 if result is not None:
-                    self._count(result)
+                    self._count(result, number)
                 self.concurrency.release()
             if not isinstance(result, ReplyError):
                 return result
@@ -346,15 +351,20 @@ class RetryScheduler:
             self.retries[result.reason] += 1
             await self._pause(backoff)
 
-    def _count(self, result: object) -> None:
-        """Count a reply, or an error, towards the limit of concurrency and whether the server is up."""
+    def _count(self, result: object, number: int) -> None:
+        """Count a call's reply, or error, towards the limit of concurrency and whether the server is up."""
         failed = result if isinstance(result, ReplyError) else None
         self.replied |= failed is None
         if failed is not None and failed.reason in NO_REPLY_REASONS:
             self._without_reply += 1
+            self._unanswered.add(number)
         else:
-            self._without_reply = self._outage_waits = 0
+            self._count_valid()
         self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
+
+    def _count_valid(self) -> None:
+        self._without_reply = self._outage_waits = 0
+        self._unanswered.clear()
 
     async def _wait_for_turn(self, tokens: int, *, sent: bool) -> None:
         """Take a slot, and wait until a call may be sent. Raises CallFailed where none may be."""
@@ -389,7 +399,8 @@ class RetryScheduler:
         if error.wait is not None and error.wait > MAX_RETRY_AFTER:
             raise self.end(error, f"; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept")
         never = error.reason == "unreachable" and not self.replied
-        outage = self._without_reply >= OUTAGE_ATTEMPTS
+        many = len(self._unanswered) >= min(OUTAGE_ATTEMPTS, self.concurrency.limit)
+        outage = many and self._without_reply >= OUTAGE_ATTEMPTS
         if outage and not never and error.reason != "timeout":  # each timeout is longer than the last
             self._wait_out(error)
             return error.wait or 0.0
@@ -399,9 +410,7 @@ class RetryScheduler:
             tried = f" (tried {counts.total()} times)"
             if never:
                 raise self.end(error, f"{tried}; check that it runs, and its address (base_url=URL)")
-            if outage:
-                raise self.end(error, tried + _STOPPED_ANSWERING)
-            raise CallFailed(Failure(error.reason, error.detail + tried))
+            raise self._given_up(error, tried)
         base = max(MIN_BACKOFF, self.stalls.median)
         backoff = self._random() * min(MAX_BACKOFF, base * 2.0 ** (counts[error.reason] - 1))
         if error.wait is None:
@@ -410,13 +419,19 @@ class RetryScheduler:
             self.rate.hold(error.wait)
         return error.wait + backoff
 
+    def _given_up(self, error: ReplyError, tried: str) -> CallFailed:
+        """The error of a call that was tried for long; it ends all calls where many others in a row had no reply."""
+        if len(self._unanswered) >= MAX_UNANSWERED:
+            return self.end(error, tried + _STOPPED_ANSWERING)
+        return CallFailed(Failure(error.reason, error.detail + tried))
+
     def _wait_out(self, error: ReplyError) -> None:
-        """Let all calls wait for the end of an outage. Raises CallFailed, as further calls do, where it lasts on."""
+        """Let all calls wait for the end of an outage. Raises CallFailed where it lasts on."""
         if self.rate.hold_remaining():
             return
         if self._outage_waits == len(OUTAGE_WAITS):
-            raise self.end(error, _STOPPED_ANSWERING)
-        seconds = OUTAGE_WAITS[self._outage_waits]
+            raise self._given_up(error, " (no reply to any call for about a minute)")
+        seconds = max(OUTAGE_WAITS[self._outage_waits], error.wait or 0.0)
         self._outage_waits += 1
         self.rate.hold(seconds)
         LOG.warning("%s; all calls wait %.0f s", error.detail, seconds)
