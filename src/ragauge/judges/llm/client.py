@@ -26,8 +26,7 @@ MAX_CHARS_PER_TOKEN = 8
 #: A repeated character; a line of dashes may be a single token.
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
-#: The malformed replies after which no further call is made, if no reply was ever well-formed; and the refused calls
-#: after which none is made, if none was ever answered.
+#: The malformed replies after which no further call is made, if no reply was ever well-formed.
 MAX_MALFORMED = 24
 
 #: Failures of calls that may have been billed although they have no reply.
@@ -53,7 +52,6 @@ class ModelClient:
         self._token_factor = token_factor(transport.name)
         self._reasoning = reasoning_tokens(transport.name, dict(transport.settings).get("reasoning_effort"))
         self._malformed: int | None = 0
-        self._refused: int | None = 0
         self._truncates = getattr(PROVIDERS.get(transport.name.partition("/")[0]), "truncates", False)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._numbers = count(1)
@@ -72,8 +70,7 @@ class ModelClient:
         self.entered += 1
         if self.entered == 1:
             self.ended = None
-            self.estimated = self.replies = self.incomplete = 0
-            self._malformed = self._refused = 0
+            self.estimated = self.replies = self.incomplete = self._malformed = 0
             self.priced = False
             self._session_id = token_hex(6)
             protect_keys(os.environ)
@@ -93,14 +90,8 @@ class ModelClient:
         """The reply to a prompt, without the keys of this process. Raises CallFailed, whatever goes wrong."""
         try:
             reply = await self.transport.send(prompt)
-            self._refused = None
             return msgspec.structs.replace(reply, text=redacted(reply.text), model=redacted(reply.model))
         except CallFailed as failed:
-            if failed.failure.reason == "bad_request" and self._refused is not None:
-                self._refused += 1
-                if self._refused == MAX_MALFORMED:
-                    self.transport.stop(failed.failure)
-                    failed.fatal = True
             if failed.fatal:
                 self.ended = failed.failure
             raise

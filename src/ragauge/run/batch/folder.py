@@ -19,6 +19,7 @@ from ragauge.errors import BadData, BadParameter, RagaugeError, UsageError
 from ragauge.host import user_secret
 from ragauge.judges.base import Judge, JudgeRouter, adapted
 from ragauge.judges.llm.judge import LLMJudge, PackingPolicy
+from ragauge.judges.llm.packing import pack_limits
 from ragauge.judges.llm.pricing import Price, batch_factor
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec, protect_keys
 from ragauge.judges.llm.transport.batches import LIMITS
@@ -350,13 +351,17 @@ UNANSWERED = "unanswered.jsonl"
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The purpose of a folder. token: marks its calls. identities: of the judges, by kind. mark: see `_mark`."""
+    """The purpose of a folder. token: marks its calls. identities: of the judges, by kind. mark: see `_mark`.
+
+    by_window: whether requests are as large as the model's window allows, which those of earlier folders are not.
+    """
 
     settings: BatchSettings
     identities: dict[str, Identity]
     version: str
     token: str
     mark: str = ""
+    by_window: bool = False
 
 
 def _mark(settings: BatchSettings) -> str:
@@ -389,6 +394,10 @@ class Folder:
         protect_keys(os.environ)
         self.live, self.by_kind = member_router(manifest.settings.judges)
         self.members = {member.spec: member for member in self.by_kind.values()}
+        if not manifest.by_window:
+            for spec, member in self.members.items():
+                limits = pack_limits(member.asked.options.context)
+                self.members[spec] = member._replace(policy=msgspec.structs.replace(member.policy, limits=limits))
         for kind, member in self.by_kind.items():
             _check_exported(member, manifest.identities[kind], manifest.version)
 
@@ -412,7 +421,7 @@ class Folder:
         part = path / f"{LEDGER}.part"
         part.unlink(missing_ok=True)
         with closing(Ledger(part)) as ledger, ledger.writing():
-            manifest = Manifest(settings, identities, VERSION, token_hex(6), _mark(settings))
+            manifest = Manifest(settings, identities, VERSION, token_hex(6), _mark(settings), by_window=True)
             ledger.state("manifest", msgspec.json.encode(manifest))
         part.replace(path / LEDGER)
         return cls.open(path)
