@@ -224,6 +224,21 @@ def test_a_grade_is_typed_wherever_the_focus_is(watched: Watched, store: Store) 
         assert [label.answer for label in store.labels()] == [Grade(4.0)]
 
 
+def test_arrows_scroll_a_table_that_has_the_focus(watched: Watched, served: str, store: Store) -> None:
+    """An arrow goes to the next question, but in a table that is wider than its place it scrolls."""
+    page = watched.open(served, run=_run(store), view="label", metric="hallucination")
+    status, table = page.locator("main [role=status]"), page.locator(".wide").first
+    first = status.inner_text()
+    table.evaluate("table => { table.style.width = '4rem'; }")
+    table.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("table => table.scrollLeft > 0", arg=table.element_handle())
+    assert status.inner_text() == first
+    table.evaluate("table => { table.style.width = ''; }")
+    page.keyboard.press("ArrowRight")
+    expect(status).not_to_have_text(first)
+
+
 @pytest.mark.slow
 def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> None:
     """Pieces come one after the other, the verdict hidden; labels correct the score, and are there after a reload."""

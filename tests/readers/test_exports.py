@@ -442,3 +442,5 @@ def test_an_error_in_place_of_a_response_is_no_response() -> None:
     results = [{**of_row, "response": {"output": "Ada."}}, {**of_row, "response": {"error": "API error: 500"}}]
     samples = list(read({"results": {"version": 3, "results": results}}))
     assert [(sample.query, sample.response) for sample in samples] == [("Who?", "Ada."), ("Who?", None)]
+    with pytest.raises(BadRow, match="column 'response': an object, not text"):
+        list(read([{"query": "Who?", "response": {"error": "no such user"}}]))

@@ -204,6 +204,8 @@ def test_damaged_parquet_files_are_refused(here: Path) -> None:
 
 
 def test_the_line_of_excel_that_names_the_delimiter_is_skipped(tmp_path: Path) -> None:
-    """A first line such as "sep=;" is no header, and says what stands between the fields."""
-    (tmp_path / "sep.csv").write_text("sep=|\r\nquestion|answer\r\nQ, or?|A\r\n")
-    assert [(one.query, one.response) for one in read(tmp_path / "sep.csv")] == [("Q, or?", "A")]
+    """A first line such as "sep=;" is no header, and says what stands between the fields; it counts as a line."""
+    (tmp_path / "sep.csv").write_text("sep=|\r\nquestion|answer\r\nQ, or?|A\r\nQ|A|B\r\n")
+    reading = read(tmp_path / "sep.csv", skip_bad_rows=True)
+    assert [(one.query, one.response) for one in reading] == [("Q, or?", "A")]
+    assert "(line 4)" in str(reading.bad_rows[0])

@@ -301,6 +301,8 @@ class LabelSession {
 
   #key(event) {
     if (!isShortcut(event) || !this.#current) return;
+    const { target } = event;
+    if (event.key.startsWith("Arrow") && target.matches(".wide") && target.scrollWidth > target.clientWidth) return;
     const steps = {
       ArrowLeft: () => this.#once(() => this.#go(-1)),
       ArrowRight: () => this.#once(() => this.#go(1)),

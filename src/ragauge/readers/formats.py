@@ -280,13 +280,13 @@ def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimite
     """
     csv.field_size_limit(2**31 - 1)  # of the process; otherwise 128 KB, less than one long context
     lines = iter(lines)
-    first = next((line for line in lines if not line.isspace()), None)
+    skipped, first = next(((number, line) for number, line in enumerate(lines) if not line.isspace()), (0, None))
     if first is None:
         return
     if separator := _SEPARATOR_LINE.fullmatch(first):
-        delimiter, first = separator[1], next(lines, "")
+        delimiter, first, skipped = separator[1], next(lines, ""), skipped + 1
     delimiter = delimiter or max(",;\t", key=first.count)
-    size, begin = 0, 1
+    size, begin = 0, skipped + 1
 
     def within_row() -> Iterator[str]:
         nonlocal size
@@ -303,17 +303,18 @@ def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimite
         raise BadData(f"{name}: the header is not CSV: {error}; name each column in the first row") from None
     cells: list[str] | None = header
     while cells is not None:
-        size, begin = 0, reader.line_num + 1
+        size, begin = 0, skipped + reader.line_num + 1
         try:
             if (cells := next(reader, None)) and len(cells) == len(header):
                 row = TextRow(zip(header, cells, strict=True))
                 row.line = begin
                 yield row
             elif cells:
-                problem = f"{len(cells)} fields where the header has {len(header)} (line {reader.line_num})"
+                problem = f"{len(cells)} fields where the header has {len(header)} (line {skipped + reader.line_num})"
                 yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
         except csv.Error as error:
-            place = f"line {begin}" if begin == reader.line_num else f"the row from line {begin} to {reader.line_num}"
+            end = skipped + reader.line_num
+            place = f"line {begin}" if begin == end else f"the row from line {begin} to {end}"
             fix = 'write a double quote inside a quoted field twice (""), and close each quoted field'
             yield Malformed(f"{place} is not CSV: {error}", fix)
 

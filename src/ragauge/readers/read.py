@@ -131,7 +131,7 @@ def sample(
     read = Sample(
         id=value("id", values.text_or_none) or str(number),
         query=value("query", values.text_or_none),
-        response=value("response", _response),
+        response=value("response", partial(_response, may_fail="vars" in cells)),
         contexts=chunks_of["contexts"],
         references=value("references", lambda cell: values.to_references(cell, plural)),
         source=value("source", values.text_or_none),
@@ -249,10 +249,14 @@ class _Row:
         unmeasured.update(calls=calls, callers=int(calls > 0))
 
 
-def _response(value: Any) -> str | None:
-    """The text of a response. An empty response is present; an object with an error alone, as of promptfoo, is none."""
+def _response(value: Any, may_fail: bool = False) -> str | None:
+    """The text of a response. An empty response is present.
+
+    may_fail: whether an object with an error alone is no response, as in a row of promptfoo, which has `vars`.
+    """
     value = values.native(value)
-    return None if value is None or (isinstance(value, Mapping) and value.keys() == {"error"}) else values.text(value)
+    has_failed = may_fail and isinstance(value, Mapping) and value.keys() == {"error"}
+    return None if value is None or has_failed else values.text(value)
 
 
 def _numbers(value: Any) -> tuple[float, ...] | None:
