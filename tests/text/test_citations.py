@@ -65,6 +65,7 @@ def test_brackets(text: str, found: list[str]) -> None:
         ("Bees hummed in (1999).", []),
         ("Bees hum（１）.", ["1>1"]),
         ("(1) Bees hum.\n(2) Wasps sting (3).", ["3>3"]),
+        ("（1）ミツバチはうなる。\n（２）ハチは刺す（3）。", ["3>3"]),
         ("Bees hum ( 1 ) and sting (2 and 3) or fly (Doc 4).", ["1>1", "2>2", "3>3", "4>4"]),
         ("Bees hum [1].", []),
     ],

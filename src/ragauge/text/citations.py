@@ -30,10 +30,12 @@ CitationStyle = Literal["brackets", "parentheses"]
 _YEAR = r"(?:1[0-9]|20)\d\d"
 _YEARS = rf"(?P<year>{_YEAR})(?:\s?[,;–—-]\s?{_YEAR})*"
 
+_NUMBER_OF_ITEM = r"^\s*(?:\(\d{1,3}\)(?=\s+\S)|（\d{1,3}）(?=[^\S\n]*\w))"  # needs no space if it is full-width
+
 #: The citations of each style; a match without a mark is code, or the number of a list item.
 _BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[{_YEARS}\])", re.DOTALL)
 _PARENTHESISED = re.compile(
-    rf"{CODE}|(?:^\s*\(\d{{1,3}}\)(?=\s+\S))|(?P<mark>[(（]{_NUMBERS}[)）]|\({_YEARS}\))", re.DOTALL | re.MULTILINE
+    rf"{CODE}|{_NUMBER_OF_ITEM}|(?P<mark>[(（]{_NUMBERS}[)）]|\({_YEARS}\))", re.DOTALL | re.MULTILINE
 )
 _UNNUMBERED = re.compile(rf"{_ADDRESS}|(?::\d+)?†[^】]*")
 _RANGE = re.compile(rf"(\d+)(?:{_TO}[#^]?(\d+))?")
