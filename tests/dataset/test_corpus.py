@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 
+from ragauge.cli.options import INPUT
 from ragauge.datasets.corpus import read_corpus
 from ragauge.errors import BadData, BadRow
 
@@ -49,6 +51,22 @@ def test_a_folder_of_many_forms(tmp_path: Path) -> None:
 def test_front_matter_is_no_passage(text: str, kept: list[str], tmp_path: Path) -> None:
     """YAML keys between two rulers at the top of Markdown are left out; other texts between rulers are kept."""
     assert [chunk.text for chunk in read_corpus(_folder(tmp_path, a_md=text)).passages] == kept
+
+
+def test_a_sheet_of_a_workbook_is_a_corpus(tmp_path: Path) -> None:
+    """FILE.xlsx#SHEET names the sheet of the documents, in Python and on the command line."""
+    book = pytest.importorskip("openpyxl").Workbook()
+    sheet = book.create_sheet("documents")
+    for row in (["id", "text"], ["x", "One two."]):
+        sheet.append(row)
+    book.save(tmp_path / "b.xlsx")
+    named = f"{tmp_path / 'b.xlsx'}#documents"
+    assert [(one.id, one.text) for one in read_corpus(named).passages] == [("x", "One two.")]
+    with pytest.raises(BadData, match="no sheet of cells is called 'notes'"):
+        read_corpus(f"{tmp_path / 'b.xlsx'}#notes")
+    assert INPUT.convert(named, None, None) == Path(named)
+    with pytest.raises(click.BadParameter, match="does not exist"):
+        INPUT.convert(f"{tmp_path / 'c.xlsx'}#documents", None, None)
 
 
 def test_parquet_rows_are_documents(tmp_path: Path) -> None:

@@ -546,16 +546,19 @@ ENTRY_POINTS = "ragauge.readers"
 _SHEET = re.compile(r"(.*\.xlsx)#(.+)", re.IGNORECASE | re.DOTALL)
 
 
+def file_and_sheet(path: Path) -> tuple[Path, str]:
+    """The file of a path such as FILE.xlsx#NAME and the name of the sheet, else the path and ""."""
+    named = _SHEET.fullmatch(str(path))
+    return (Path(named[1]), named[2]) if named and not path.exists() else (path, "")
+
+
 def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     """The rows of a file in the format that its extension names; those of a pipe without one are JSON Lines.
 
     FILE.xlsx#NAME is a sheet of a workbook. Raises BadData where it cannot be read.
     """
     name, limits = str(path), limits or default_limits()
-    if (of_sheet := _SHEET.fullmatch(name)) and not path.exists():
-        path = Path(of_sheet[1])
-        _check_is_there(path)
-        return Source(name, lambda: limits.counted(excel_rows(path, limits, of_sheet[2]), name), is_table=True)
+    path, sheet = file_and_sheet(path)
     suffix = extension(path)
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
@@ -572,7 +575,7 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     if piped:
         raise BadData(f"{path}: a pipe, from which {suffix} cannot be read; save it as a file")
     if suffix in _BINARY:
-        rows = _BINARY[suffix]
+        rows = partial(excel_rows, name=sheet) if sheet else _BINARY[suffix]
         return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
     reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}", BadData)
     return Source(name, partial(_plugin_rows, reader, path))
@@ -605,6 +608,7 @@ STANDARD_INPUT = Source("standard input", partial(_text_rows, None, ".jsonl"), o
 
 def extension(path: Path) -> str:
     """The extension that names the format, in lower case: the one before .gz for a compressed text format."""
+    path, _ = file_and_sheet(path)
     *_, before, last = ["", "", *map(str.lower, path.suffixes)]
     return before if last == ".gz" and before in _TEXT else last
 
