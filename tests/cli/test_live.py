@@ -136,6 +136,26 @@ def test_an_alarm_runs_a_command(call: Call, folder: Path) -> None:
     assert failed.exit_code == 0
 
 
+@pytest.mark.slow
+def test_an_alarm_that_an_earlier_version_raised_is_told(start: Start, call: Call, folder: Path) -> None:
+    """An alarm in a state without a message, which is to be told again, is told with what the state has."""
+    (folder / "logs").mkdir()
+    (folder / "logs" / "a.jsonl").write_text(traces(200, wrong=0.9), encoding="utf-8")
+    watcher = Watcher(start, folder, "--alarm", "exact_match<0.8", "--on-alarm", "exit 7")
+    assert "window" not in watcher.wait(1, "alarm")[-1]
+    watcher.end()
+    with Store.open(folder / ".ragauge") as store:
+        name = f"{(folder / 'logs').resolve()}#windows"
+        state = json.loads(store.stream_state(name) or "")
+        assert state["alarms"]["exact_match<0.8"].pop("message")
+        store.keep_stream_states({name: json.dumps(state)})
+    watcher = Watcher(start, folder, "--alarm", "exact_match<0.8", "--on-alarm", "cat > alarm.json")
+    watcher.wait(4)
+    watcher.end()
+    told = json.loads((folder / "alarm.json").read_text(encoding="utf-8"))
+    assert "logs: exact_match<0.8: raised at 2026-01-01T00:" in told["text"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -77,6 +77,14 @@ def test_few_measured_samples_are_a_warning_or_a_failure() -> None:
         scoring.assert_scores(run, {"faithfulness": 0.9}, min_measured=0.5)
 
 
+def test_a_run_that_is_given_keeps_its_gates() -> None:
+    """A run measured by the fixture is held to the bounds; one that is given keeps the gates that it has."""
+    rows = [{"response": "red", "references": ["red"]}]
+    run = _scoring().assert_scores(rows, {"exact_match": 0.5}, metrics="exact_match,token_f1")
+    _scoring().assert_scores(run, {"token_f1": 0.9})
+    assert [gate.key for gate in run.record.gates] == ["exact_match"]
+
+
 def _scoring() -> Scoring:
     return Scoring(lambda name, value: None)
 

@@ -353,8 +353,10 @@ def _missing(output: Path | None, lines: Sequence[str]) -> list[str]:
 def _told(where: str, alarm: Alarm, tail: FolderTail | None) -> bool:
     """Run a command with an alarm as its input, or post it to a URL; whether that went well."""
     folder = tail.name if tail else None
-    text = f"{folder or 'standard input'}: {_described(alarm)}, mean in this window {alarm.line['mean']:.3g}"
-    body = msgspec.json.encode({**alarm.line, "folder": folder, "text": text})
+    message = alarm.message or {"alarm": alarm.name, "raised": iso_time(alarm.raised), "evidence": alarm.evidence}
+    mean = f", mean in this window {message['mean']:.3g}" if "mean" in message else ""
+    text = f"{folder or 'standard input'}: {_described(alarm)}{mean}"
+    body = msgspec.json.encode({**message, "folder": folder, "text": text})
     try:
         if where.startswith(("http://", "https://")):
             with urlopen(Request(where, body, {"Content-Type": "application/json"}), timeout=PATIENCE):

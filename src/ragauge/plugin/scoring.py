@@ -53,16 +53,18 @@ class Scoring:
             if isinstance(data, Run) and options:
                 raise UsageError(f"the run is measured already; give {', '.join(options)} to evaluate()")
             run = data if isinstance(data, Run) else _measured(data, bounds, min_measured, options)
-            run.hold_to(bounds, min_measured)
+            gates = run._gates(bounds, min_measured)
         except UsageError as error:
             raise error.with_traceback(None) from None  # the fault is in the line of the test
         record = run.record
-        estimates = {gate: estimate for gate in record.gates if (estimate := gate.estimate(record))}
+        if run is not data:
+            run.hold_to(gates)
+        estimates = {gate: estimate for gate in gates if (estimate := gate.estimate(record))}
         for gate, estimate in estimates.items():
             for name, number in estimate_numbers(estimate).items():
                 self._record(f"{gate.key}.{name}", number)
-        faults = [text for _, text in failing(record, record.gates, run.records())]
-        faults += shortfalls(record, {gate.metric for gate in record.gates})
+        faults = [text for _, text in failing(record, gates, run.records())]
+        faults += shortfalls(record, {gate.metric for gate in gates})
         if faults:
             raise AssertionError("\n".join(faults))
         for gate, estimate in estimates.items():

@@ -121,7 +121,7 @@ class Alarm(msgspec.Struct):
     """The state of one rule on one slice, as the store keeps it.
 
     name: of the rule, and the slice. bound: that the evidence is about. capital: see `Bets.state`. raised: when, or 0.
-    line: of the output, where it is raised. notified: whether that was told.
+    message: of the alarm, where it is raised. notified: whether that was told.
     """
 
     name: str
@@ -130,7 +130,7 @@ class Alarm(msgspec.Struct):
     capital: list[float] = []
     evidence: float = 1.0
     raised: float = 0.0
-    line: dict[str, Any] = {}
+    message: dict[str, Any] = {}
     notified: bool = False
 
 
@@ -392,15 +392,10 @@ class Watch:
             if alarm.evidence >= alarm.needed:
                 alarm.raised, alarm.notified = moment, False
                 start = moment // self._window * self._window
-                alarm.line = {
-                    "alarm": name,
-                    **_shown(alarm),
-                    "scores": self._bets[name].n,
-                    "bound": rule.gate.bound,
-                    "mean": _estimates(self._parts[start][value])[rule.gate.metric]["value"],
-                    "window": _span(start, start + self._window),
-                }
-                self._say(alarm.line)
+                line = {"alarm": name, **_shown(alarm), "scores": self._bets[name].n, "bound": rule.gate.bound}
+                self._say(line)
+                mean = _estimates(self._parts[start][value])[rule.gate.metric]["value"]
+                alarm.message = {**line, "mean": mean, "window": _span(start, start + self._window)}
 
     def _part(self, rule: AlarmRule, value: str) -> float:
         """The part of a rule's alpha that a slice has: those of all slices sum to 1, however many there will be."""

@@ -298,13 +298,18 @@ class Run:
             UnknownName: a metric was not measured, or no sample has the column of a slice.
             BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
+        self.record.gates = self._gates(bounds, min_measured)
+        self._store.finish(self.record)
+
+    def _gates(self, bounds: Mapping[str | Measure, float] | Sequence[Gate], min_measured: float) -> tuple[Gate, ...]:
+        """Gates with these bounds, and the slices that they are on."""
         if isinstance(bounds, Mapping):
             named = {key_of(name, self._measures()): bound for name, bound in bounds.items()}
             bounds = gates_of(named, self.estimates)
-        self.record.gates = gates_of(bounds, self.estimates, min_measured)
-        for column in {gate.column for gate in self.record.gates if gate.column}:
+        gates = gates_of(bounds, self.estimates, min_measured)
+        for column in {gate.column for gate in gates if gate.column}:
             self.by(column)
-        self._store.finish(self.record)
+        return gates
 
     def __repr__(self) -> str:
         return f"<Run {self.id}: {self.record.samples} samples, {len(self.estimates)} estimates, {self.record.status}>"
