@@ -53,6 +53,14 @@ def test_a_criterion_is_graded_by_any_judge_that_rates() -> None:
     assert (piece.text, piece.value, piece.rationale, piece.against) == ("No.", 1, "it is curt", "criterion")
 
 
+def test_a_scale_may_begin_below_0() -> None:
+    """The caption names both numbers of the scale, the sign of the lowest with it."""
+    judge = rg.judge_from(rate=lambda **_: -2)
+    run = rg.evaluate(ROWS, rg.criterion("It is polite", scale="-2-2"), judge=judge)
+    assert run.estimates["criterion"].scale == (-2.0, 2.0)
+    assert run.record.captions["criterion"].startswith("your own criterion, -2 to 2")
+
+
 def test_everything_that_is_said_reaches_the_judge() -> None:
     """Text, steps, levels and examples are in the rubric that the judge reads, and so are the fields asked for."""
     judge = Reading()

@@ -79,9 +79,14 @@ Fields = Annotated[tuple[Field, ...], Meta(min_length=1)]
 Key = Annotated[str, Meta(pattern=r"^\w*$", description="a name of letters, digits and underscores")]
 
 
+def _numbers_of(scale: GradeRange) -> tuple[str, str]:
+    low, _, high = scale[1:].partition("-")  # the first sign is that of the lowest grade
+    return scale[0] + low, high
+
+
 def _ends(scale: GradeRange) -> Scale:
-    low, _, high = scale[1:].partition("-")
-    return float(scale[0] + low), float(high)
+    low, high = _numbers_of(scale)
+    return float(low), float(high)
 
 
 def _by_rubric(
@@ -116,7 +121,7 @@ def _by_rubric(
     _by_rubric,
     scale=_ends,
     better=lambda better: better,
-    caption=lambda scale: f"your own criterion, {scale.replace('-', ' to ')}",
+    caption=lambda scale: f"your own criterion, {' to '.join(_numbers_of(scale))}",
 )
 def criterion(grades: Grades) -> float | Undefined:
     """The grade of the response by a criterion in your own words, such as criterion("It is polite",1-5).
