@@ -206,14 +206,14 @@ def with_ids(chunks: tuple[Chunk, ...], ids: Any) -> tuple[Chunk, ...]:
     return tuple(msgspec.structs.replace(chunk, id=name) for chunk, name in named)
 
 
-_BETWEEN_IDS = re.compile(r"\s*[,;|]\s*")
+_BETWEEN_IDS = re.compile(r"\s*[,;]\s*")
 
 
 def to_ids(value: Any, several: bool = True) -> list[str] | dict[str, Any] | None:
     """The ids of a cell, or an object from id to grade; None where the cell is missing or blank.
 
-    A text is a list or object as JSON or Python print it, or ids with commas, semicolons or bars between them. An item
-    of a list may be an object with an id; null is left out.
+    A text is a list or object as JSON or Python print it, or ids with commas or semicolons between them. An item of a
+    list may be an object with an id; null is left out.
     several: whether a text that is no list may hold more than one id.
     """
     value = native(value)
