@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
+from threading import Thread
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -53,9 +54,10 @@ def main() -> None:
         take(chromium, runs["baseline"].save(Path(made) / "report.html").as_uri(), REPORT)
         with Store.open(Path(made)) as store:
             server = Server(store, "ann")
-            server.start()
+            Thread(target=server.serve_forever, daemon=True).start()
             take(chromium, server.address, VIEW)
-            server.close()
+            server.shutdown()
+            server.server_close()
         chromium.close()
 
 

@@ -81,7 +81,7 @@ def test_an_asynchronous_check_is_refused() -> None:
     """A check is called, not awaited, and says so where it is defined."""
     with pytest.raises(rg.errors.BadParameter, match="check waits is asynchronous; write it with def"):
 
-        @rg.check
+        @rg.check  # type: ignore[arg-type]
         async def waits(sample: rg.Sample) -> bool:
             return True
 

@@ -437,6 +437,9 @@ class DatasetMetric(_Named):
 #: A metric of any kind, over samples or over the data set.
 Measure = Metric | Composite | DatasetMetric
 
+#: The bound of each metric, which is named by its key or spec, or given itself.
+Bounds = Mapping[str, float] | Mapping[str | Measure, float]
+
 
 def over_data(metric: Metric) -> DatasetMetric:
     """A metric whose counts make a value only when added up over the data. Raises BadParameter if it has no counts."""

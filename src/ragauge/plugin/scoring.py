@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ragauge.errors import UsageError
-from ragauge.metrics.base import Measure
+from ragauge.metrics.base import Bounds, Measure
 from ragauge.metrics.registry import key_of, select_metrics
 from ragauge.report.explain import estimate_numbers, failing
 from ragauge.report.wording import FEW, gate_words, shortfalls
@@ -28,9 +28,7 @@ class Scoring:
         """`ragauge.evaluate` with all of its arguments; data may be a single row, as a dict."""
         return evaluate(data, *arguments, **options)
 
-    def assert_scores(
-        self, data: Any, bounds: Mapping[str | Measure, float], *, min_measured: float = 0.0, **options: Any
-    ) -> Run:
+    def assert_scores(self, data: Any, bounds: Bounds, *, min_measured: float = 0.0, **options: Any) -> Run:
         """Fail the test if an estimate is beyond its bound, with the worst samples and their evidence.
 
         So do a run that ended early, and scores of these metrics that failed. Each estimate is added to the test report
@@ -73,7 +71,7 @@ class Scoring:
         return run
 
 
-def _measured(data: Any, bounds: Mapping[str | Measure, float], min_measured: float, options: dict[str, Any]) -> Run:
+def _measured(data: Any, bounds: Bounds, min_measured: float, options: dict[str, Any]) -> Run:
     """The run over the data, once the bounds are checked against its metrics."""
     metrics = select_metrics(options.get("metrics") or map(_metric, bounds))
     measured = {key: metric for metric in metrics for key in metric.values}

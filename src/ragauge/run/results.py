@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from ragauge.errors import UnknownName, UsageError
-from ragauge.metrics.base import Measure
+from ragauge.metrics.base import Bounds, Measure
 from ragauge.metrics.registry import key_of, registered_metrics
 from ragauge.report.document import run_document
 from ragauge.report.explain import chooser, explain, headline_metrics, worst
@@ -286,7 +286,7 @@ class Run:
             return send_events(self.record, self.records(), provider)
         return emit_events(self.record, self.records(), provider)
 
-    def hold_to(self, bounds: Mapping[str | Measure, float] | Sequence[Gate], min_measured: float = 0.0) -> None:
+    def hold_to(self, bounds: Bounds | Sequence[Gate], min_measured: float = 0.0) -> None:
         """Set the gates of the run, replacing earlier ones; reports show which hold.
 
         Args:
