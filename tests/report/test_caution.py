@@ -53,10 +53,7 @@ def test_a_judge_of_other_questions_has_no_figures_on_claims() -> None:
     """The figures are given only where the embedded judge is the one that judged claims."""
     embedded, model = Identity("embedded", MEASURED), Identity("openai/x")
     assert caution(run(entail=model, decompose=embedded)) == ""
-    assert (
-        caution(run(others=embedded, entail=model))
-        == ""
-    )
+    assert caution(run(others=embedded, entail=model)) == ""
     assert caution(run("answer_relevance", others=embedded)) == ""
 
 
