@@ -162,7 +162,7 @@ def test_ties_are_in_the_order_of_the_terminal(watched: Watched, report: Path, b
     """Equal scores: contradicted ones first, then those of which the judge was surest, as `run.worst()` has them."""
     page = watched.open(report)
     shown = [item.get_attribute("href") or "" for item in page.locator("ol.examples > li > a").all()]
-    expected = worst(baseline.records(), "faithfulness", "higher", len(shown))
+    expected = worst(baseline.records(), "faithfulness", baseline.estimates["faithfulness"], len(shown))
     assert [re.findall(r"sample=([^&]+)", href)[0] for href in shown] == [one.sample.id for one in expected]
 
 

@@ -196,5 +196,8 @@ def test_the_measured_system_is_beside_the_judge(call: Call) -> None:
     line = next(line for line in call("history", "full").stdout.splitlines() if "m1" in line)
     assert [part for part in ("m1, m2", "1 s", "$0.2500", "$0.00") if part not in line] == []
     assert line.split()[0] == run.id
+    with Store.open(".ragauge") as store:
+        rg.evaluate([{**rows[0], "cost": -1}], "exact_match", store=store, name="refund")
+    assert "$-1.00" in call("history", "refund").stdout
     bare = call("history", "bare").stdout
     assert ("latency" in bare, "judge cost" in bare) == (False, True)

@@ -148,6 +148,8 @@ def test_show_prints_the_worst_samples(call: Call, folder: Path, rows: Rows) -> 
     assert "Zoe Quill painted the bridge." in result.stdout
     assert "faithfulness 0.000" in result.stdout
     assert "Who wrote book 1?" not in result.stdout
+    assert call("report", "--show", "4").stdout.count("faithfulness 0.000") == 1
+    assert "faithfulness 1.000" not in call("report", "--show", "4").stdout
 
 
 def test_labels_take_precedence(call: Call, folder: Path) -> None:
@@ -176,7 +178,8 @@ def test_unicode(call: Call, folder: Path) -> None:
     """Texts in any script are judged and written unchanged; a report makes marks of direction visible."""
     text = "Ödön 漢字 مرحبا 😀 \u202eabc\u202c e\u0301."
     row = {"query": text, "response": text, "contexts": [text], "references": [text]}
-    (folder / "unicode.json").write_text(json.dumps([row], ensure_ascii=False), encoding="utf-8")
+    rows = [row, {**row, "contexts": ["No."]}]
+    (folder / "unicode.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
     result = call("run", "unicode.json", "-o", "out.json", "-o", "out.csv", "-o", "out.md", "--show", "1")
     assert result.exit_code == 0
     sample = json.loads((folder / "out.json").read_text(encoding="utf-8"))["samples"][0]

@@ -29,19 +29,24 @@ def test_a_report_shows_the_worst_samples_with_their_evidence(run: rg.Run, tmp_p
     """The Markdown report lists the worst samples first, each claim with its verdict and the deciding chunks."""
     report = run.save(tmp_path / "report.md").read_text(encoding="utf-8")
     assert report.startswith("# named [/b] :smile: &lt;script> | \\*\\*x\\*\\* [1] [red]\n")
-    order = [report.index(f"### row {n}: ") for n in (2, 3, 1, 0)]
+    order = [report.index(f"### row {n}: ") for n in (2, 3, 1)]
     assert order == sorted(order)
+    assert "### row 0: " not in report  # it is perfect
     assert "- contradicted: 1 is b" in report or "- neutral: 1 is b" in report
     assert "  - contradicted by 2" in report
     assert "| hallucination | ↓ | " in report
 
 
 def test_samples_without_a_value_are_not_the_worst(run: rg.Run) -> None:
-    """Samples without a value are left out, and equal values keep the order of the data."""
-    records = list(run.records())
-    assert [record.sample.id for record in worst(records, "faithfulness", "higher", 3)] == ["row 2", "row 3", "row 1"]
-    assert [record.sample.id for record in worst(records, "hallucination", "lower", 9)] == ["row 1", "row 0", "row 2"]
-    assert worst(records, "bleu", "higher", 3) == []
+    """Samples without a value and perfect ones are left out, and equal values keep the order of the data."""
+    records, estimates = list(run.records()), run.estimates
+
+    def ids(key: str, count: int) -> list[str]:
+        return [record.sample.id for record in worst(records, key, estimates[key], count)]
+
+    assert ids("faithfulness", 3) == ["row 2", "row 3", "row 1"]
+    assert ids("hallucination", 9) == ["row 1"]
+    assert worst(records, "bleu", estimates["faithfulness"], 3) == []
 
 
 def test_markup_in_data_is_shown_literally(run: rg.Run) -> None:

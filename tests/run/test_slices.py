@@ -178,10 +178,22 @@ def test_answers_that_are_perfect_are_not_shown_as_the_worst() -> None:
     data = [{"id": name, "query": "Who?", "response": f"{name}.", "other": "x"} for name in ("Ada", "Bob")]
     assert "Bob." in repr(rg.evaluate(data, named).worst())
     assert "Ada." not in repr(rg.evaluate(data, named).worst())
-    assert repr(rg.evaluate(data[:1], named).worst()) == "Worst by named  no answer is less than perfect"
+    perfect = rg.evaluate(data[:1], named)
+    assert repr(perfect.worst()) == "Worst by named  no answer is less than perfect"
+    assert (len(perfect.worst()), "Ada." in perfect._repr_markdown_()) == (0, False)
     judge = rg.judge_from(rate=lambda name, response, other, **_: {"Ada.": 1, "Bob.": -1}.get(response, 0))
     preferred = rg.evaluate(data, 'preference("It names somebody",reads=query)', judge)
     assert "Ada." not in repr(preferred.worst())
+
+
+def test_a_metric_called_like_a_preference_is_none() -> None:
+    """A check whose name begins as that of preferences has its failures among the worst."""
+
+    @rg.check
+    def preference_kept(sample: rg.Sample) -> bool:
+        return False
+
+    assert "Ada." in repr(rg.evaluate([{"response": "Ada."}], preference_kept).worst())
 
 
 def test_a_notebook_has_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
 from ragauge.report.otlp import receiver_address
-from ragauge.report.text import RenderableType, estimates_table, run_view, sample_view, worst_view
+from ragauge.report.text import PERFECT, RenderableType, estimates_table, run_view, sample_view, worst_view
 from ragauge.report.wording import failed_scores, gate_words
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
@@ -261,13 +261,15 @@ def show_run(run: Run, count: int | None, every: bool = False) -> None:
     if count is not None:
         show_parts("", f"Worst by {key}:", "", *_worst_samples(run, key, count))
         return
-    samples = worst(run.records(), key, run.estimates[key].better, 3)
+    samples = worst(run.records(), key, run.estimates[key], 3)
     show_parts("", *worst_view(samples, key, run.record), "")
     show_parts(*filter(None, [certainty_words(run.records(), key)]))
 
 
 def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
-    for record in worst(run.records(), key, run.estimates[key].better, count):
+    records = worst(run.records(), key, run.estimates[key], count)
+    yield from () if records else (PERFECT,)
+    for record in records:
         yield from sample_view(record, key)
 
 

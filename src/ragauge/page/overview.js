@@ -70,7 +70,8 @@ function isFlawed(data, metric, value) {
   const { scale } = data.head.estimates[metric];
   if (value === null || !scale) return value !== null;
   const isHigher = data.better(metric) === "higher";
-  const best = metric.startsWith("preference") ? 0 : scale[isHigher ? 1 : 0];
+  const isPreference = scale[0] === -2 && scale[1] === 2;
+  const best = isPreference ? 0 : scale[isHigher ? 1 : 0];
   return isHigher ? value < best : value > best;
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
+from math import inf
 
 from ragauge.report.wording import (
     chunk_words,
@@ -143,22 +144,30 @@ def chooser(run: RunRecord) -> str | None:
     return next((key for key in (*failed, *HEADLINE, *measured) if key in measured), None)
 
 
-def worst(samples: Iterable[SampleRecord], key: str, better: Better, count: int) -> list[SampleRecord]:
-    """The `count` worst samples by one metric, worst first; samples without a value are left out.
+#: The scale of `preference`, where 0 is a tie.
+_PREFERENCE = (-2.0, 2.0)
 
-    Of samples with equal values those with a contradicted claim come first, then those about which the judge is surest.
+
+def worst(samples: Iterable[SampleRecord], key: str, estimate: Estimate, count: int) -> list[SampleRecord]:
+    """The `count` worst samples by one metric, worst first.
+
+    Samples without a value are left out, and so are perfect ones, and those that the other text is not preferred to. Of
+    samples with equal values those with a contradicted claim come first, then those about which the judge is surest.
 
     Args:
         samples: the samples with their scores.
         key: the key of the score.
-        better: which way the metric is better.
+        estimate: that of the metric, which says which way it is better, and its scale.
         count: the most samples to return.
     """
+    better = estimate.better
     sign = 1 if better == "higher" else -1
+    scale = (0.0, 0.0) if estimate.scale == _PREFERENCE else estimate.scale or (-inf, inf)
+    best = max(sign * end for end in scale)
 
     def rank(position: int, record: SampleRecord) -> tuple[float, bool, float, int] | None:
         value = record.scores[key].value if key in record.scores else None
-        if value is None:
+        if value is None or sign * value >= best:
             return None
         piece = deciding(record.score(key), better)
         contradicted = piece is not None and piece.label is Label.CONTRADICTED
@@ -243,19 +252,17 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
     failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
     if not failed:
         return []
-    better: dict[str, Better] = {gate.metric: "higher" for gate in failed}
-    better |= {key: estimate.better for key, estimate in run.estimates.items()}
-    worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed}
+    worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed if gate.metric in run.estimates}
     for record in samples:
         for gate, records in worst_of.items():
             if gate.covers(record.sample):
-                worst_of[gate] = worst([*records, record], gate.metric, better[gate.metric], MAX_PIECES)
+                worst_of[gate] = worst([*records, record], gate.metric, run.estimates[gate.metric], MAX_PIECES)
     texts = []
     for gate, failure in failed.items():
         lines = [failure + _because(run, gate)]
-        for record in worst_of[gate]:
+        for record in worst_of.get(gate, []):
             query = f" “{shortened(record.sample.query, 80)}”" if record.sample.query else ""
-            words = explain(record.score(gate.metric), better[gate.metric], record.sample)
+            words = explain(record.score(gate.metric), run.estimates[gate.metric].better, record.sample)
             lines.append(f"  {record.sample.id}{query}: {words}")
         texts.append((gate, "\n".join(map(one_line, lines))))
     return texts

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import compress, repeat
-from math import inf
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -93,26 +92,22 @@ def run_view(
     return [headline(run), *filter(None, [claims_line(run)]), table, *added, *notes]
 
 
-def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Iterator[RenderableType]:
-    """The worst samples in short: query, response, and the claim that decides.
+#: What stands in place of the worst samples where there are none.
+PERFECT = "no answer is less than perfect"
 
-    Those of the best value are left out, and so are preferences for the response.
-    """
+
+def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Iterator[RenderableType]:
+    """The worst samples in short: query, response, and the claim that decides."""
     from rich.padding import Padding
     from rich.text import Text
 
     def indented(text: str, style: str = "") -> Padding:
         return Padding(Text(text, style=style), (0, 0, 0, 7), expand=False)
 
-    estimate = run.estimates[key]
-    low, high = (0.0, 0.0) if key.startswith("preference") else estimate.scale or (-inf, inf)
-    values = [record.scores[key].value or 0.0 for record in records]
-    is_flawed = [value < high if estimate.better == "higher" else value > low for value in values]
-    flawed = list(compress(records, is_flawed))
-    about = run.about.get(key, "") if flawed else "no answer is less than perfect"
+    about = run.about.get(key, "") if records else PERFECT
     yield Text.assemble((f"Worst by {key}", "bold"), (f"  {about}" if about else "", "dim"))
-    for record in flawed:
-        piece, score = deciding(record.score(key), estimate.better), record.score(key)
+    for record in records:
+        piece, score = deciding(record.score(key), run.estimates[key].better), record.score(key)
         yield ""
         asked = shortened(record.sample.query or record.sample.source or "", 80)
         yield Text.assemble((f"{score_words(score)}  ", "bold"), (f"{record.sample.id}  ", "dim"), asked)
@@ -227,7 +222,9 @@ def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequ
         return report
     report += f"\n<details><summary>Worst by {plain(key)}</summary>\n"
     end = "\n</details>\n"
-    for record in worst(samples, key, run.estimates[key].better, SHOWN):
+    shown = worst(samples, key, run.estimates[key], SHOWN)
+    report += "" if shown else f"\n{PERFECT}\n"
+    for record in shown:
         part = "\n".join(sample_lines(record, key)) + "\n"
         if len(report) + len(part) + len(end) > LENGTH:
             break

@@ -187,7 +187,8 @@ def dollars(amount: float | None) -> str:
     """A price: two decimals from one dollar on, otherwise four, or as many as the first digit takes."""
     if amount is None:
         return "unknown"
-    return f"${amount:.{2 if amount >= 1 or not amount else max(4, -floor(log10(amount)))}f}"
+    size = abs(amount)
+    return f"${amount:.{max(4, -floor(log10(size))) if 0 < size < 1 else 2}f}"
 
 
 def usage_words(spent: TotalUsage) -> str:

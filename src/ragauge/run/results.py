@@ -174,6 +174,8 @@ class Run:
     def worst(self, count: int = 3, metric: str | None = None) -> WorstSamples:
         """The samples with the worst scores, worst first; equal ones by contradiction, then by how sure the judge is.
 
+        Perfect ones are left out, and those that the other text is not preferred to.
+
         Args:
             count: how many.
             metric: the metric; None for the one that reports choose.
@@ -190,7 +192,7 @@ class Run:
             return WorstSamples([], "no sample has a score")
         if key not in over:
             raise UnknownName("metric of this run", key, over)
-        records = worst(self.records(), key, self.estimates[key].better, count)
+        records = worst(self.records(), key, self.estimates[key], count)
         text = plain_text(worst_view(records, key, self.record), 100)
         return WorstSamples([SampleScores(record, self.estimates) for record in records], text)
 
