@@ -170,6 +170,28 @@ def test_calls_that_wait_for_their_turn_are_not_recorded_when_cancelled(kit: Kit
     assert till.open == []
 
 
+def test_calls_of_a_function_that_wait_for_their_turn_are_not_recorded_when_cancelled() -> None:
+    """Of eight calls of a function, two side by side, those that it got are recorded as cancelled, and no other."""
+    till, asked = Till(), []
+
+    async def silent(messages: list[dict[str, str]]) -> str:
+        asked.append(messages)
+        await asyncio.sleep(60)
+        return ""
+
+    async def cancelled() -> None:
+        async with rg.llm(silent, name="m", concurrency=2, pack="alone") as judge:
+            task = asyncio.ensure_future(judge.consult(CLAIMS, till))
+            while len(asked) < 2:
+                await asyncio.sleep(0.001)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(cancelled())
+    assert len(asked) == len(till.calls) == 2
+    assert till.open == []
+
+
 def test_thought_is_paid_for() -> None:
     """Calls to models that think are expected, and money is set aside for them, with REASONING_TOKENS more each."""
 

@@ -46,6 +46,17 @@ def test_replies_that_are_asked_for_again_are_noted() -> None:
     assert not any("lacked" in note for note in judge.notes())
 
 
+def test_replies_that_nothing_is_asked_for_after_are_not_noted() -> None:
+    """A refusal is not asked for again, nor is the last reply of those that are all invalid."""
+    question = Classify("You fool.", "toxic")
+    refusing = LLMJudge(Model(lambda prompt: Completion("No.", "refusal")))
+    asyncio.run(refusing.answer([question]))
+    assert not any("lacked" in note for note in refusing.notes())
+    invalid = LLMJudge(Model(lambda prompt: "{}"))
+    asyncio.run(invalid.answer([question]))
+    assert "3 of 4 replies lacked answers" in invalid.notes()[0]
+
+
 def test_the_first_good_answer_counts() -> None:
     """A re-ask that also changes what was not asked again changes nothing."""
     no = json.dumps({str(number): {"why": "", "label": "no"} for number in (1, 2)})

@@ -87,7 +87,7 @@ def _length(support: Support) -> float:
 
 
 def test_each_failing_gate_shows_its_worst_samples(tmp_path: Path) -> None:
-    """Two failing gates each show the samples that are worst by their own metric, worst first, at most five."""
+    """Two failing gates each show the samples that are worst by their own metric, worst first, and no perfect one."""
     rows = [
         {"id": f"{n}", "response": f"a is {n}.", "contexts": [f"a is {n}.", *["not: a is 0", "x"][: n % 2]]}
         for n in range(9)

@@ -96,7 +96,11 @@ class _CallerTransport(Transport):
         return await self._call_once(*args, **options)
 
     async def _call_once(self, *args: Any, **options: Any) -> Any:
-        async with self._slots:
+        try:
+            await self._slots.acquire()
+        except asyncio.CancelledError:
+            raise asyncio.CancelledError(CallFailed.NOT_SENT) from None
+        try:
             if self._stopped is not None:
                 raise CallFailed(self._stopped, fatal=True, sent=False)
             if self._is_async:
@@ -106,6 +110,8 @@ class _CallerTransport(Transport):
             Thread(target=_run, args=(done, call), name="ragauge-judge", daemon=True).start()
             reply = await asyncio.wrap_future(done)
             return await reply if isinstance(reply, Awaitable) else reply
+        finally:
+            self._slots.release()
 
 
 def _run(done: Future[Any], call: Callable[[], Any]) -> None:

@@ -152,6 +152,7 @@ class CallRound:
         result = await self._call(pack, prompt)
         last = len(pack.questions) == 1 and asked + 1 == _MAX_CALLS
         if result.failures and not last and _is_correctable(result.failures, pack):
+            self._client.incomplete += 1
             result = await self._call(pack, prompts.repeat_prompt(prompt, result.reply, result.faults))
             asked += 1
         if result.failures:
@@ -162,6 +163,7 @@ class CallRound:
         reason = next(iter(failures.values())).reason
         alone = len(pack.questions) == 1
         if (reason in _RETRYABLE and not (alone and asked >= _MAX_CALLS)) or (reason in _CAUSED_BY_ONE and not alone):
+            self._client.incomplete += reason in _RETRYABLE
             await self.ask(_halves(list(failures), pack.shuffle), asked=asked)
             return
         if reason == "too_long" and await self._ask_parts(pack.questions[0]):
@@ -247,7 +249,6 @@ class CallRound:
             else:
                 failures[question] = failure
                 faults[position] = failure.detail
-        self._client.incomplete += bool(failures)
         return _CallResult(answered, failures, faults, completion.text, first, rest)
 
 
