@@ -177,7 +177,10 @@ def test_files_of_an_earlier_run_are_replaced_although_nothing_was_done(
     run = json.loads((folder / "out.json").read_text())["run"]
     assert run["status"] == "stopped"
     assert "unauthorized" in run["stopped"]
-    assert "❌ **The run is stopped because no sample was done" in (folder / "out.md").read_text()
+    report = (folder / "out.md").read_text()
+    assert "❌ **The run is stopped because openai/gpt-4o-mini cannot answer any more: unauthorized" in report
+    assert "no sample was done" not in report
+    assert "the same command goes on" not in report
     assert not json.loads((folder / "out.sarif").read_text())["runs"][0]["invocations"][0]["executionSuccessful"]
     assert Store.open(folder / "kept").runs() == []
 

@@ -71,13 +71,14 @@ def test_every_sample_is_scored_whatever_the_server_does(stub_server: StubFactor
     ]
 
 
-def test_one_call_at_a_time_finishes_samples_early(stub_server: StubFactory) -> None:
-    """With concurrency=1 the first samples are done while most are not begun."""
+@pytest.mark.parametrize("is_mixed", [False, True])
+def test_one_call_at_a_time_finishes_samples_early(stub_server: StubFactory, is_mixed: bool) -> None:
+    """With concurrency=1 the first samples are done while most are not begun, whatever other judges there are."""
     server = stub_server()
     calls: list[int] = []
-    rg.evaluate(
-        _samples(12), METRICS, _judge(server, concurrency=1), progress=lambda _: calls.append(server.stats()["calls"])
-    )
+    judge = _judge(server, concurrency=1)
+    judges = {"relevant": "embedded", "*": judge} if is_mixed else judge
+    rg.evaluate(_samples(12), METRICS, judges, progress=lambda _: calls.append(server.stats()["calls"]))
     assert calls[0] <= 4
     assert len(calls) == 12
 

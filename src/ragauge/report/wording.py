@@ -165,9 +165,9 @@ def early_end(run: RunRecord) -> str:
         return ""
     why = f" because {run.stopped}" if run.stopped else ""
     ended = "has not ended (it was killed, or is under way)" if run.status == "running" else f"is {run.status}{why}"
-    none = "no sample is done yet, and the same command goes on from the judgments that were made"
-    done = f"these are the first {counted(run.samples, 'sample')}" if run.samples else none
-    return f"The run {ended}: {done}."
+    done = f"these are the first {counted(run.samples, 'sample')}" if run.samples else "no sample is done yet"
+    again = ", and the same command goes on from the judgments that were made"
+    return f"The run {ended}: {done}{'' if run.samples or run.stopped else again}."
 
 
 def failed_scores(run: RunRecord, metrics: Collection[str] | None = None) -> str:

@@ -107,7 +107,7 @@ class Evaluation:
             if not self._run_stored:
                 self._store = MemoryStore()
             error.run = Run(self._store, self._record, self._settings.metrics)
-            status, self._record.stopped = "stopped", str(error)
+            status, self._record.stopped = "stopped", self._record.stopped or str(error)
             raise
         finally:
             if keep_run:
@@ -136,6 +136,7 @@ class Evaluation:
             return "finished"
         budget = self._dispatcher.budget
         if not done and not (budget.exceeded and budget.spent.cost):
+            self._record.stopped = stopped
             raise RunFailed(f"no sample was done: {stopped}")
         left = taken - done + sum(1 for _ in self._samples)
         spent = f" ({dollars(budget.spent.cost)} spent)" if budget.spent.cost else ""
@@ -198,8 +199,8 @@ class Evaluation:
 
 def concurrency(dispatcher: Dispatcher) -> int:
     """How many samples are judged at once; few under a limit on the cost, so that few are left half done."""
-    by_judge = [judge.by_sample or DEFAULT_CONCURRENCY for judge in dispatcher.router.unique]
-    width = max(by_judge, default=DEFAULT_CONCURRENCY)
+    widths = [judge.by_sample for judge in dispatcher.router.unique if judge.by_sample]
+    width = max(widths, default=DEFAULT_CONCURRENCY)
     return width if dispatcher.budget.limit is None else min(width, DEFAULT_CONCURRENCY)
 
 

@@ -41,8 +41,8 @@ def size(store: Store) -> int:
     """The bytes that a store takes."""
     if isinstance(store.place, Path):
         return store.path.stat().st_size
-    sql = """SELECT sum(pg_total_relation_size(quote_ident(tablename)::regclass)) FROM pg_tables
-        WHERE schemaname = current_schema"""
+    sql = f"""SELECT sum(pg_total_relation_size(quote_ident(tablename)::regclass)) FROM pg_tables
+        WHERE schemaname = current_schema AND tablename IN {(*TABLES, "columns", "streams", "edits")}"""
     return store._database.read("measure it", lambda db: int(db.execute(sql).fetchone()[0]))
 
 
