@@ -292,13 +292,13 @@ class RetryScheduler:
         self._stopped: Failure | None = None
         self.replied = False
         self._numbers = count()
-        self._unanswered: set[int] = set()
-        self._without_reply = self._outage_waits = 0
+        self._outage_waits = 0
+        self._unanswered: Counter[int] = Counter()  # attempts in a row without a valid reply, by call
 
     def restart(self) -> None:
         """Forget that it was stopped, and what was counted."""
-        self._stopped, self._longest_wait = None, 0.0
-        self._count_valid()
+        self._stopped, self._longest_wait, self._outage_waits = None, 0.0, 0
+        self._unanswered.clear()
         self.retries.clear()
 
     def notes(self) -> list[str]:
@@ -356,15 +356,11 @@ class RetryScheduler:
         failed = result if isinstance(result, ReplyError) else None
         self.replied |= failed is None
         if failed is not None and failed.reason in NO_REPLY_REASONS:
-            self._without_reply += 1
-            self._unanswered.add(number)
+            self._unanswered[number] += 1
         else:
-            self._count_valid()
+            self._outage_waits = 0
+            self._unanswered.clear()
         self.concurrency.count_reply(throttled=failed is not None and failed.throttled)
-
-    def _count_valid(self) -> None:
-        self._without_reply = self._outage_waits = 0
-        self._unanswered.clear()
 
     async def _wait_for_turn(self, tokens: int, *, sent: bool) -> None:
         """Take a slot, and wait until a call may be sent. Raises CallFailed where none may be."""
@@ -400,7 +396,7 @@ class RetryScheduler:
             raise self.end(error, f"; it asks to wait {error.wait:.0f} s: run again then, what is answered is kept")
         never = error.reason == "unreachable" and not self.replied
         many = len(self._unanswered) >= min(OUTAGE_ATTEMPTS, self.concurrency.limit)
-        outage = many and self._without_reply >= OUTAGE_ATTEMPTS
+        outage = many and self._unanswered.total() >= OUTAGE_ATTEMPTS
         if outage and not never and error.reason != "timeout":  # each timeout is longer than the last
             self._wait_out(error)
             return error.wait or 0.0
