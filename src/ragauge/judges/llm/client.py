@@ -40,7 +40,8 @@ class ModelClient:
 
     ended: why no further call can succeed, once that is so. entered: how many times it was entered and not yet left.
     priced: whether a call had a price. estimated: how many calls have estimated tokens, since the server counted too
-    few or none. replies, incomplete: how many replies came, and how many of them lacked an answer.
+    few or none. replies, incomplete: how many replies came, and how many of them were
+    asked for again.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
