@@ -303,7 +303,7 @@ class Run:
         self.record.gates = self._gates(bounds, min_measured)
         self._store.finish(self.record)
 
-    def _gates(self, bounds: Mapping[str | Measure, float] | Sequence[Gate], min_measured: float) -> tuple[Gate, ...]:
+    def _gates(self, bounds: Bounds | Sequence[Gate], min_measured: float) -> tuple[Gate, ...]:
         """Gates with these bounds, and the slices that they are on."""
         if isinstance(bounds, Mapping):
             named = {key_of(name, self._measures()): bound for name, bound in bounds.items()}
