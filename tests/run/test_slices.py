@@ -179,7 +179,7 @@ def test_answers_that_are_perfect_are_not_shown_as_the_worst() -> None:
     assert "Bob." in repr(rg.evaluate(data, named).worst())
     assert "Ada." not in repr(rg.evaluate(data, named).worst())
     perfect = rg.evaluate(data[:1], named)
-    assert repr(perfect.worst()) == "Worst by named  no answer is less than perfect"
+    assert repr(perfect.worst()) == "No answer is less than perfect by named."
     assert (len(perfect.worst()), "Ada." in perfect._repr_markdown_()) == (0, False)
     judge = rg.judge_from(rate=lambda name, response, other, **_: {"Ada.": 1, "Bob.": -1}.get(response, 0))
     preferred = rg.evaluate(data, 'preference("It names somebody",reads=query)', judge)

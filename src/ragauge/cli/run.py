@@ -268,7 +268,7 @@ def show_run(run: Run, count: int | None, every: bool = False) -> None:
 
 def _worst_samples(run: Run, key: str, count: int) -> Iterator[RenderableType]:
     records = worst(run.records(), key, run.estimates[key], count)
-    yield from () if records else (PERFECT,)
+    yield from () if records else (PERFECT.format(key),)
     for record in records:
         yield from sample_view(record, key)
 

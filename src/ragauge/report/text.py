@@ -92,8 +92,8 @@ def run_view(
     return [headline(run), *filter(None, [claims_line(run)]), table, *added, *notes]
 
 
-#: What stands in place of the worst samples where there are none.
-PERFECT = "no answer is less than perfect"
+#: What stands in place of the worst samples by a metric where there are none.
+PERFECT = "No answer is less than perfect by {}."
 
 
 def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Iterator[RenderableType]:
@@ -104,7 +104,10 @@ def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Ite
     def indented(text: str, style: str = "") -> Padding:
         return Padding(Text(text, style=style), (0, 0, 0, 7), expand=False)
 
-    about = run.about.get(key, "") if records else PERFECT
+    if not records:
+        yield PERFECT.format(key)
+        return
+    about = run.about.get(key, "")
     yield Text.assemble((f"Worst by {key}", "bold"), (f"  {about}" if about else "", "dim"))
     for record in records:
         piece, score = deciding(record.score(key), run.estimates[key].better), record.score(key)
@@ -223,7 +226,7 @@ def run_markdown(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequ
     report += f"\n<details><summary>Worst by {plain(key)}</summary>\n"
     end = "\n</details>\n"
     shown = worst(samples, key, run.estimates[key], SHOWN)
-    report += "" if shown else f"\n{PERFECT}\n"
+    report += "" if shown else f"\n{PERFECT.format(plain(key))}\n"
     for record in shown:
         part = "\n".join(sample_lines(record, key)) + "\n"
         if len(report) + len(part) + len(end) > LENGTH:
