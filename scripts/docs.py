@@ -158,13 +158,14 @@ scores = rg.score(row, "retrieval_precision(k=1),retrieval_recall,hit_rate,mrr,m
 assert (scores["retrieval_recall"].value, scores["mrr"].value) == (0.5, 0.5)
 ```
 
-Chunks are the same if they share an id or a text; the position of a chunk without an id is none. Where one side has ids
-alone and the other texts without ids, the metrics are undefined.
+Chunks are the same if they share an id or a text. A chunk without an id has its position as one, which counts only
+where the other side has ids alone; where it then matches none of these, the metrics are undefined.
 
 The files of BEIR are joined by the ids of queries and documents:
 
 ```python
 import json
+from pathlib import Path
 
 files = {
     "queries.jsonl": '{"_id": "q1", "text": "Who wrote Emma?"}',
@@ -172,10 +173,10 @@ files = {
     "corpus.jsonl": '{"_id": "d1", "text": "Persuasion is late."}\\n{"_id": "d2", "text": "Jane Austen wrote Emma."}',
 }
 for name, text in files.items():
-    open(name, "w").write(text + "\\n")
+    Path(name).write_text(text + "\\n")
 
 relevant = {}
-for line in open("qrels.tsv").readlines()[1:]:
+for line in Path("qrels.tsv").read_text().splitlines()[1:]:
     query, document, grade = line.split()
     relevant.setdefault(query, {})[document] = int(grade)
 retrieved = {"q1": ["d1", "d2"]}  # what your retriever gave
@@ -185,7 +186,7 @@ rows = [
         "retrieved_context_ids": retrieved[query["_id"]],
         "reference_context_ids": relevant[query["_id"]],
     }
-    for query in map(json.loads, open("queries.jsonl"))
+    for query in map(json.loads, Path("queries.jsonl").read_text().splitlines())
 ]
 run = rg.evaluate(rg.read(rows, corpus="corpus.jsonl"), "mrr")  # the corpus gives the texts, which judges need
 assert run.estimates["mrr"].value == 0.5
