@@ -81,8 +81,7 @@ class LabelledCase(msgspec.Struct, frozen=True):
 def labelled_files(folder: Path) -> list[Path]:
     """The labelled sets in a folder by name, or the one file: *.jsonl, or any data whose name tells their kind.
 
-    Texts (.txt) in a folder are notes.
-    Raises BadData if there is none.
+    Texts (.txt) in a folder are notes. Raises BadData if there is none.
     """
     if folder.is_file():
         if _maker(folder) is None:

@@ -54,7 +54,8 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
     if not any(key in run.estimates for run in runs):
         raise UnknownName("metric of these runs", key, runs[-1].estimates)
     shown = [run for run in runs if key in run.estimates]
-    specs = [measures_of(run)[key].spec if key in measures_of(run) else key for run in shown]
+    measured = (measures_of(run).get(key) for run in shown)
+    specs = [metric.spec if metric else key for metric in measured]
     heads = ["run", key, "95 % interval", "n", "change", "model", "latency", "cost", "judge", "judge cost"]
     rows = [[*heads, "judge time", "version", "tags"], *_rows(shown, key, specs)]
     filled = [column for column in zip(*rows, strict=True) if any(column[1:])]

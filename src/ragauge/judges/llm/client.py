@@ -40,8 +40,7 @@ class ModelClient:
 
     ended: why no further call can succeed, once that is so. entered: how many times it was entered and not yet left.
     priced: whether a call had a price. estimated: how many calls have estimated tokens, since the server counted too
-    few or none. replies, incomplete: how many replies came, and how many of them were
-    asked for again.
+    few or none. replies, incomplete: how many replies came, and how many lacked answers that were asked for again.
     """
 
     def __init__(self, transport: Transport, price: Price | None) -> None:
