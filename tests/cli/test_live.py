@@ -142,15 +142,16 @@ def test_an_alarm_that_an_earlier_version_raised_is_told(start: Start, call: Cal
     (folder / "logs").mkdir()
     (folder / "logs" / "a.jsonl").write_text(traces(200, wrong=0.9), encoding="utf-8")
     watcher = Watcher(start, folder, "--alarm", "exact_match<0.8", "--on-alarm", "exit 7")
-    assert "window" not in watcher.wait(1, "alarm")[-1]
+    watcher.wait(1, "alarm")
     watcher.end()
     with Store.open(folder / ".ragauge") as store:
         name = f"{(folder / 'logs').resolve()}#windows"
         state = json.loads(store.stream_state(name) or "")
         assert state["alarms"]["exact_match<0.8"].pop("message")
         store.keep_stream_states({name: json.dumps(state)})
-    watcher = Watcher(start, folder, "--alarm", "exact_match<0.8", "--on-alarm", "cat > alarm.json")
-    watcher.wait(4)
+    command = "cat > part.json && mv part.json alarm.json"
+    watcher = Watcher(start, folder, "--alarm", "exact_match<0.8", "--on-alarm", command)
+    watcher.wait_until((folder / "alarm.json").exists)
     watcher.end()
     told = json.loads((folder / "alarm.json").read_text(encoding="utf-8"))
     assert "logs: exact_match<0.8: raised at 2026-01-01T00:" in told["text"]
@@ -195,15 +196,15 @@ class Watcher:
 
     def wait(self, number: int, having: str = "") -> list[dict[str, Any]]:
         """The lines, as soon as there are so many in which a field has a value."""
-
-        def count() -> int:
-            return sum(bool(not having or line.get(having)) for line in self.lines())
-
-        end = time.monotonic() + 90
-        while count() < number and time.monotonic() < end and self.child.poll() is None:
-            time.sleep(0.05)
-        assert count() >= number, self.child.communicate()
+        self.wait_until(lambda: sum(bool(not having or line.get(having)) for line in self.lines()) >= number)
         return self.lines()
+
+    def wait_until(self, done: Callable[[], bool]) -> None:
+        """Until something is the case, a minute and a half at most."""
+        end = time.monotonic() + 90
+        while not done() and time.monotonic() < end and self.child.poll() is None:
+            time.sleep(0.05)
+        assert done(), self.child.communicate()
 
     def end(self, number: signal.Signals = signal.SIGINT) -> str:
         """End it by a signal; what it wrote to standard error."""
