@@ -77,12 +77,13 @@ class Took(NamedTuple):
 
 
 def rows(count: int) -> Iterator[Row]:
-    """Samples in made-up words; its statements are in the contexts, but for one sentence."""
+    """Samples in made-up words and a few English ones; its statements are in the contexts, but for one sentence."""
     chance = random.Random(0)
     words = ["".join(chance.choices("etaoinshrdlucmfwyp", k=chance.randint(3, 9))) for _ in range(5_000)]
 
     def sentence() -> str:
-        return " ".join(chance.sample(words, 12)).capitalize() + "."
+        halves = " ".join(chance.sample(words, 5)), " ".join(chance.sample(words, 5))
+        return " and the ".join(halves).capitalize() + "."
 
     for _ in range(count):
         contexts = [[sentence() for _ in range(7)] for _ in range(5)]
