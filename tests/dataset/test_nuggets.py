@@ -105,9 +105,40 @@ def test_forms_are_read_again(form: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_judge_that_does_not_grade_is_refused_before_anything_is_asked() -> None:
-    """The embedded judge takes texts apart, but grades none."""
+    """The embedded judge takes texts apart, but grades none; without a judge the error says which to name."""
     with pytest.raises(rg.errors.UsageError, match="embedded does not answer rate"):
+        nuggets([ROW], "embedded")
+    with pytest.raises(rg.errors.UsageError, match=r"'q1' has no nuggets, .* -j rate=MODEL"):
         nuggets([ROW])
+
+
+@pytest.mark.parametrize("form", ["ragauge", "nuggetizer", "healthbench"])
+def test_a_question_that_the_judge_did_not_answer_has_no_list(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where grading fails, the exit code is 1, and no file says that there is nothing to say."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    Path("failing.py").write_text(
+        "import ragauge as rg\n"
+        "def rate(rubric, query, response):\n"
+        "    return 1 / ('tea' not in query)\n"
+        "judge = rg.judge_from(\n"
+        "    decompose=lambda text: [text], relevant=lambda query, text: True,\n"
+        "    entail=lambda premise, hypothesis: False, rate=rate, name='failing')\n"
+    )
+    other = {"id": "q2", "query": "How long are ships?", "references": ["Ships are long"]}
+    Path("questions.jsonl").write_text(f"{json.dumps(ROW)}\n{json.dumps(other)}\n")
+    command = ["dataset", "nuggets", "questions.jsonl", "-j", "python:failing:judge", "-o", "out.jsonl", "--form", form]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 1
+    assert "2 questions, 1 nugget, 0 vital\nwithout nuggets, since the judge did not answer: 1\n" in result.output
+    assert "scores failed (nuggets 1), the first because: judge_error: rate() raised ZeroDivisionError" in result.output
+    rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert len(rows) == (2 if form == "ragauge" else 1)
+    assert [row["answers"] for row in rows if "answers" in row] == (
+        [[{"text": "Ships are long", "vital": False, "chunk": "references[0]"}]] if form == "ragauge" else []
+    )
 
 
 def test_a_nugget_without_text_is_named_before_anything_is_asked() -> None:

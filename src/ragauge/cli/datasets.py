@@ -13,7 +13,7 @@ import click
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
-from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
+from ragauge.cli.run import exit_by_outcome, exit_on_interrupt, exit_stopped, progress_bar
 from ragauge.datasets import Built, Generated, QuestionSet, build, difference, generate, plan_questions, questions
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.corpus import WORDS, Corpus
@@ -25,7 +25,6 @@ from ragauge.datasets.offline_questions import NEEDED
 from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
-from ragauge.metrics.rubrics import nuggets as proposed
 from ragauge.report.wording import counted, usage_words
 from ragauge.store import Place, Store
 
@@ -194,7 +193,9 @@ def _question_lines(made: QuestionSet) -> Iterator[str]:
 @dataset_command.command("nuggets")
 @click.argument("questions")
 @opts.samples_option
-@opts.judges_option("A model that takes texts apart and grades; as for `ragauge run`. [default: embedded]")
+@opts.judges_option(
+    "A model that takes texts apart and grades. Needed where a question has no nuggets.", embedded=False
+)
 @click.option(
     "--form", type=click.Choice(get_args(NuggetForm)), default="ragauge", help="Whose format. [default: ragauge]"
 )
@@ -210,12 +211,14 @@ def nuggets_command(questions: str, output: Path, form: NuggetForm, **options: A
     with exit_on_interrupt(options["store"]), progress_bar("judging", options["limit"]) as progress:
         made = nuggets(questions, progress=progress, **options)
     made.save(output, form)
-    counts = [len(proposed_nuggets) for _, proposed_nuggets in made.questions]
-    vital = sum(nugget.vital for _, proposed_nuggets in made.questions for nugget in proposed_nuggets)
-    say(f"{counted(len(counts), 'question')}, {counted(sum(counts), 'nugget')}, {vital} vital")
-    if made.run and (missing := made.run.record.failures.get(proposed.name)):
-        say(f"without nuggets: {counts.count(0)}, the first failure because {missing}")
+    lists = [proposed for _, proposed in made.questions if proposed is not None]
+    vital = [nugget.vital for proposed in lists for nugget in proposed]
+    say(f"{counted(len(made.questions), 'question')}, {counted(len(vital), 'nugget')}, {sum(vital)} vital")
+    if missing := len(made.questions) - len(lists):
+        say(f"without nuggets, since the judge did not answer: {missing}")
     say(f"wrote {output}" + (f"; grade them anew with: ragauge view {made.run.id}" if made.run else ""))
+    if made.run:
+        exit_by_outcome(made.run, (), options["store"])
 
 
 @dataset_command.command("mini")

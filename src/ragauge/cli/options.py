@@ -165,10 +165,12 @@ _reading_limit_option = _early_option(
 )
 
 
-def judges_option(help: str = "As for `ragauge run`. [default: embedded]") -> Option:
-    """-j, repeatable, and --allow-host; see `judge_option`."""
+def judges_option(help: str = "As for `ragauge run`. [default: embedded]", embedded: bool = True) -> Option:
+    """-j, repeatable, and --allow-host; see `judge_option`. embedded: the judge where none is named."""
 
     def chosen(context: click.Context, _: click.Parameter, value: Texts) -> Any:
+        if not value and not embedded:
+            return None
         judge = judge_option(value)
         if isinstance(judge, str):
             return judge_spec(context, judge)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragauge.datasets.samples import SampleOptions
-from ragauge.errors import BadData
+from ragauge.errors import BadData, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.rubrics import nuggets as nuggets_metric
 from ragauge.needs.nuggets import NUGGET, nuggets_of_question
@@ -38,19 +38,29 @@ class Nugget(msgspec.Struct, omit_defaults=True):
 
 @dataclass
 class NuggetSet:
-    """The nuggets of each question. run: the run that judged them; None if every question already had nuggets."""
+    """The nuggets of each question, None where the judge did not answer.
 
-    questions: list[tuple[Sample, list[Nugget]]]
+    run: the run that judged them; None if every question already had nuggets.
+    """
+
+    questions: list[tuple[Sample, list[Nugget] | None]]
     run: Run | None
 
     def save(self, path: str | Path, form: NuggetForm = "ragauge") -> None:
-        """Write one row per question as JSON Lines, the whole file or none. Raises UsageError."""
-        rows = [_FORMS[form](sample, nuggets) for sample, nuggets in self.questions]
+        """Write one row per question as JSON Lines, the whole file or none. Raises UsageError.
+
+        A question that the judge did not answer has a row without nuggets in the form of ragauge, and none in others.
+        """
+        rows = [
+            _FORMS[form](sample, nuggets or [])
+            for sample, nuggets in self.questions
+            if nuggets is not None or form == "ragauge"
+        ]
         with replacing(Path(path)) as part:
             part.write_bytes(msgspec.json.Encoder().encode_lines(rows))
 
 
-def nuggets(questions: Any, judge: JudgeLike = "embedded", **options: Any) -> NuggetSet:
+def nuggets(questions: Any, judge: JudgeLike | None = None, **options: Any) -> NuggetSet:
     """What the answers to questions should say, from their references and contexts.
 
     A judge says which texts help, splits them into claims, merges claims that say the same, and grades each as vital,
@@ -60,14 +70,15 @@ def nuggets(questions: Any, judge: JudgeLike = "embedded", **options: Any) -> Nu
     Args:
         questions: samples in any form that `read` takes; those with `answers` or `criteria` keep them, and no
             judge is asked.
-        judge: a judge that can grade, such as "openai/gpt-4o-mini".
+        judge: a judge that can grade, such as "openai/gpt-4o-mini"; None where every question has nuggets or criteria.
         options: those of `SampleOptions`.
 
     Returns:
         The questions with their nuggets, in their order.
 
     Raises:
-        BadData: a gold claim in `answers` has no wording; and what `evaluate` raises.
+        BadData: a gold claim in `answers` has no wording.
+        UnanswerableNeed: the judge cannot grade, or is needed and None; and what `evaluate` raises.
     """
     chosen = SampleOptions(**options)
     samples = list(chosen.read(questions))
@@ -76,14 +87,20 @@ def nuggets(questions: Any, judge: JudgeLike = "embedded", **options: Any) -> Nu
     unanswered = [sample for sample in samples if not sample.answers and not sample.criteria]
     run = None
     if unanswered:
+        if judge is None:
+            fix = "name a model, such as -j openai/gpt-4o-mini, or one for grades alone: -j rate=MODEL"
+            raise UnanswerableNeed(f"{unanswered[0].id!r} has no nuggets, and to propose them takes a judge; {fix}")
         limits: dict[str, Any] = {"max_cost": chosen.max_cost, "progress": chosen.progress}
         run = evaluate(unanswered, [nuggets_metric], judge, chosen.store, name="nuggets", **limits)
     graded = {record.sample.id: _graded(record) for record in run.records()} if run else {}
-    return NuggetSet([(sample, graded.get(sample.id) or _from_answers(sample)) for sample in samples], run)
+    kept = {sample.id: _from_answers(sample) for sample in samples if sample.answers or sample.criteria}
+    return NuggetSet([(sample, kept.get(sample.id, graded.get(sample.id))) for sample in samples], run)
 
 
-def _graded(record: SampleRecord) -> list[Nugget]:
-    """The nuggets with a grade above 0, vital ones first."""
+def _graded(record: SampleRecord) -> list[Nugget] | None:
+    """The nuggets with a grade above 0, vital ones first; None where the judge did not answer."""
+    if record.score(nuggets_metric.name).is_unanswered:
+        return None
     pieces = record.evidence.get(nuggets_of_question.name, ())
     kept = sorted((piece for piece in pieces if piece.value), key=lambda piece: -(piece.value or 0))
     return [Nugget(piece.text, piece.value == NUGGET.high, chunk=piece.field) for piece in kept]
