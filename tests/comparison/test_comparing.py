@@ -17,7 +17,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.registry import parse_metric
 from ragauge.scores import RunRecord
 from ragauge.statistics.paired import paired_mean
-from ragauge.types import Identity, Sample
+from ragauge.types import Chunk, Criterion, Identity, Sample, ToolCall
 
 Make = Callable[..., rg.Run]
 
@@ -316,6 +316,44 @@ def test_a_run_compared_with_itself(run: Make) -> None:
     assert found.notes == ("A and B are the same run.",)
     assert found.differences["bleu"].difference == 0
     assert found.changes == ()
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after"),
+    [
+        ("references", ("Ada",), ("Ada Bell",)),
+        ("answers", (("Ada",),), (("Ada",), ("Bell",))),
+        ("answer_weights", (1.0,), (0.5,)),
+        ("criteria", (Criterion("polite"),), (Criterion("polite", 2),)),
+        ("reference_contexts", (Chunk("Ada.", "a"),), (Chunk("Ada.", "b"),)),
+        ("reference_tool_calls", (ToolCall("find"),), (ToolCall("get"),)),
+    ],
+)
+def test_a_gate_is_not_held_by_other_references(run: Make, field: str, before: Any, after: Any) -> None:
+    """Where runs have other references, a note and the document count the samples, and a gate needs force."""
+    a, b = (
+        run(
+            {"token_f1": values},
+            samples=[Sample(str(n), query=f"q {n}", **{field: changed if n < 3 else before}) for n in range(10)],
+        )
+        for values, changed in ((HIGH, before), (LOW, after))
+    )
+    found = rg.compare(a, b)
+    words = f"3 of 10 samples have other {field.replace('_', ' ')} in B"
+    assert found.notes == (f"{words}, from which a difference may come.",)
+    assert found.to_dict()["changed_gold"] == {field: 3}
+    with pytest.raises(UsageError, match=f"^{words}.*--force"):
+        rg.compare(a, b, gated=["token_f1"])
+    assert rg.compare(a, b, gated=["token_f1"], force=True).worse(["token_f1"]) == ["token_f1"]
+
+
+def test_references_of_one_run_alone_are_no_others(run: Make) -> None:
+    """References that only one run has are no others: what reads them is undefined in the other run."""
+    a, b = (
+        run({"bleu": LOW}),
+        run({"bleu": LOW}, samples=[Sample(str(n), query=f"query {n}", references=("Ada",)) for n in range(10)]),
+    )
+    assert rg.compare(a, b, gated=["bleu"]).changed_gold == {}
 
 
 def test_an_interrupted_run(run: Make) -> None:

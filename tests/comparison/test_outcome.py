@@ -43,7 +43,8 @@ def test_the_document(comparison: Comparison) -> None:
     document = comparison.to_dict()
     assert (document["schema"], document["samples"], document["by"]) == ("ragauge.compare/1", 9, "id")
     assert _keys(document) == (
-        "schema a b samples by only_a only_b groups differences changes left_out notes judging preference gates".split()
+        "schema a b samples by only_a only_b groups differences changes left_out notes judging preference gates "
+        "changed_gold".split()
     )
     assert document["a"] == {"id": "run-a", "name": "old", "data": "data.jsonl"}
     one = document["differences"]["faithfulness"]

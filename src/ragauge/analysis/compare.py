@@ -20,7 +20,16 @@ from ragauge.analysis.differences import (
     differences_table,
     of_pairs,
 )
-from ragauge.analysis.pairing import Cells, ComparedRunInfo, check_run, compared_runs, count_groups, groups_of, paired
+from ragauge.analysis.pairing import (
+    Cells,
+    ComparedRunInfo,
+    changed_gold,
+    check_run,
+    compared_runs,
+    count_groups,
+    groups_of,
+    paired,
+)
 from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferences, halved, preferences
 from ragauge.errors import UnknownName, UsageError
 from ragauge.judges.base import JudgeLike
@@ -67,8 +76,9 @@ class Comparison(msgspec.Struct, frozen=True):
     """Run `b` compared with run `a` over the same samples.
 
     samples: number of samples in both, matched `by` "id" or "query"; only_a, only_b: number of samples in one run only.
-    groups: number of groups of samples, None if samples are independent. differences: by metric. changes: the samples
-    that changed most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the
+    groups: number of groups of samples, None if samples are independent. changed_gold: by field, such as "references",
+    the number of samples in which the runs have another one. differences: by metric. changes: the samples that changed
+    most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the
     judges differ. judging: how far the judges can be trusted, and how sure they were. preference: how responses were
     preferred to each other, where that was asked for; its row of the differences is "preferred". gates: the differences
     that must not be worse, adjusted for their own number.
@@ -88,6 +98,7 @@ class Comparison(msgspec.Struct, frozen=True):
     judging: tuple[str, ...] = ()
     preference: Preference | None = None
     gates: dict[str, Difference] = {}
+    changed_gold: dict[str, int] = {}
 
     def worse(self, metrics: Sequence[str]) -> list[str]:
         """The metrics in which b is significantly worse than a.
@@ -317,7 +328,17 @@ class _MatchedRuns:
         self.sides = compared_runs(runs, keys, group)
         first, second = (side.rows for side in self.sides)
         self.pairing = paired(first, second)
-        self.groups = groups_of((first[of_a], second[of_b]) for of_a, of_b in self.pairing.pairs)
+        rows = [(first[of_a], second[of_b]) for of_a, of_b in self.pairing.pairs]
+        self.groups, self.changed_gold = groups_of(rows), changed_gold(rows)
+
+    @property
+    def gold_notes(self) -> list[str]:
+        """A sentence for each field of what is right that differs between the runs."""
+        total = counted(len(self.pairing.pairs), "sample")
+        return [
+            f"{count} of {total} have other {field.replace('_', ' ')} in B, from which a difference may come."
+            for field, count in self.changed_gold.items()
+        ]
 
     def cells(self, key: str) -> Cells:
         """The results of a metric on these samples."""
@@ -436,14 +457,15 @@ def compare(
             compared only where `metrics` names them.
         judge, max_cost, progress: As for `evaluate`, for a preference. The answers are kept in the store of `b`.
         planned: Called with the plan of a preference, before anything is asked.
-        force: Compare what two test sets have in common, too; see docs/test-sets.md.
+        force: Compare what two test sets have in common, too, and hold gates where the runs have other references; see
+            docs/test-sets.md.
 
     Returns:
         The differences (b - a) with 95 % intervals and p-values adjusted by Holm.
 
     Raises:
-        UsageError: The runs do not have the same samples or are of two test sets, a metric was measured in two ways, or
-            a gated metric has no value in both, or the judge gives no grades.
+        UsageError: The runs do not have the same samples or are of two test sets, a metric was measured in two ways, a
+            gated metric has no value in both, or the runs have other references, or the judge gives no grades.
         UnknownName: A metric was measured in neither run, or a column is in neither.
     """
     for run in (a, b):
@@ -456,6 +478,11 @@ def compare(
     kept, left_out = _chosen(a.record, b.record, named, gated) if named or prefer is None else ([], {})
     matched = _MatchedRuns((a, b), kept, group)
     pairing = matched.pairing
+    if gates and matched.changed_gold and not force:
+        raise UsageError(
+            f"{' '.join(matched.gold_notes)} A gate would hold or fail by that; measure both systems on the same rows, "
+            "or hold it all the same: --force (in Python: force=True)"
+        )
     measures = measures_of(b.record)
     preferred = None
     judged_in_runs = kept
@@ -476,9 +503,10 @@ def compare(
         differences=differences,
         changes=tuple(_largest_changes(matched, differences, show)),
         left_out=left_out,
-        notes=tuple(cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs])),
+        notes=(*matched.gold_notes, *cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs])),
         judging=(*([str(preferred.about)] if preferred else []), *(_certainty(a, b) if judged_in_runs else [])),
         preference=preferred.about if preferred else None,
+        changed_gold=matched.changed_gold,
     )
     comparison.worse(gates)  # raises where a gate has no value
     return msgspec.structs.replace(comparison, gates=_differences(gates, matched, measures, preferred))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
@@ -13,6 +14,7 @@ from ragauge.report.wording import shortened
 from ragauge.run.results import Run
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.statistics.intervals import Clusters, sampling_units
+from ragauge.types import Sample
 
 #: The result of a metric on a sample: its value; its counts for a metric over the data set; or why it has neither.
 Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "absent"]
@@ -37,13 +39,22 @@ class ComparedRunInfo(msgspec.Struct, frozen=True):
         return f"{self.name or self.data} ({self.id})"
 
 
+#: The fields that say what is right of a sample, and so change its scores where the response is the same.
+GOLD_FIELDS = ("references", "answers", "answer_weights", "criteria", "reference_contexts", "reference_tool_calls")
+
+
 class PairedRow(NamedTuple):
-    """What matching reads of a sample. content: the hash of its query and source, else of its references, if any."""
+    """What matching reads of a sample.
+
+    content: the hash of its query and source, else of its references, if any. gold: of each of GOLD_FIELDS, None for an
+    absent one.
+    """
 
     id: str
     question: str
     content: int | None
     group: str | None
+    gold: tuple[int | None, ...]
 
 
 @dataclass
@@ -87,12 +98,29 @@ def compared_run(records: Iterable[SampleRecord], keys: Iterable[str], group: st
         texts = (sample.query, sample.source) if sample.query or sample.source else sample.references
         content = hash(texts) if texts else None
         group_name = sample.group if group is None else sample.metadata.get(group)
-        run.rows.append(PairedRow(sample.id, question, content, None if group_name is None else str(group_name)))
+        name = None if group_name is None else str(group_name)
+        run.rows.append(PairedRow(sample.id, question, content, name, _gold_hashes(sample)))
         run.columns |= sample.metadata.keys()
         run.has_groups |= sample.group is not None
         for key, cells in run.cells.items():
             cells.append(cell_of(record.scores.get(key) or record.counted.get(key)))
     return run
+
+
+def _gold_hashes(sample: Sample) -> tuple[int | None, ...]:
+    values = [getattr(sample, field) for field in GOLD_FIELDS]
+    return tuple(None if value is None else hash(msgspec.json.encode(value)) for value in values)
+
+
+def changed_gold(matches: Iterable[tuple[PairedRow, PairedRow]]) -> dict[str, int]:
+    """By field of GOLD_FIELDS, the number of matched samples that have it in both runs, but not the same."""
+    changed = Counter(
+        field
+        for first, second in matches
+        for field, in_first, in_second in zip(GOLD_FIELDS, first.gold, second.gold, strict=True)
+        if None not in (in_first, in_second) and in_first != in_second
+    )
+    return {field: changed[field] for field in GOLD_FIELDS if changed[field]}
 
 
 def compared_runs(runs: Iterable[Run], keys: Collection[str], group: str | None) -> list[ComparedRun]:

@@ -150,7 +150,11 @@ _judging_options = opts.combined(
 @_judging_options
 @opts.group_option
 @opts.show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
-@click.option("--force", is_flag=True, help="Compare runs of two test sets, by the samples that both have.")
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Compare runs of two test sets by what both have, and hold gates where references differ.",
+)
 @opts.output_option("Write the comparison", COMPARISON_WRITERS)
 @click.option(
     "--fail-if-worse",
