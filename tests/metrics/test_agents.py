@@ -272,6 +272,27 @@ def test_pass_all_of_any_metric_is_compared_between_runs() -> None:
     assert differences["pass_all(2,max_words(n=0))"].a == 1
 
 
+def test_a_group_of_compare_leaves_the_tasks_of_pass_all() -> None:
+    """`compare(group=...)` says what is drawn together: the value stays that of tasks, and its interval widens."""
+    columns = [{"doc": str(task // 2), "try": str(trial)} for task in range(12) for trial in range(2)]
+    runs = []
+    for passed in ([2, 2, 0, 0] * 3, [1, 1, 0, 0, 2, 2] * 2):
+        rows = trials(*((count, 2) for count in passed))
+        runs.append(
+            rg.evaluate([row | column for row, column in zip(rows, columns, strict=True)], "pass_all(2),outcome")
+        )
+    key = "pass_all(2,outcome)"
+    by_task, by_doc = (rg.compare(*runs, group=group).differences[key] for group in (None, "doc"))
+    assert (by_doc.a, by_doc.b, by_doc.n) == (by_task.a, by_task.b, 12) == (1 / 2, 1 / 3, 12)
+    assert by_doc.method != by_task.method
+    assert (by_doc.high or 0) - (by_doc.low or 0) > (by_task.high or 0) - (by_task.low or 0)
+    split = rg.compare(*runs, group="try")
+    assert list(split.differences) == ["outcome"]
+    assert split.left_out[key] == "tasks, the groups of the runs, have samples in several groups of 'try'"
+    with pytest.raises(rg.errors.UsageError, match="cannot be compared: tasks"):
+        rg.compare(*runs, key, group="try")
+
+
 def test_pass_all_says_what_it_takes() -> None:
     """A number of runs that is none, or a metric that samples do not have, is refused with an example."""
     for spec in ("pass_all(0)", "pass_all(many)", "pass_all(2,outcome,3)"):

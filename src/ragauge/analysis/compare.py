@@ -29,6 +29,7 @@ from ragauge.analysis.pairing import (
     count_groups,
     groups_of,
     paired,
+    tasks_of,
 )
 from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferences, halved, preferences
 from ragauge.errors import UnknownName, UsageError
@@ -44,6 +45,7 @@ from ragauge.report.wording import by_reason, caution, counted, number, p_value,
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, Estimate, RunRecord
+from ragauge.statistics.intervals import sampling_units
 from ragauge.types import Identity
 
 SCHEMA = "ragauge.compare/1"
@@ -329,7 +331,13 @@ class _MatchedRuns:
         first, second = (side.rows for side in self.sides)
         self.pairing = paired(first, second)
         rows = [(first[of_a], second[of_b]) for of_a, of_b in self.pairing.pairs]
-        self.groups, self.changed_gold = groups_of(rows), changed_gold(rows)
+        self.groups, self.tasks, self.changed_gold = groups_of(rows), tasks_of(rows), changed_gold(rows)
+
+    @property
+    def splits_tasks(self) -> bool:
+        """Whether samples of one task are in several groups."""
+        tasks = sampling_units(self.tasks, len(self.pairing.pairs))
+        return self.groups is not None and len(set(zip(tasks, self.groups, strict=True))) > len(set(tasks))
 
     @property
     def gold_notes(self) -> list[str]:
@@ -359,6 +367,7 @@ def _differences(
         matched.groups,
         measures,
         better,
+        matched.tasks,
     )
     return {key: of_pairs(change) if key == PREFERRED else change for key, change in differences.items()}
 
@@ -449,7 +458,8 @@ def compare(
         b: The run that is compared with it.
         metrics: Keys of estimates, as a list or one text such as "faithfulness,rouge.rougeL"; "rouge" stands for all
             values of rouge, and "all" for all that both runs measured. Empty for the six that reports show first.
-        group: The column that groups samples that are not independent, if the runs were not made with groups.
+        group: The column that groups samples that are not independent; None for the groups of the runs. The tasks of a
+            metric such as `pass_all` stay the groups of the runs.
         gated: Keys or specs that are compared besides those six, and in which b must not be worse.
         show: The number of samples shown for each metric that differs, with the claims that made the difference.
         prefer: A criterion, such as "more complete, without errors", by which the judge is asked which of the two
@@ -484,6 +494,12 @@ def compare(
             "or hold it all the same: --force (in Python: force=True)"
         )
     measures = measures_of(b.record)
+    if matched.splits_tasks:
+        reason = f"tasks, the groups of the runs, have samples in several groups of {group!r}"
+        left_out |= {key: reason for key in kept if getattr(measures.get(key), "by_group", False)}
+        matched.keys = kept = [key for key in kept if key not in left_out]
+        if not kept and prefer is None:
+            raise UsageError(f"{', '.join(left_out)} cannot be compared: {reason}")
     preferred = None
     judged_in_runs = kept
     if prefer is not None:

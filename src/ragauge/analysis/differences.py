@@ -13,7 +13,7 @@ from ragauge.metrics.base import DatasetMetric, Measure
 from ragauge.report.text import rich_table
 from ragauge.report.wording import arrow, number, p_value, signed
 from ragauge.scores import Better
-from ragauge.statistics.intervals import Clusters, CountFunction, Interval, count_rows, sums_by_cluster
+from ragauge.statistics.intervals import Clusters, CountFunction, Interval, count_rows, sampling_units, sums_by_cluster
 from ragauge.statistics.paired import CONFIDENCE, Paired, detectable, holm, paired_aggregate, paired_mean
 
 if TYPE_CHECKING:
@@ -113,9 +113,14 @@ def compared(
     groups: Clusters,
     measures: Mapping[str, Measure],
     better: Mapping[str, Better],
+    tasks: Clusters = None,
 ) -> dict[str, Difference]:
-    """The differences of several values, adjusted for their number."""
-    sides = {key: _Sides(cells_of(key), groups, measures.get(key)) for key in keys}
+    """The differences of several values, adjusted for their number.
+
+    groups: of the samples, drawn together. tasks: of which a metric by group has a value each; all samples of a task
+    are in one group.
+    """
+    sides = {key: _Sides(cells_of(key), groups, measures.get(key), tasks) for key in keys}
     alone = {key: _difference(of_key, better[key]) for key, of_key in sides.items()}
     return _adjusted_intervals(adjusted(alone), lambda key, confidence: _tested(sides[key], confidence))
 
@@ -136,9 +141,9 @@ class _Sides:
     measure: None for a custom metric.
     """
 
-    def __init__(self, cells: Cells, groups: Clusters, measure: Measure | None) -> None:
+    def __init__(self, cells: Cells, groups: Clusters, measure: Measure | None, tasks: Clusters) -> None:
         if isinstance(measure, DatasetMetric) and measure.by_group:
-            cells, groups = _of_groups(cells, groups, measure.total), None
+            cells, groups = _of_tasks(cells, tasks, groups, measure.total)
         self.measure, self.missing = measure, _missing(cells, groups)
         self.total = measure.total if isinstance(measure, DatasetMetric) and not measure.by_group else None
         self.first, self.second, self.clusters = _both(cells, groups, tuple if self.total else float)
@@ -149,14 +154,16 @@ class _Sides:
         return [second - first for first, second in zip(self.first, self.second, strict=True)]
 
 
-def _of_groups(cells: Cells, groups: Clusters, total: CountFunction) -> Cells:
-    """The value of each group in the two runs, for a metric that has one for each."""
-    firsts, seconds, clusters = _both(cells, groups, tuple)
+def _of_tasks(cells: Cells, tasks: Clusters, groups: Clusters, total: CountFunction) -> tuple[Cells, Clusters]:
+    """The value of each task in the two runs, and its group; no groups where these are the tasks."""
+    (firsts, seconds, of_samples), (*_, within) = (_both(cells, names, tuple) for names in (tasks, groups))
     if not firsts:
-        return []
-    first, second = (sums_by_cluster(count_rows(rows), clusters).tolist() for rows in (firsts, seconds))
+        return [], None
+    first, second = (sums_by_cluster(count_rows(rows), of_samples).tolist() for rows in (firsts, seconds))
     pairs = (map(total, sums) for sums in zip(first, second, strict=True))
-    return [tuple("undefined" if value is None else value for value in pair) for pair in pairs]  # type: ignore[misc]
+    values: Any = [tuple("undefined" if value is None else value for value in pair) for pair in pairs]
+    group_of = dict(zip(sampling_units(of_samples, len(firsts)), within or (), strict=False))
+    return values, list(group_of.values()) if within and groups != tasks else None
 
 
 def _tested(sides: _Sides, confidence: float = CONFIDENCE) -> Paired:

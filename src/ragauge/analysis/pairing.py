@@ -46,14 +46,15 @@ GOLD_FIELDS = ("references", "answers", "answer_weights", "criteria", "reference
 class PairedRow(NamedTuple):
     """What matching reads of a sample.
 
-    content: the hash of its query and source, else of its references, if any. gold: of each of GOLD_FIELDS, None for an
-    absent one.
+    content: the hash of its query and source, else of its references, if any. group: with which it is drawn. task: its
+    group in the run, such as the task of a trial. gold: the hash of each of GOLD_FIELDS, None for an absent one.
     """
 
     id: str
     question: str
     content: int | None
     group: str | None
+    task: str | None
     gold: tuple[int | None, ...]
 
 
@@ -99,7 +100,7 @@ def compared_run(records: Iterable[SampleRecord], keys: Iterable[str], group: st
         content = hash(texts) if texts else None
         group_name = sample.group if group is None else sample.metadata.get(group)
         name = None if group_name is None else str(group_name)
-        run.rows.append(PairedRow(sample.id, question, content, name, _gold_hashes(sample)))
+        run.rows.append(PairedRow(sample.id, question, content, name, sample.group, _gold_hashes(sample)))
         run.columns |= sample.metadata.keys()
         run.has_groups |= sample.group is not None
         for key, cells in run.cells.items():
@@ -190,7 +191,16 @@ def _matched(
 
 def groups_of(matches: Iterable[Sequence[PairedRow]]) -> Clusters:
     """The group of each matched sample, from the first run that has one; None if no sample has a group."""
-    names = [next((row.group for row in rows if row.group), None) for rows in matches]
+    return _first_names([row.group for row in rows] for rows in matches)
+
+
+def tasks_of(matches: Iterable[Sequence[PairedRow]]) -> Clusters:
+    """The task of each matched sample, as `groups_of`."""
+    return _first_names([row.task for row in rows] for rows in matches)
+
+
+def _first_names(matches: Iterable[Sequence[str | None]]) -> Clusters:
+    names = [next(filter(None, of_sample), None) for of_sample in matches]
     return names if any(names) else None
 
 
