@@ -153,10 +153,14 @@ class Sample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return before | {f"tool_calls[{i}]": call for i, call in enumerate(self.tool_calls or ())}
 
     @property
+    def is_turn(self) -> bool:
+        """Whether it is one turn of a conversation of which each turn is a sample (c#1, c#2)."""
+        return self.id.endswith(f"#{self.metadata.get(TURN_KEY)}")
+
+    @property
     def counted_calls(self) -> dict[str, ToolCall]:
-        """`calls`, without those of earlier turns where each is a sample of its own (c#1, c#2) that counts them."""
-        is_turn = self.id.endswith(f"#{self.metadata.get(TURN_KEY)}")
-        return {field: call for field, call in self.calls.items() if not (is_turn and field.startswith("turns"))}
+        """`calls`, without those of earlier turns where each is a sample of its own that counts them."""
+        return {field: call for field, call in self.calls.items() if not (self.is_turn and field.startswith("turns"))}
 
 
 #: The fields with content, which a need may read.

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ragauge as rg
+from ragauge.errors import MissingField
 from ragauge.types import ToolCall, Turn
 
 FIND = ToolCall("find_order", {"email": "a@b.c"}, result='{"id": 7}')
@@ -96,18 +97,67 @@ def test_each_call_counts_in_its_own_turn() -> None:
         return [{"role": "user", "content": "Find 7."}, *made, {"role": "assistant", "content": "So."}]
 
     chat = [*turn(7, "Error: late"), *turn(7, "it is 8"), *turn(0, ""), *turn(8, "ok")]
-    row = {"messages": chat, "expected_tools": [{"name": "find", "args": {"id": 8}}]}
-    metrics = "failed_calls,repeated_calls,steps(0),argument_support,tool_calls(match=all)"
-    run = rg.evaluate([row], metrics, per="turn")
+    metrics = "failed_calls,repeated_calls,steps(0),argument_support"
+    run = rg.evaluate([{"messages": chat}], metrics, per="turn")
     for key, expected in (
         ("failed_calls", [1, 0, None, 0]),
         ("repeated_calls", [0, 0, None, 0]),
         ("steps", [0, 0, 1, 0]),
         ("argument_support", [1, 1, None, 1]),
-        ("tool_calls.success", [None, None, None, 1]),
     ):
         assert [scores[key].value for scores in run.scores] == expected, key
     assert "turn" not in run.record.unread
+
+
+def said(user: str, assistant: str = "", *calls: str) -> list[dict[str, Any]]:
+    """A request and its answer, with calls of these tools."""
+    made = [{"role": "assistant", "tool_calls": [{"name": call, "args": {}}]} for call in calls]
+    answer = [{"role": "assistant", "content": assistant}] if assistant else []
+    return [{"role": "user", "content": user}, *made, *answer]
+
+
+def test_expected_calls_are_those_of_the_whole_conversation() -> None:
+    """Per turn they are compared where there is one answer alone; elsewhere the reason says what to do, as an error."""
+    several = {"messages": [*said("a?", "A.", "f"), *said("b?", "B.", "g"), *said("Thanks!", "Bye.")]}
+    several["expected_tools"] = [{"name": "f"}, {"name": "g"}]
+    single = {"messages": [{"role": "system", "content": "Be kind."}, *said("a?", "A.", "f")]}
+    single["expected_tools"] = [{"name": "f"}]
+    metric, key = "tool_calls(match=all)", "tool_calls.success"
+    assert [scores[key].value for scores in rg.evaluate([several, single], metric).scores] == [1, 1]
+    scores = [scores[key] for scores in rg.evaluate([several, single], metric, per="turn").scores]
+    assert [score.value for score in scores] == [None, None, None, 1]
+    assert "leave --per turn out" in (scores[2].undefined or "")
+    with pytest.raises(MissingField, match=r"no sample has 'reference_tool_calls' .*; leave --per turn out$"):
+        rg.evaluate([several], metric, per="turn")
+
+
+def test_each_turn_keeps_the_rules_or_not() -> None:
+    """Per turn a rule is judged by its answer and calls, with what came before; of silence nothing is said."""
+
+    def rate(name: str, **texts: str) -> float:
+        asked.append(texts)
+        return float("refund" not in list(texts.values())[-1])
+
+    asked: list[dict[str, str]] = []
+    chat = [*said("Hm?", "I promise a refund.", "look"), *said("Thanks!", "Bye.", "close")]
+    rows = [{"messages": chat}, {"messages": [{"role": "system", "content": "Be kind."}, *said("Hello?")]}]
+    judge, metric = rg.judge_from(rate=rate), 'policy("Never promise a refund.\n")'
+    for per, values in ((None, [0, None]), ("turn", [0, 1, None])):
+        scores = [scores["policy"] for scores in rg.evaluate(rows, metric, judge, per=per).scores]
+        assert [score.value for score in scores] == values
+        assert scores[-1].undefined == "the assistant says and does nothing"
+    before = "User: Hm?\n\nAssistant: I promise a refund.\n\nUser: Thanks!\n\nCall: look()"
+    assert asked[-1] == {"conversation": before, "response": "Bye.\n\nCall: close()"}
+
+
+def test_a_turn_is_graded_by_its_own_criteria() -> None:
+    """Per turn a criterion is asked of the answer, apart from what was said before."""
+    chat = [*said("Hm?", "I promise a refund."), *said("Thanks!", "Bye.")]
+    rows = [{"messages": chat, "criteria": ["Promises no refund"]}]
+    judge = rg.judge_from(rate=lambda name, conversation, response="": float("refund" not in conversation + response))
+    apart = rg.judge_from(rate=lambda name, conversation, response: float("refund" not in response))
+    assert rg.evaluate(rows, "criteria", judge).estimates["criteria"].value == 0
+    assert rg.evaluate(rows, "criteria", apart, per="turn").estimates["criteria"].value == 1
 
 
 def test_order_and_arguments_count_as_they_are_asked_to() -> None:

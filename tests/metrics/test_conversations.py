@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import ragauge as rg
-from ragauge.errors import UsageError
+from ragauge.errors import MissingField, UsageError
 from ragauge.questions import Decompose, Entail, Relevant, judgment_key
 from ragauge.types import Identity
 
@@ -56,6 +56,17 @@ def test_requests_are_answered_or_not() -> None:
     assert [scores["answered_requests"].value for scores in scored("answered_requests", CHAT)] == [1, 1]
 
 
+def test_a_request_that_nobody_answered_counts() -> None:
+    """Without a response, or with an empty one, a request is not answered; data without any response are refused."""
+    unanswered = [{"id": "d", "messages": CHAT[:1]}, {"id": "e", "messages": [CHAT[0], {**CHAT[1], "content": ""}]}]
+    judge = rg.judge_from(relevant=lambda query, text: "oats" in text)
+    rows = [{"id": "c", "messages": CHAT[:3]}, *unanswered]
+    estimate = rg.evaluate(rows, "answered_requests", judge, per="turn").estimates["answered_requests"]
+    assert (estimate.value, estimate.n) == (0.25, 4)
+    with pytest.raises(MissingField, match="no sample has 'response'"):
+        rg.evaluate(unanswered[:1], "answered_requests", judge)
+
+
 def test_questions_without_history_keep_their_keys() -> None:
     """An absent history is no part of a key, so that stored judgments are found; a present one is."""
     judge = Identity("j")
@@ -81,6 +92,13 @@ def test_a_criterion_over_a_conversation() -> None:
     assert run.estimates["criterion"].value == 1
     assert "User: I am vegan." in str(seen)
     assert "Assistant: It is made of oats." in str(seen)
+
+
+@pytest.mark.parametrize("per", [None, "conversation"])
+def test_a_metric_of_earlier_turns_names_the_option_that_keeps_them(per: Any) -> None:
+    """Where no sample has turns, because of the option or of the data, the error names --per turn."""
+    with pytest.raises(MissingField, match="--per turn makes a sample of each answer"):
+        rg.evaluate([{"messages": CHAT if per else CHAT[:2]}], "self_consistency", per=per)
 
 
 @pytest.mark.parametrize("metric", ["self_consistency", "retention", "answered_requests"])

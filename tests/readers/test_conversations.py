@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -122,10 +123,19 @@ def test_history_of_its_own_is_not_expanded() -> None:
 
 
 def test_a_question_without_an_answer_is_a_sample_without_a_response() -> None:
-    """A turn that nobody answered is there under its number, and its metrics are undefined."""
-    chat = [user("Hello?"), user("Anybody?"), assistant("Yes.")]
-    first, second = read([{"id": "c", "messages": chat}], per="turn")
-    assert (first.id, first.response, second.response) == ("c#1", None, "Yes.")
+    """A turn that nobody answered is there under its number."""
+    first, second = read([{"id": "c", "messages": [user("Hello?"), assistant("Yes."), user("Why?")]}], per="turn")
+    assert (first.response, second.id, second.response) == ("Yes.", "c#2", None)
+
+
+def test_messages_of_the_user_in_a_row_are_one_question() -> None:
+    """It is the last of them, as without `per`, and those before it are turns."""
+    chat = [user("Hello?"), user("Anybody?"), assistant("Yes."), user("Fine."), user("Bye.")]
+    samples = list(read([{"id": "c", "messages": chat}], per="turn"))
+    assert [(sample.query, sample.response) for sample in samples] == [("Anybody?", "Yes."), ("Bye.", None)]
+    assert [turn.text for turn in samples[0].turns or ()] == ["Hello?"]
+    (whole,) = read([{"id": "c", "messages": chat}])
+    assert (whole.query, whole.turns) == (samples[-1].query, samples[-1].turns)
 
 
 def test_arguments_that_are_no_json() -> None:
@@ -246,7 +256,7 @@ def test_no_turn_is_lost(said: list[Turn]) -> None:
     """Every question of a conversation is a sample, in order, and the last one has all turns before it."""
     sample = Sample("c", query="last?", response="A.", turns=tuple(said))
     samples = list(read([sample], per="turn"))
-    asked = [turn.text for turn in said if turn.role == "user"]
+    asked = [turn.text for turn, following in pairwise(said) if (turn.role, following.role) == ("user", "assistant")]
     assert [one.query for one in samples] == [*asked, "last?"]
     assert samples[-1].turns == tuple(said)
 

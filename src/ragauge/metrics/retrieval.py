@@ -107,12 +107,12 @@ def answer_relevance(relevant: Checks) -> Share | Undefined:
 
 
 @metric(checks.response_to_query.also_asking("relevant:conversation"), caption="requests answered")
-def answered_requests(relevant: Checks) -> Share | Undefined:
+def answered_requests(relevant: Checks) -> Share:
     """1 if any part of the response helps to answer the request, else 0; with `--per turn` the share of requests.
 
-    The request is read with the turns before it: "And the second one?". A refusal answers nothing.
+    The request is read with the turns before it: "And the second one?". A refusal answers nothing, nor does silence.
     """
-    return share(relevant.passed, "there is no request")
+    return Share(sum(relevant.passed), 1)
 
 
 def _correct(in_references: Supports) -> list[bool]:

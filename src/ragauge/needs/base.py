@@ -56,6 +56,9 @@ class Failed:
 #: How a need of one sample ended.
 NeedOutcome = EvidenceTable | Undefined | Failed
 
+#: Why a turn has no expected calls.
+OF_CONVERSATIONS = "calls are expected of a whole conversation; leave --per turn out"
+
 #: The key of a sample's metadata for the ids of retrieved contexts, whose texts may be missing.
 RETRIEVED_IDS_KEY = "retrieved_context_ids"
 
@@ -78,12 +81,14 @@ class Need(Generic[TableCo]):
         asks: the topics of the questions it may ask, such as "decompose", "entail:support" (supported or not),
             "entail:contradiction" (all three labels), "classify:toxic", "rate:coherence".
         flow: from a sample to the generator that asks.
+        may_lack: of the fields that it reads, those that single samples may lack.
     """
 
     name: str
     reads: tuple[str, ...]
     asks: frozenset[str]
     flow: Callable[[Sample], QuestionFlow[TableCo]] = field(repr=False)
+    may_lack: tuple[str, ...] = ()
 
     def also_asking(self, *topics: str) -> Need[TableCo]:
         """The same need with further topics, for a metric that requires more of the answers."""
@@ -91,17 +96,18 @@ class Need(Generic[TableCo]):
 
 
 def need(
-    reads: Sequence[str], asks: Iterable[str] = ()
+    reads: Sequence[str], asks: Iterable[str] = (), may_lack: Sequence[str] = ()
 ) -> Callable[[Callable[[Sample], QuestionFlow[Table]]], Need[Table]]:
     """Decorate a flow to make it a need, named after the function.
 
     Args:
         reads: the fields of the sample that must be present.
         asks: the topics of the questions it may ask; see `Need`.
+        may_lack: the fields that single samples may lack.
     """
 
     def declare(flow: Callable[[Sample], QuestionFlow[Table]]) -> Need[Table]:
-        return Need(flow.__name__, tuple(reads), frozenset(asks), flow)
+        return Need(flow.__name__, tuple(reads), frozenset(asks), flow, tuple(may_lack))
 
     return declare
 
@@ -168,10 +174,12 @@ class Rounds:
         self._pending: dict[str, Sequence[Question]] = {}
         self._judgments: dict[Question, Judgment] = {}
         for need in {need.name: need for need in needs}.values():
-            missing = [field for field in need.reads if not present(sample, field)]
+            missing = [field for field in need.reads if not present(sample, field) and field not in need.may_lack]
             if missing:
                 has_ids = "contexts" in missing and {"trace_id", RETRIEVED_IDS_KEY} <= sample.metadata.keys()
                 why = ": the trace holds ids, not texts (--corpus FILE looks them up)" if has_ids else ""
+                if "reference_tool_calls" in missing and sample.is_turn:
+                    why = f": {OF_CONVERSATIONS}"
                 self.outcomes[need.name] = Undefined(f"the sample has no {' and no '.join(missing)}{why}")
                 continue
             self._flows[need.name] = need.flow(sample)

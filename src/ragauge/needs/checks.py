@@ -46,12 +46,12 @@ def statements_to_query(sample: Sample) -> QuestionFlow[Checks]:
     return Checks(pieces, tuple(judgments))
 
 
-@need(reads=["query", "response"], asks=["relevant"])
+@need(reads=["query", "response"], asks=["relevant"], may_lack=["response"])
 def response_to_query(sample: Sample) -> QuestionFlow[Checks]:
-    """Does any part of the response help to answer the query?"""
-    text = response_of(sample)
+    """Does any part of the response help to answer the query? Nothing is asked where there is none, or an empty one."""
+    text = sample.response or ""
     if not text.strip():
-        raise NothingToCount("the response is empty")
+        return Checks((), ())
     judgments = yield [Relevant(sample.query or "", text, None, history(sample))]
     return Checks((Evidence(text, "response", (0, len(text)), "query"),), tuple(judgments))
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, cast
+
+import msgspec
 
 from ragauge.host import read_file
 from ragauge.needs.base import Checks, Grades, Need, NothingToCount, QuestionFlow, Statements, Support, gather, need
@@ -19,7 +21,7 @@ from ragauge.needs.gold import gold_answers
 from ragauge.questions import Decompose, Entail, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text.overlap import token_f1
-from ragauge.types import Sample, Statement, Verdict
+from ragauge.types import Sample, Statement, ToolCall, Verdict
 
 
 @dataclass(frozen=True)
@@ -77,11 +79,9 @@ def criteria_met(sample: Sample) -> QuestionFlow[MetCriteria]:
     if not any(criterion.points > 0 for criterion in criteria):
         raise NothingToCount("no criterion of the sample has points above 0")
     fields = ("query", "response") if sample.query else ("response",)
-    if sample.turns:
-        fields = ("conversation",)
-    texts = tuple((field, graded_text(sample, field)) for field in fields)
+    texts = _said(sample) if sample.turns else tuple((field, graded_text(sample, field)) for field in fields)
     judgments = yield [
-        Rate(Rubric("criterion", fields, 0, 1, f"{_IS_CRITERION_MET}{criterion.text}", whole=True), texts)
+        Rate(Rubric("criterion", tuple(dict(texts)), 0, 1, f"{_IS_CRITERION_MET}{criterion.text}", whole=True), texts)
         for criterion in criteria
     ]
     pieces = tuple(
@@ -91,10 +91,20 @@ def criteria_met(sample: Sample) -> QuestionFlow[MetCriteria]:
     return MetCriteria(pieces, tuple(judgments), tuple(criterion.points for criterion in criteria))
 
 
+def _said(sample: Sample, earlier_calls: str = "", calls: str = "") -> tuple[tuple[str, str], ...]:
+    """The whole conversation; where the sample is one of its turns, the response apart from what was said before it."""
+    if not sample.is_turn:
+        return (("conversation", graded_text(sample, "conversation") + calls),)
+    before = graded_text(msgspec.structs.replace(sample, response=None), "conversation")
+    return ("conversation", before + earlier_calls), ("response", (sample.response or "") + calls)
+
+
 _IS_RULE_KEPT = (
     "Does the agent keep the rule, by what it says and by the calls of tools that it makes? 1: it does, or the rule "
     "does not apply here. 0: it breaks it. The rule: "
 )
+
+_OF_THE_RESPONSE = "Judge the response alone; the conversation is what was said and done before it. "
 
 #: What stands before a rule in a list.
 _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
@@ -109,14 +119,24 @@ def policy_kept(rules: Annotated[str, "the file of the rules, one a line, or the
         raise ValueError(f"{rules!r} holds no rule; write one a line")
 
     def flow(sample: Sample) -> QuestionFlow[Grades]:
-        calls = "".join(f"\n\nCall: {call.passage}" for call in sample.calls.values())
-        texts = (("conversation", graded_text(sample, "conversation") + calls),)
-        rubrics = [Rubric("policy", ("conversation",), 0, 1, f"{_IS_RULE_KEPT}{rule}", whole=True) for rule in wordings]
+        counted = sample.counted_calls
+        answers = [turn.text for turn in sample.turns or () if turn.role == "assistant" and not sample.is_turn]
+        if not counted and not "".join((*answers, sample.response or "")).strip():
+            raise NothingToCount("the assistant says and does nothing")
+        earlier = [call for place, call in sample.calls.items() if place not in counted]
+        texts = _said(sample, _listed(earlier), _listed(counted.values()))
+        fields = tuple(dict(texts))
+        wording = f"{_OF_THE_RESPONSE if sample.is_turn else ''}{_IS_RULE_KEPT}"
+        rubrics = [Rubric("policy", fields, 0, 1, f"{wording}{rule}", whole=True) for rule in wordings]
         judgments = yield [Rate(rubric, texts) for rubric in rubrics]
-        return Grades(tuple(Evidence(rule, "policy", against="conversation") for rule in wordings), tuple(judgments))
+        return Grades(tuple(Evidence(rule, "policy", against=fields[-1]) for rule in wordings), tuple(judgments))
 
     digest = hashlib.sha256("\n".join(wordings).encode()).hexdigest()[:8]
     return Need(f"policy_kept({digest})", ("response or tool_calls or turns",), frozenset({"rate:policy"}), flow)
+
+
+def _listed(calls: Iterable[ToolCall]) -> str:
+    return "".join(f"\n\nCall: {call.passage}" for call in calls)
 
 
 def _lines_of(rules: str) -> list[str]:

@@ -457,7 +457,8 @@ def by_turn(sample: Sample) -> list[Sample]:
     """A sample for each question of a conversation, with the turns before it and what was said and done since.
 
     They are c#1, c#2 ... of the group c, or of the sample's own, with the number of the turn in their metadata. What is
-    known of the last answer alone stays with it.
+    known of the last answer alone stays with it. Messages of the user in a row are one question, the last of them.
+    Calls that are expected of a whole conversation are dropped where it has several questions.
     """
     turns = sample.turns or ()
     asked = [place for place, turn in enumerate(turns) if turn.role == "user"]
@@ -465,12 +466,15 @@ def by_turn(sample: Sample) -> list[Sample]:
     shared = Sample(sample.id, system=sample.system, group=group, tools=sample.tools)
     samples = []
     for place, end in pairwise([*asked, len(turns)]):
+        if end == place + 1:
+            continue
         chat = Conversation(turns[:place], turns[place].text, turns[place + 1 : end])
         fields = {name: chat.field(name) for name in ("turns", "query", "response", "contexts", "tool_calls")}
         if chat.answers and sample.tool_calls is not None:
             fields["tool_calls"] = chat.calls
         samples.append(msgspec.structs.replace(shared, **fields))
-    samples.append(msgspec.structs.replace(sample, group=group))
+    expected = None if samples else sample.reference_tool_calls
+    samples.append(msgspec.structs.replace(sample, group=group, reference_tool_calls=expected))
     return [
         msgspec.structs.replace(answer, id=f"{sample.id}#{turn}", metadata={**sample.metadata, TURN_KEY: turn})
         for turn, answer in enumerate(samples, start=1)

@@ -12,7 +12,7 @@ from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.registry import default_metrics, select_metrics
-from ragauge.needs.base import missing_fields, unanswerable
+from ragauge.needs.base import OF_CONVERSATIONS, missing_fields, unanswerable
 from ragauge.questions import Judgment, Question
 from ragauge.readers import SampleReader, read
 from ragauge.readers.columns import rank
@@ -107,6 +107,8 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         has_ids = any("retrieved_context_ids" in sample.metadata for sample in samples)
         content = "ids, not texts: --corpus FILE looks them up" if has_ids and fields[0] == "contexts" else "none"
         fix = f"the traces hold {content}"
+    if {"reference_tool_calls"} & {*fields} & columns.keys() and any(sample.is_turn for sample in samples):
+        fix = OF_CONVERSATIONS
     can_be_of_source = isinstance(metric, Metric) and "against" in metric.parameters
     if fields == ["contexts"] and can_be_of_source and any(sample.source for sample in samples):
         fix = "for a summary there is faithfulness(against=source)"
@@ -125,6 +127,8 @@ def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
         for other, column in columns.items():
             if other == field:
                 return f"the column {column!r} is empty in all of them"
+            if rank(field, column) is not None and field == "turns":
+                return f"the samples from {column!r} have no earlier turns; --per turn makes a sample of each answer"
             if rank(field, column) is not None:
                 return f"the column {column!r} is read as {other!r}, which --map {field}={column} changes"
     if ids:
