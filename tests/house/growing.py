@@ -19,7 +19,7 @@ from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.readers.formats import block_rows
 from ragauge.readers.values import text, to_chunks, to_gold_claims, to_references
 from ragauge.text import overlap, tokens, trust_eval
-from ragauge.text.citations import citation_marks, citations_in
+from ragauge.text.citations import citation_marks, citations_in, cites_otherwise
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
 from ragauge.text.markdown import blocks
 from ragauge.text.overlap import bleu, chrf, rouge
@@ -68,6 +68,7 @@ _QUESTION = "How much fat does the harbour of Ada have in 1989, and why?"
 _CLAIM = "Ada has 9 fat and the harbour, which is red, costs $5 in May 1989."
 _PACK = Pack((Entail((_CLAIM, "Another."), _CLAIM), Relevant(_QUESTION, _CLAIM)))
 _LABELS = ("1", "2")
+_NAMES = {"a": [0, 1], "1": [0], "https://a": [1]}
 _WORDS = WordPiece(vocabulary())
 
 #: A function of a text, by a name.
@@ -75,7 +76,11 @@ READERS: dict[str, Callable[[str], object]] = {
     "block file": lambda given: list(block_rows(given.splitlines(), "file")),
     "bleu": lambda given: bleu(given, [given[1:]]),
     "chrf": lambda given: chrf(given, [given[1:]]),
-    "citations": lambda given: (citation_marks(given), list(citations_in(given, 2))),
+    "citations": lambda given: (
+        citation_marks(given),
+        list(citations_in(given, 2, names=_NAMES)),
+        cites_otherwise(given, []),
+    ),
     "cited": lambda given: (
         cited_sentences(given, 2),
         cited_items(given, 2),

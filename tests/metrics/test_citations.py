@@ -189,10 +189,65 @@ def test_labels_of_other_kinds_forgive_nothing() -> None:
     assert gold_labels(Sample("1", contexts=(Chunk("a"),)).contexts[0]) == ()  # type: ignore[index]
 
 
-@pytest.mark.parametrize("response", ["Bees hum [d1].", "Bees hum (Doc 1).", "Bees hum¹."])
+@pytest.mark.parametrize(
+    "response",
+    [
+        "Bees hum [d-2].",
+        "Bees hum (Doc 1).",
+        "Bees hum (1).",
+        "Bees hum¹.",
+        "Bees hum <sup>1</sup>.",
+        "Bees hum 【4:0†bees.md】.",
+        "Bees hum [more](https://bees.example).",
+        "Bees hum, see https://bees.example.",
+    ],
+)
 def test_citations_in_another_form_are_noted(response: str) -> None:
-    """Where responses cite by ids, in parentheses or by small raised numbers, the run says that these do not count."""
+    """Where responses cite in a form that is not read, the run says that these do not count, and which would."""
     rows = [{"response": response, "contexts": [{"id": "d1", "text": "Bees hum."}]}, {"response": "5 km² [1]."}]
+    rows += [{"response": f"Bees hum {end}", "contexts": ["Bees hum."]} for end in ("[1].", "in [2020].", "`a[x_1]`.")]
     run = rg.evaluate(rows, "max_words(9)")
     assert run.record.unmeasured["cited_otherwise"] == 1
-    assert "Responses that seem to cite in another form than [1]" in run._repr_markdown_()
+    assert (
+        "Responses that seem to cite, but no citation of a context can be read: 1. Read are [1]"
+        in run._repr_markdown_()
+    )
+
+
+NAMED = [
+    {"id": "kb-12", "title": "Egg", "text": "a", "url": "https://bees.example/7"},
+    {"id": "kb-13", "title": "Owl", "text": "b"},
+    {"id": "kb-14", "title": "Owl", "text": "c"},
+]
+
+
+@pytest.mark.parametrize(
+    ("marks", "precision", "recall"),
+    [
+        ("[kb-12]|[kb-13]", 1, 1),
+        ("[kb-13]|[kb-12]", 0, 0),
+        ("[source: KB-12]|[id kb-13, p. 5]", 1, 1),
+        ("[kb-12, kb-13]|[kb-13 and kb-99]", 0.5, 1),
+        ("[Egg]|[Owl]", 1, 1),
+        ("[Egg]|[Egg]", 0.5, 0.5),
+        ("[source](https://bees.example/7)|[2]", 1, 1),
+        ("(https://bees.example/7/)|[2]", 1, 1),
+        ("【4:0†Egg】|【4:1†Owl】", 1, 1),
+        ("【1:0†bees.md】|【2:0†bats.md】", 0, 0),
+        ("[kb-1]|[kb-2]", "undefined: the response cites nothing", 0),
+    ],
+)
+def test_names_of_chunks_cite_them(marks: str, precision: float | str, recall: float, value: Valuing) -> None:
+    """The id, title or URL of a chunk in brackets cites it, in a title that several share the one that is needed."""
+    first, _, second = marks.partition("|")
+    response = f"A: a {first}. B: b {second}."
+    assert value("citation_recall", response=response, contexts=NAMED, answering=words) == recall
+    assert value("citation_precision", response=response, contexts=NAMED, answering=words) == precision
+
+
+def test_an_id_that_no_chunk_has_is_not_read_as_a_position(value: Valuing) -> None:
+    """Beside ids such as doc_7, doc_1 is no number of a chunk; a number alone stays one."""
+    contexts = [{"id": "doc_7", "text": "a"}, {"id": "doc_8", "text": "b"}]
+    recalls = {"[doc_7]": 1, "[doc_1]": 0, "[1]": 1}
+    for mark, recall in recalls.items():
+        assert value("citation_recall", response=f"A: a {mark}.", contexts=contexts, answering=words) == recall

@@ -40,7 +40,7 @@ from ragauge.metrics.base import (
 from ragauge.needs.base import Need, NothingToCount
 from ragauge.needs.checks import aligned
 from ragauge.scores import RunRecord
-from ragauge.text.citations import citation_marks
+from ragauge.text.citations import chunk_names, citations_in
 from ragauge.types import Sample
 
 _MODULES = (claims, retrieval, rubrics, trust, checks, agents)
@@ -116,7 +116,7 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
         more += OF_SUMMARIES
     if any(map(_retrieves_relevant, samples)):
         more += [retrieval.retrieval_precision, retrieval.retrieval_recall, retrieval.mrr, retrieval.ndcg]
-    if any(sample.contexts is not None and citation_marks(sample.response or "") for sample in samples):
+    if any(map(_cites, samples)):
         more += [claims.citation_recall, claims.citation_precision]
     if any(sample.calls for sample in samples):
         more += [agents.failed_calls, agents.repeated_calls]
@@ -129,6 +129,12 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     if any(sample.answers for sample in samples):
         more += [claims.claim_match, trust.refusal]
     return (*METRICS, *more)
+
+
+def _cites(sample: Sample) -> bool:
+    chunks, text = sample.contexts, sample.response or ""
+    may_cite = chunks is not None and not {"[", "［", "【", ":"}.isdisjoint(text)
+    return may_cite and any(citations_in(text, len(chunks or ()), names=chunk_names(chunks or ())))
 
 
 def _retrieves_relevant(sample: Sample) -> bool:

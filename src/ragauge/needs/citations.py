@@ -16,7 +16,7 @@ from ragauge.needs.gold import Variant, gold_labels
 from ragauge.questions import Entail, Judgment
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
-from ragauge.text.citations import Citation, CitationStyle, citations_in
+from ragauge.text.citations import Citation, CitationStyle, chunk_names, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import check_installed, punkt_sentences
@@ -28,12 +28,16 @@ Units = Literal["sentences", "items"]
 
 @dataclass(frozen=True)
 class Pointer:
-    """One citation as written. chunk: the position of the cited chunk, if any. counts: whether towards precision."""
+    """One citation of a chunk, at the position `chunk`, if any; a name that several chunks have is one for each.
+
+    text: the whole mark. counts: whether towards precision. written: the number or the name.
+    """
 
     text: str
     span: Span
     chunk: int | None
     counts: bool = True
+    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,10 +60,11 @@ def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[
     Every citation counts, once per chunk and sentence; refusing sentences need no support. A response without words is
     one empty sentence, which nothing supports.
     """
-    text, chunks, instructed = response_of(sample), len(sample.contexts or ()), instructed_refusal(sample)
-    pieces = (cited_items if units == "items" else cited_sentences)(text, chunks, style)
+    text, chunks, instructed = response_of(sample), sample.contexts or (), instructed_refusal(sample)
+    reading = text, len(chunks), style, chunk_names(chunks)
+    pieces = (cited_items if units == "items" else cited_sentences)(*reading)
     if not pieces:
-        return [_cited_sentence(text, "", CitedPiece("", (0, len(text)), tuple(citations_in(text, chunks, style))))]
+        return [_cited_sentence(text, "", CitedPiece("", (0, len(text)), tuple(citations_in(*reading))))]
     return [
         _cited_sentence(text, _with_query(sample, piece.text, units), piece)
         for piece in pieces
@@ -71,8 +76,11 @@ def _cited_sentence(text: str, bare: str, piece: CitedPiece) -> CitedSentence:
     first: dict[int | str, Citation] = {}
     for citation in piece.citations:
         first.setdefault(citation.written if citation.chunk is None else citation.chunk, citation)
-    pointers = tuple(Pointer(text[slice(*citation.span)], citation.span, citation.chunk) for citation in first.values())
-    return CitedSentence(bare, piece.span, pointers)
+    pointers = (
+        Pointer(text[slice(*citation.span)], citation.span, citation.chunk, written=citation.written)
+        for citation in first.values()
+    )
+    return CitedSentence(bare, piece.span, tuple(pointers))
 
 
 def parse_citations_trust_eval(sample: Sample, variant: Variant, units: Units, at_most: int) -> list[CitedSentence]:
@@ -100,7 +108,7 @@ def _numbered(text: str, span: Span, count: int, at_most: int) -> Iterator[Point
     for place, (number, (start, end)) in enumerate(citations):
         counts = not invalid and place < at_most
         chunk = (number - 1) % count if counts else None
-        yield Pointer(sentence[start:end], (span[0] + start, span[0] + end), chunk, counts)
+        yield Pointer(sentence[start:end], (span[0] + start, span[0] + end), chunk, counts, str(number))
 
 
 def _with_query(sample: Sample, text: str, units: Units) -> str:
@@ -243,10 +251,12 @@ class _CitationJudging:
 def _judged_sentence(
     cited: CitedSentence, supported: bool, piece: Evidence, citations: Iterable[Evidence]
 ) -> JudgedSentence:
-    judged = tuple(citations)
-    pairs = zip(cited.pointers, judged, strict=True)
-    precise = tuple(citation.label is Label.YES for pointer, citation in pairs if pointer.counts)
-    return JudgedSentence(supported, precise, (piece, *judged))
+    judged: dict[tuple[Span, str], tuple[Pointer, Evidence]] = {}  # of a name, the chunk that is needed if one is
+    for pointer, citation in zip(cited.pointers, citations, strict=True):
+        if (pointer.span, pointer.written) not in judged or citation.label is Label.YES:
+            judged[pointer.span, pointer.written] = pointer, citation
+    precise = tuple(citation.label is Label.YES for pointer, citation in judged.values() if pointer.counts)
+    return JudgedSentence(supported, precise, (piece, *(citation for _, citation in judged.values())))
 
 
 def _unneeded(pointer: Pointer, judgment: str = "") -> Evidence:

@@ -157,7 +157,7 @@ def sample(
     is_joined = len(contexts) == 1 and _SEVERAL_CHUNKS.search(contexts[0].text)
     unmeasured.update(joined_contexts=bool(is_joined), several_contexts=len(contexts) > 1)
     unmeasured["listed_references"] += any(map(values.list_of, read.references or ())) and not plural
-    if contexts and read.response and cites_otherwise(read.response, [chunk.id for chunk in contexts]):
+    if contexts and read.response and cites_otherwise(read.response, contexts):
         unmeasured["cited_otherwise"] += 1
     return read
 

@@ -220,8 +220,9 @@ UNMEASURED = {
     "separates them, as in --map 'contexts.split= ||| '.",
     "listed_references": "References that are lists written as text: {listed_references}; each was read as one "
     "answer; if it is several, call the column references.",
-    "cited_otherwise": "Responses that seem to cite in another form than [1], such as [id], (Doc 1) or ¹: "
-    "{cited_otherwise}; such citations are not counted, but with style=parentheses (1) and (Doc 1) are.",
+    "cited_otherwise": "Responses that seem to cite, but no citation of a context can be read: {cited_otherwise}. Read "
+    "are [1] and, in brackets, the id, title or URL of a context; with style=parentheses (1), (Doc 1) and (ID). Write "
+    "other forms, such as ¹ or 【4:1†file】, in one of these, or give contexts the ids that are cited.",
     "cut": "Traces whose outermost span is not there, so that they may be cut: {cut}; read from where they begin.",
     "documents_without_texts": "Traces without contexts, as their documents have no texts: {documents_without_texts}; "
     "record the texts, or measure retrieval by ids.",

@@ -1,23 +1,24 @@
-"""Numbered citations: how a text refers to its contexts."""
+"""Citations: how a text refers to its contexts, by numbers or by names."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from ragauge.text.patterns import CODE, any_of
-from ragauge.types import Span
+from ragauge.types import Chunk, Span
 
 _NOUN = any_of(r"""docs?\.? documents? dokumente? sources? quellen? passages? refs?\.? references? contexts? chunks?
-    (?:search_)?results?""")
-_NUMBER = rf"(?:(?i:{_NOUN})\s?)?[#^]?\d{{1,3}}"
+    (?:search_)?results? citations?""")
+_NUMBER = rf"(?:(?i:{_NOUN})\s?[:_-]?\s?)?[#^]?\d{{1,3}}\^?"
 _TO = r"(?:\s?[–—~～-]\s?|\s(?:to|bis)\s)"
 _BETWEEN = rf"(?:\s?[,;&，、；]\s?(?:(?:and|&|und)\s)?|\s(?:and|und|et|y)\s|{_TO})"
 _NUMBERS = rf"\s?{_NUMBER}(?:{_BETWEEN}{_NUMBER})*\s?"
+_PAGES = r",\s?(?:pp?|pages?|S|Seiten?|lines?|sections?|§)\.?\s?\d+(?:\s?[–-]\s?\d+)?"
 _ADDRESS = r"\(https?://[^\s()]*\)"
-_BRACKETS = rf"(?:[\[［]{_NUMBERS}[\]］](?:{_ADDRESS})?|【\d[^】\n]{{0,30}}】)"
+_BRACKETS = rf"(?:\\?[\[［]{_NUMBERS}(?:{_PAGES})?\\?[\]］](?:{_ADDRESS})?|【\d[^】\n]{{0,200}}】)"
 _NUMBER_SIGNAL = r"(?i:see(?: also)?|cf\.|e\.g\.,?|from|sources?:?|refs?\.?)"
 
 #: One citation mark: brackets with numbers, or several together in parentheses.
@@ -37,8 +38,29 @@ _BRACKETED = re.compile(rf"{CODE}|(?P<mark>{MARK}|\[{_YEARS}\])", re.DOTALL)
 _PARENTHESISED = re.compile(
     rf"{CODE}|{_NUMBER_OF_ITEM}|(?P<mark>[(（]{_NUMBERS}[)）]|\({_YEARS}\))", re.DOTALL | re.MULTILINE
 )
-_UNNUMBERED = re.compile(rf"{_ADDRESS}|(?::\d+)?†[^】]*")
+_UNNUMBERED = re.compile(rf"{_ADDRESS}|†[^】]*|{_PAGES}")
 _RANGE = re.compile(rf"(\d+)(?:{_TO}[#^]?(\d+))?")
+#: OpenAI's numbers of a call and of a result in it, in an order that may not be that of the contexts.
+_OF_RESULT = re.compile(r"【(?P<numbers>\d+:\d+)(?:†|】)")
+
+_LINK = r"https?://[^\s<>()\[\]]*[^\s<>()\[\].,;:!?]"
+_NAMED = {
+    style: re.compile(
+        rf"{CODE}|\\?{opening}(?P<name>[^\[\]\n]{{1,200}}?)\\?{closing}(?:\((?P<link>{_LINK})\))?"
+        rf"|【[^†】\n]*†(?P<file>[^】\n]+)】|(?P<address>\({_LINK}\)|<{_LINK}>|{_LINK})",
+        re.DOTALL,
+    )
+    for style, opening, closing in (("brackets", r"\[", r"\]"), ("parentheses", r"\(", r"\)"))
+}
+_BETWEEN_NAMES = re.compile(r"[,;]|\s(?:and|und)\s")
+_BEFORE_NAME = re.compile(rf"\s*(?i:{_NOUN}|ids?)\s?(?:[:_-]\s?|\s)")
+
+_DIGITS = re.compile(r"\d+")
+
+#: The positions of the chunks of each name: an id, a title or an address.
+Names = Mapping[str, Sequence[int]]
+#: The keys of a chunk's metadata that name it.
+_NAME_KEYS = ("url", "uri", "link", "source", "file", "filename", "file_name", "path")
 
 
 class Citation(NamedTuple):
@@ -57,17 +79,37 @@ def citation_marks(text: str) -> list[Span]:
     return [match.span() for match in _MARK_OR_CODE.finditer(text) if match["mark"]]
 
 
-_OTHERWISE = re.compile(rf"\((?i:{_NOUN})\s?\d|[^\W\d_]{{3}}[.,]?[¹²³⁴-⁹]")
+_SEEMS_TO_CITE = re.compile(
+    rf"\((?i:{_NOUN})\s?\d|\(\d{{1,2}}\)[.,;]|[^\W_]{{3}}[.,]?[¹²³⁴-⁹]|<sup>\d|【|https?://"
+    rf"|\[(?!{_YEARS}\])(?=[^\[\]\n]{{0,80}}[\d_./:#-])[^\[\]\n]{{1,80}}\]"
+)
 
 
-def cites_otherwise(text: str, ids: Iterable[str]) -> bool:
-    """Whether a text without marks seems to cite in another form: (Doc 1), ¹, or the id of a chunk as in [d1]."""
-    if citation_marks(text):
+def cites_otherwise(text: str, chunks: Sequence[Chunk]) -> bool:
+    """Whether a text seems to cite, as in [d1], (Doc 1), ¹ or with an address, but no citation of a chunk is read."""
+    if not _SEEMS_TO_CITE.search(re.sub(CODE, "", text, flags=re.DOTALL)):
         return False
-    return bool(_OTHERWISE.search(text)) or ("[" in text and any(f"[{id}]" in text for id in ids))
+    return all(citation.chunk is None for citation in citations_in(text, len(chunks), names=chunk_names(chunks)))
 
 
-def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> Iterator[Citation]:
+def chunk_names(chunks: Sequence[Chunk]) -> Names:
+    """The names of chunks; a number is none where it may be a position."""
+    numbered = any(chunk.id.isdecimal() and int(chunk.id) <= len(chunks) for chunk in chunks)
+    names: dict[str, list[int]] = {}
+    for position, chunk in enumerate(chunks):
+        for name in {chunk.id, chunk.title, *(str(chunk.metadata.get(key) or "") for key in _NAME_KEYS)} - {""}:
+            if not (numbered and name.isdecimal()):
+                names.setdefault(_name_key(name), []).append(position)
+    return names
+
+
+def _name_key(name: str) -> str:
+    return " ".join(name.casefold().split()).rstrip("/")
+
+
+def citations_in(
+    text: str, chunks: int, style: CitationStyle = "brackets", names: Names | None = None
+) -> Iterator[Citation]:
     """The citations of a text, in order.
 
     Args:
@@ -75,9 +117,43 @@ def citations_in(text: str, chunks: int, style: CitationStyle = "brackets") -> I
         chunks: the number of chunks. A larger number is a citation without a chunk; of a range beyond the last chunk,
             only the end is kept. A year in brackets is no citation, unless there are that many chunks.
         style: how citations are written.
+        names: those of the chunks, which take precedence over numbers; a name that several chunks have cites all. What
+            has the form of a name, such as doc_9 beside doc_1, cites no chunk.
     """
+    citations = list(_by_name(text, style, names)) if names else []
+    spans = list(dict.fromkeys(citation.span for citation in citations))
+    forms = {_DIGITS.sub("1", name) for name in names or ()} - {"1"}
+    for citation in _by_number(text, chunks, style):
+        start, end = citation.span
+        if not spans_within(citation.span, spans):
+            is_unknown_name = _DIGITS.sub("1", _name_key(text[start + 1 : end - 1])) in forms
+            citations.append(citation._replace(chunk=None) if is_unknown_name else citation)
+    yield from sorted(citations, key=lambda citation: citation.span)
+
+
+def _by_name(text: str, style: CitationStyle, names: Names) -> Iterator[Citation]:
+    """The citations by names. In brackets with the name of a chunk, other names are citations without one."""
+    for match in _NAMED[style].finditer(text):
+        name = re.sub(_PAGES, "", match["name"] or match["file"] or "")
+        address = (match["link"] or match["address"] or "").strip("()<>")
+        for candidates in ([address], [name], _BETWEEN_NAMES.split(name)):
+            positions = {
+                candidate: names.get(_name_key(candidate)) or names.get(_name_key(_BEFORE_NAME.sub("", candidate, 1)))
+                for candidate in candidates
+            }
+            if any(positions.values()):
+                for candidate, chunks in positions.items():
+                    for chunk in chunks or (None,):
+                        yield Citation(candidate.strip(), match.span(), chunk)
+                break
+
+
+def _by_number(text: str, chunks: int, style: CitationStyle) -> Iterator[Citation]:
     for match in (_BRACKETED if style == "brackets" else _PARENTHESISED).finditer(text):
         if not match["mark"] or (match["year"] and chunks < int(match["year"])):
+            continue
+        if of_result := _OF_RESULT.match(match["mark"]):
+            yield Citation(of_result["numbers"], match.span())
             continue
         for first, last in _RANGE.findall(_UNNUMBERED.sub("", match["mark"])):
             low, high = int(first), int(last or first)
