@@ -161,6 +161,52 @@ def test_a_refusal_of_openai_is_what_was_said() -> None:
         assert sample.response == refusal, said
 
 
+def text(*parts: str) -> list[dict[str, Any]]:
+    """Parts of a message."""
+    return [{"type": "text", "text": part} for part in parts]
+
+
+def test_pieces_of_an_answer_are_one_text() -> None:
+    """Anthropic cuts an answer where it cites; whole sentences, and what other parts stand between, are lines."""
+    thought = {"type": "thinking", "thinking": "Hm."}
+    for parts, response in (
+        (text("It takes ", "5 days", " in all", "."), "It takes 5 days in all."),
+        (text("It takes 5 days.", "It is free."), "It takes 5 days.\nIt is free."),
+        ([*text("Let me see"), thought, *text("it is 5")], "Let me see\nit is 5"),
+    ):
+        (sample,) = read([{"messages": [user("?"), {"role": "assistant", "content": parts}]}])
+        assert sample.response == response
+    (asked,) = read([{"messages": [{"role": "user", "content": text("A", "b")}, assistant("C.")]}])
+    assert asked.query == "A\nb"
+
+
+@pytest.mark.parametrize("column", ["messages", "conversations"])
+def test_instructions_beside_the_messages_are_a_turn(column: str) -> None:
+    """A list of blocks, a sentence or a long text under `system` is said by the system; a name is what answered."""
+    long = "You help customers of a shop of lamps in Oslo"
+    for system, turns in ((text("Be brief."), 1), ("Be brief.", 1), (long, 1), ("GPT with retrieval", 0)):
+        (sample,) = read([{"system": system, "model": "m", column: [user("?"), assistant("A.")]}])
+        assert len(sample.turns or ()) == turns
+        assert sample.system == ("m" if turns else system)
+    assert sample.metadata == {"model": "m"}
+    (plain,) = read([{"system": "Be brief.", "query": "?", "response": "A."}])
+    assert plain.system == "Be brief."
+
+
+def test_documents_of_the_user_are_contexts() -> None:
+    """Texts that the user gives to a model of Anthropic are contexts of the answer; a question alone has none."""
+    plain = {"type": "document", "title": "Rules", "source": {"type": "text", "data": "It takes 5 days."}}
+    blocks = {"type": "document", "source": {"type": "content", "content": text("It is free.")}}
+    hit = {"type": "search_result", "source": "https://a.b", "title": "Shop", "content": text("It is open.")}
+    picture = {"type": "document", "source": {"type": "base64", "data": "AAAA"}}
+    asked = {"role": "user", "content": [plain, blocks, hit, picture, *text("How long?")]}
+    (sample,) = read([{"messages": [asked, assistant("5 days.")]}])
+    chunks = [("Rules", "It takes 5 days."), ("", "It is free."), ("Shop", "It is open.")]
+    assert [(chunk.title, chunk.text) for chunk in sample.contexts or ()] == chunks
+    (unanswered,) = read([{"messages": [asked]}])
+    assert (unanswered.query, unanswered.response, unanswered.contexts) == ("How long?", None, None)
+
+
 def test_messages_of_langchain() -> None:
     """Streamed messages and those that only their class names are read, and invalid calls are calls with an error."""
     path = ["langchain", "schema", "messages"]

@@ -49,6 +49,11 @@ _ARGUMENTS = ("arguments", "args", "kwargs", "input", "tool_input", "input_param
 _IDS = ("tool_call_id", "call_id", "tool_use_id", "id")
 _OUTPUTS = ("result", "response", "output", "content")
 
+_SENTENCE_END = re.compile(r"[.!?]\Z")
+
+#: Instructions end a sentence or have ten words; the name of a system does neither.
+_INSTRUCTIONS = re.compile(r"[.!?]\s*\Z|(?:\S+\s+){9}\S")
+
 #: How tools begin that report their failure in words.
 _FAILED = re.compile(r"error\b.{0,40}?:", re.IGNORECASE)
 
@@ -65,7 +70,7 @@ class Message(NamedTuple):
     """A message of a conversation.
 
     role: of `ROLES`. content: a text or its parts. calls: the calls of tools that it makes. results: what tools gave.
-    contexts: what was retrieved for it, where it holds that. whole: whether its calls have their results.
+    contexts: what was retrieved for it; of the user's, its documents. whole: whether its calls have their results.
     """
 
     role: str
@@ -116,7 +121,8 @@ def _message(item: Any) -> Message | None:
     calls = (*_calls_among(listed, all_are=True), *failed) or _calls_among(parts) or _calls_among([inner])
     if role not in ROLES or not (calls or content or any(key in inner for key in _CONTENT)):
         return None
-    role, contexts = ROLES[role], _first(inner, _CONTEXTS)
+    role = ROLES[role]
+    contexts = list(filter(None, map(_document, parts))) if role == "user" else _first(inner, _CONTEXTS)
     results = tuple(result for part in parts if (result := _result(part)) is not None)
     if role == "tool" and not results:
         output = content if isinstance(content, str | list | tuple) else as_text(content)
@@ -124,6 +130,25 @@ def _message(item: Any) -> Message | None:
     if results and len(results) == len(parts):  # which some send in the name of the user
         role = "tool"
     return Message(role, content, calls, results, contexts, inner.get("calls") is not None)
+
+
+def _document(part: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The document or search result that is a part of a message of Anthropic, where it holds a text."""
+    source = part if part.get("type") == "search_result" else part.get("source")
+    if part.get("type") not in ("document", "search_result") or not isinstance(source, Mapping):
+        return None
+    text = source.get("data") if source.get("type") == "text" else text_of(source.get("content"))
+    return {"text": text, "title": part.get("title") or ""} if text else None
+
+
+def with_instructions(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row with its `system` as the first message, as Anthropic gives instructions; a name of a system stays."""
+    column = next((name for name in ("messages", "conversations") if isinstance(native(row.get(name)), list)), "")
+    system = native(row.get("system"))
+    if not column or not (isinstance(system, list) or (isinstance(system, str) and _INSTRUCTIONS.search(system))):
+        return row
+    said = [{"role": "system", "content": system}, *native(row[column])]
+    return {**{name: cell for name, cell in row.items() if name != "system"}, column: said}
 
 
 def _first(fields: Mapping[str, Any], keys: Sequence[str]) -> Any:
@@ -392,6 +417,7 @@ def conversation(said: Sequence[Message]) -> Conversation:
     """The turns of some messages: calls and results belong to the next text of the assistant."""
     drafts: list[_Draft] = []
     draft, open_calls, stray = _Draft("assistant"), list[tuple[_Draft, int]](), 0
+    documents: list[Any] = []
     for place, message in enumerate(said, start=1):
         for result in message.results:
             draft.retrieved(_passages(result.content))
@@ -401,16 +427,18 @@ def conversation(said: Sequence[Message]) -> Conversation:
                 holder.calls[number] = with_result(holder.calls[number], result)
             elif result.id:
                 stray = stray or place
-        text = text_of(message.content)
+        text = text_of(message.content, in_pieces=message.role == "assistant")
         if message.role in ("user", "system"):
+            documents += message.contexts or ()
             drafts += [draft] if draft.calls or draft.contexts else []
             drafts.append(_Draft(message.role, text))
             draft = _Draft("assistant")
         elif message.role == "assistant":
             open_calls += [(draft, len(draft.calls) + number) for number, _ in enumerate(message.calls)]
             draft.calls += message.calls
-            if message.contexts is not None:
-                draft.retrieved(items(message.contexts))
+            if documents or message.contexts is not None:
+                draft.retrieved([*documents, *items(message.contexts or [])])
+                documents = []
             if text.strip() or message.whole or not message.calls:
                 draft.text = text
                 drafts.append(draft)
@@ -433,14 +461,24 @@ def _of_result(result: Result, open_calls: Sequence[tuple[_Draft, int]]) -> int 
     return 0 if ids and (not result.id or not ids[0]) else None
 
 
-def text_of(content: Any) -> str:
-    """The text of a message, which may come in parts, of which pictures, thoughts and calls of tools are none."""
-    texts = []
+def text_of(content: Any, in_pieces: bool = False) -> str:
+    """The text of a message, which may come in parts, of which pictures, thoughts and calls of tools are none.
+
+    in_pieces: whether parts side by side are pieces of one text, as where Anthropic cites, unless both are sentences.
+    """
+    texts: list[str] = []
+    follows_text = False
     for part in content if isinstance(content, list | tuple) else [content]:
         part = part.get("message_content", part) if isinstance(part, Mapping) else {"text": part}
-        if part.get("type", "text") in ("text", "input_text", "output_text", "refusal"):
-            texts += [part[key] for key in ("text", "content", "refusal") if isinstance(part.get(key), str)]
-    return "\n".join(filter(None, texts))
+        is_text = part.get("type", "text") in ("text", "input_text", "output_text", "refusal")
+        said = [part[key] for key in ("text", "content", "refusal") if is_text and isinstance(part.get(key), str)]
+        for text in filter(None, said):
+            if in_pieces and follows_text and not (_SENTENCE_END.search(texts[-1]) and text[0].isupper()):
+                texts[-1] += text
+            else:
+                texts.append(text)
+        follows_text = is_text and bool(texts)
+    return "\n".join(texts)
 
 
 def answered(turns: Sequence[Turn]) -> int:
