@@ -170,7 +170,27 @@ def test_a_bridge_that_one_passage_answers_is_dropped(corpus: Path, judge: rg.Ju
     """Where one of the two passages entails the answer alone, nobody needs both."""
     first = lambda draft: {**draft, "answer": draft["answer"].partition(". ")[0] + "."}  # noqa: E731
     made = questions(corpus, Writer(first), n=2, kinds=["bridge"], judge=judge, attempts=1)
-    assert made.dropped == {"one of its passages answers it alone": 2}
+    assert made.dropped == {"one passage answers it alone": 2}
+
+
+@pytest.mark.parametrize("kind", ["single", "follow-up"])
+def test_every_passage_with_the_answer_is_named(kind: str, corpus: Path, judge: rg.Judge) -> None:
+    """Whoever finds another passage that entails the answer has found what was asked for, in whatever text it is."""
+    (corpus / "z.md").write_text("Bring shoes: the tower of Esk is 24 metres high. The mason Esksen built it.")
+    made = questions(corpus, Writer(), n=8, kinds=[kind], judge=judge)
+    relevant = {sample.references: [chunk.id for chunk in sample.reference_contexts or ()] for sample in made.samples}
+    assert sorted(relevant["The tower of Esk is 24 metres high.",]) == ["Esk.md#1", "z.md#1"]
+    assert relevant["The tower of Alva is 20 metres high.",] == ["Alva.md#1"]
+
+
+def test_a_comparison_that_another_passage_answers_is_dropped(corpus: Path, judge: rg.Judge) -> None:
+    """Where a third passage says all of the answer, nobody needs two."""
+    (corpus / "all.md").write_text(
+        " ".join(f"The tower of {town} is {20 + n} metres high." for n, town in enumerate(TOWNS))
+    )
+    made = questions(corpus, Writer(), n=8, kinds=["comparison"], judge=judge, attempts=1)
+    assert set(made.dropped) <= {"one passage answers it alone", "the same question again"}
+    assert not made.samples
 
 
 def test_a_question_that_can_mean_several_things_is_dropped(corpus: Path, judge: rg.Judge) -> None:

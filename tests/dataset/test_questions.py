@@ -182,6 +182,17 @@ def test_building_a_set_changes_no_row(tmp_path: Path) -> None:
     assert difference(tmp_path / "a.jsonl", tmp_path / "b.jsonl")["changed"] == []
 
 
+def test_questions_and_retrieval_have_the_same_passages(tmp_path: Path) -> None:
+    """A copy of a passage counts once in both, so that no place of a ranking goes to it."""
+    for name in ("a", "copy"):
+        (tmp_path / f"{name}.txt").write_text("The keeper Ida Lunde polishes the heavy brass lamp on every Monday.")
+    made = questions(tmp_path, n=1)
+    built = build(made.samples, tmp_path)
+    assert built.corpus is not None
+    assert (built.corpus.passages, built.corpus.repeated) == (made.corpus.passages, 1)
+    assert [chunk.id for chunk in built.samples[0].contexts or ()] == ["a.txt#1"]
+
+
 def test_no_question_writes_nothing(tmp_path: Path) -> None:
     """Where no question can be made, a test set stays as it is, and the message says what each kind takes."""
     (tmp_path / "a.md").write_text("# Cards\n## Fees\nEight euros.", encoding="utf-8")

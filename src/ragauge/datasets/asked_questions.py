@@ -8,7 +8,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
-from itertools import chain, cycle, islice
+from itertools import chain, compress, cycle, islice
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
@@ -271,7 +271,8 @@ class AskedQuestions:
             if not _refuses(await self._read(query, nearest)):
                 raise _Dropped(proving.ANSWERABLE)
             return draft
-        proof = await self._outcome(question, proving.answered_by_its_passages(draft.kind))
+        others = self._others(question)
+        proof = await self._outcome(question, proving.answered_by_its_passages(draft.kind, others))
         response = await self._read(query, self._shown_to_reader(draft))
         if _refuses(response):
             raise _Dropped(proving.READ_OTHERWISE)
@@ -279,7 +280,9 @@ class AskedQuestions:
         is_read, is_known = (await self._outcome(question, proving.right_by_the_reference(response, unaided))).flags
         if not is_read:
             raise _Dropped(proving.READ_OTHERWISE)
-        question = msgspec.structs.replace(question, answers=tuple((claim,) for claim in proof.claims))
+        passages = (*(question.reference_contexts or ()), *compress(others, proof.flags))
+        answers = tuple((claim,) for claim in proof.claims)
+        question = msgspec.structs.replace(question, answers=answers, reference_contexts=passages)
         return draft._replace(question=add_metadata(question, known=is_known))
 
     async def _outcome(self, question: Sample, need: Need[proving.Proof]) -> proving.Proof:
@@ -288,6 +291,14 @@ class AskedQuestions:
         if not isinstance(outcome, proving.Proof) or outcome.dropped:
             raise _Dropped(getattr(outcome, "dropped", "") or getattr(outcome, "reason", ""))
         return outcome
+
+    def _others(self, question: Sample) -> list[Chunk]:
+        """Passages beside those of the question that may hold its answer too."""
+        text = f"{proving.full_query(question)} {' '.join(question.references or ())}"
+        own = {chunk.id for chunk in question.reference_contexts or ()}
+        positions = self._found(text) or self._words.nearest(text, _READ + len(own))
+        chunks = (self._passages[position] for position in positions)
+        return [chunk for chunk in chunks if chunk.id not in own][:_READ]
 
     def _shown_to_reader(self, draft: Draft) -> list[Chunk]:
         """The passages of the question among others that are like them, in an order of chance."""
@@ -343,7 +354,8 @@ class AskedQuestions:
                     read = [_reading(query, searched)]
                 if isinstance(subject, Sample) and subject.turns:
                     read.append(drafting.standalone_prompt(subject))
-                rounds = proving.expected_rounds(kind, " ".join(words[:25]), shown, searched)
+                others = searched if kind == "unanswerable" else searched[:_READ]
+                rounds = proving.expected_rounds(kind, " ".join(words[:25]), shown, others)
                 asked = chain.from_iterable(map(dispatcher.router.by_judge, rounds))
                 judging = chain.from_iterable(judge.expect(group) for judge, group in asked if judge)
                 for call in (*map(calls.expected, (prompt, *read)), *judging):

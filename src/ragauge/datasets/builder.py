@@ -159,10 +159,11 @@ async def build_async(
     if topics := unanswerable([need], router.can):
         raise UnanswerableNeed(f"the judge does not answer {', '.join(topics)}; name one that does")
     reader, samples = _questions(questions, chosen)
-    documents = read_corpus(corpus, skip_bad=chosen.skip_bad_rows) if isinstance(corpus, str | Path) else corpus
+    if isinstance(corpus, str | Path):
+        corpus = read_corpus(corpus, skip_bad=chosen.skip_bad_rows, distinct=True)
     opened = opened_store(chosen.store)
-    built = Built(corpus=documents)
-    search = _retriever(documents, retriever)
+    built = Built(corpus=corpus)
+    search = _retriever(corpus, retriever)
     if search is None and reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
     dispatcher = Dispatcher(router, opened, Budget(chosen.max_cost))

@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import permutations, zip_longest
+from math import log, log1p
 from random import Random
 from typing import Any
 from zlib import crc32
@@ -85,6 +86,17 @@ class PassageMap:
         order = np.argsort(-cosines, kind="stable")
         different = (other for other in order.tolist() if other != position and cosines[other] < _SAME)
         return [other for other, _ in zip(different, range(count), strict=False)]
+
+    def nearest(self, text: str, count: int) -> list[int]:
+        """The passages that are most like a text, best first."""
+        vector = np.zeros(_SIZE, np.float32)
+        for word, times in Counter(words_of(text)).items():
+            if passages_with := self.frequency.get(word):
+                hashed = crc32(word.encode())
+                weight = log((1 + len(self.vectors)) / passages_with) * (1 if hashed & 1 else -1)
+                vector[(hashed >> 1) % _SIZE] += log1p(times) * weight
+        positions: list[int] = np.argsort(-(self.vectors @ vector), kind="stable")[:count].tolist()
+        return positions
 
 
 class NameLinks:

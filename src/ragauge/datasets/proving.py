@@ -23,7 +23,7 @@ NO_CLAIM = "its answer makes no claim"
 UNSUPPORTED = "a claim of its answer does not follow from its passages"
 NOT_RELEVANT = "a passage does not help to answer it"
 NOT_ANSWERED = "its answer does not answer it"
-ONE_IS_ENOUGH = "one of its passages answers it alone"
+ONE_IS_ENOUGH = "one passage answers it alone"
 STANDS_ALONE = "it is understood without the conversation"
 EARLIER_UNSUPPORTED = "the conversation before it says what its passage does not"
 ANSWERABLE = "the corpus helps to answer it"
@@ -74,8 +74,11 @@ def clearly_asked() -> Need[Proof]:
     return Need("clearly_asked", (), frozenset({f"rate:{CLEAR.name}"}), flow)
 
 
-def answered_by_its_passages(kind: str) -> Need[Proof]:
-    """A need: whether each claim of the answer follows from the passages, and what else its kind requires."""
+def answered_by_its_passages(kind: str, others: Sequence[Chunk]) -> Need[Proof]:
+    """A need: whether each claim of the answer follows from the passages, and what else its kind requires.
+
+    Its flags say which of the other passages entail the answer too.
+    """
 
     def flow(draft: Sample) -> QuestionFlow[Proof]:
         query, answer = full_query(draft), (draft.references or ("",))[0]
@@ -92,19 +95,23 @@ def answered_by_its_passages(kind: str) -> Need[Proof]:
         earlier = [Entail(passages, turns[1], turns[0])] if kind == "follow-up" else []
         takes_all = len(passages) > 1 and kind != REAL
         alone = [Entail((text,), answer, query) for text in passages] if takes_all else []
-        judgments = yield [*support, *relevance, *earlier, *alone]
+        elsewhere = [Entail((chunk.passage,), answer, query) for chunk in others]
+        judgments = yield [*support, *relevance, *earlier, *alone, *elsewhere]
         verdicts = iter(_verdicts(judgments))
         of_support = list(islice(verdicts, len(support)))
         of_relevance = list(islice(verdicts, len(relevance)))
         of_earlier = list(islice(verdicts, len(earlier)))
+        entailed = [verdict.entailed for verdict in verdicts]
         faults = {
             UNSUPPORTED: not all(verdict.entailed for verdict in of_support),
             NOT_RELEVANT: any(verdict.label is Label.NO for verdict in of_relevance[:-1]),
             NOT_ANSWERED: of_relevance[-1].label is Label.NO,
             EARLIER_UNSUPPORTED: not all(verdict.entailed for verdict in of_earlier),
-            ONE_IS_ENOUGH: any(verdict.entailed for verdict in verdicts),
+            ONE_IS_ENOUGH: takes_all and any(entailed),
         }
-        return Proof(next((fault for fault, holds in faults.items() if holds), ""), claims)
+        return Proof(
+            next((fault for fault, holds in faults.items() if holds), ""), claims, tuple(entailed[len(alone) :])
+        )
 
     asks = frozenset({"decompose", "entail:support", "relevant"})
     return Need(f"answered_by_its_passages({kind})", (), asks, flow)
@@ -143,20 +150,20 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
     return Need("entail_each_other", (), frozenset({"entail:support"}), flow)
 
 
-def expected_rounds(kind: str, text: str, shown: Sequence[Chunk], searched: Sequence[Chunk]) -> list[list[Question]]:
+def expected_rounds(kind: str, text: str, shown: Sequence[Chunk], others: Sequence[Chunk]) -> list[list[Question]]:
     """The questions that proving a draft would take, in rounds, to estimate their cost.
 
     Args:
         kind: of the question.
         text: stands for the question and for its answer.
         shown: the passages that the draft is about.
-        searched: the chunks that a search for an unanswerable question finds.
+        others: the chunks that may answer it too.
     """
     clear: list[Question] = [Rate(CLEAR, (("conversation", text),))]
     if kind == "unanswerable":
-        return [clear, [Relevant(text, chunk.passage) for chunk in searched]]
+        return [clear, [Relevant(text, chunk.passage) for chunk in others]]
     passages = tuple(chunk.passage for chunk in shown)
-    alone = [Entail((passage,), text, text) for passage in passages]
+    alone = [Entail((passage,), text, text) for passage in (*passages, *(chunk.passage for chunk in others))]
     relevance = [Relevant(text, passage) for passage in (*passages, text)]
     correct = [Correct(text, f"{text} {number}", (text,)) for number in range(2)]
     return [clear, [Decompose(text, text)], [Entail(passages, text), *alone, *relevance], [*correct]]
