@@ -255,6 +255,8 @@ def test_groups_of_the_runs_and_of_a_column(run: Make) -> None:
     assert by_run.differences["bleu"].p == pytest.approx(2 / 2**6)
     assert alone.differences["bleu"].p == pytest.approx(1e-4, abs=2e-4)
     assert "24 samples in 6 groups in both, matched by id." in str(by_column)
+    assert "– where fewer than 6 groups differ." in " ".join(str(by_column).split())
+    assert "– where fewer than 6 samples differ." in " ".join(str(alone).split())
 
 
 def test_groups_of_one_run_count(run: Make) -> None:

@@ -44,17 +44,36 @@ def test_yes_no_scores_have_mcnemars_test(up: int, down: int) -> None:
     """On differences of -1, 0 and 1 p is that of McNemar's exact test, which is binomial, whatever the ties."""
     assume(0 < up + down <= 13)
     differences = [1.0] * up + [-1.0] * down + [0.0] * (13 - up - down)
-    tail = sum(comb(up + down, k) for k in range(max(up, down), up + down + 1)) / 2 ** (up + down)
-    assert paired_mean(differences).p == pytest.approx(min(1.0, 2 * tail))
+    assert paired_mean(differences).p == pytest.approx(_mcnemar(up, down))
 
 
-@settings(max_examples=20)
-@given(st.integers(0, 20), st.integers(0, 20))
-def test_many_samples_come_close_to_mcnemars_test(up: int, down: int) -> None:
-    """With 200 samples random ways give the exact p but for the error of simulation."""
+def _mcnemar(up: int, down: int) -> float:
     tail = sum(comb(up + down, k) for k in range(max(up, down), up + down + 1)) / 2 ** (up + down)
-    found = paired_mean([1.0] * up + [-1.0] * down + [0.0] * (200 - up - down))
-    assert found.p == pytest.approx(min(1.0, 2 * tail), abs=0.025)
+    return min(1.0, 2 * tail)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 40), st.integers(0, 40), st.sampled_from([0.5, 1.0]))
+@example(33, 18, 1.0)
+@example(22, 10, 1.0)
+def test_many_samples_have_mcnemars_test(up: int, down: int, size: float) -> None:
+    """Where all of many samples that differ do so equally, p is the exact one, and the interval agrees with it."""
+    found = paired_mean([size] * up + [-size] * down + [0.0] * (100 - up - down), resamples=2000)
+    assert found.p is not None
+    assert found.p == pytest.approx(_mcnemar(up, down), rel=1e-9)
+    low, high = ends(found)
+    assert (not low <= 0 <= high) == (found.p < 0.05)
+
+
+@given(FEW, st.integers(1, 30))
+def test_samples_without_a_difference_leave_p_exact(differences: list[float], ties: int) -> None:
+    """However many samples do not differ, p is that of all signs of the others."""
+    assert paired_mean(differences + [0.0] * ties, resamples=200).p == pytest.approx(p_by_signs(differences), abs=1e-12)
+
+
+def test_the_smallest_p_is_a_number() -> None:
+    """Ten thousand samples that are all better have a p-value above 0."""
+    assert 0 < (paired_mean([0.5] * 10_000, resamples=10).p or 0) < 1e-99
 
 
 @given(st.one_of(FEW, MANY), st.sampled_from([0.9, 0.95, 0.99]))

@@ -18,6 +18,7 @@ from ragauge.analysis.differences import (
     compared,
     difference_cells,
     differences_table,
+    number_of_tests,
     of_pairs,
 )
 from ragauge.analysis.pairing import (
@@ -46,6 +47,7 @@ from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, Estimate, RunRecord
 from ragauge.statistics.intervals import sampling_units
+from ragauge.statistics.paired import fewest_differing
 from ragauge.types import Identity
 
 SCHEMA = "ragauge.compare/1"
@@ -242,11 +244,14 @@ def _headlines(comparison: Comparison) -> Iterator[str]:
 
 def _footnotes(comparison: Comparison) -> Iterator[str]:
     """How p-values are adjusted, where the runs lack values, and what was not compared."""
-    tested = sum(difference.p is not None for difference in comparison.differences.values())
-    adjusted = f"p (two-sided) and intervals are adjusted for {counted(tested, 'test')} (Holm)"
+    tests = number_of_tests(comparison.differences)
+    adjusted = f"p (two-sided) and intervals are adjusted for {counted(tests, 'test')} (Holm)"
     yield f"{adjusted}: an interval excludes 0 if a difference is shown."
-    smallest = "can detect: the smallest true difference that n samples would show in 80 of 100 comparisons"
-    yield f"{smallest}; – where fewer than six differ."
+    smallest = (
+        "can detect: the smallest true difference that n samples would show in 80 of 100 comparisons like this one"
+    )
+    units = "samples" if comparison.groups is None else "groups"
+    yield f"{smallest}; – where fewer than {fewest_differing(LEVEL / max(1, tests))} {units} differ."
     undefined, failed = [], []
     for key, difference in comparison.differences.items():
         missing = difference.missing

@@ -45,8 +45,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     difference: b - a with its 95 % interval. p: two-sided, for no difference; p_adjusted: by Holm over all compared
     metrics. low_adjusted, high_adjusted: the interval that agrees with p_adjusted, which excludes 0 where b is better
     or worse, and contains it elsewhere. wins, ties, losses: the number of samples on which b is better, equal, worse.
-    detectable: the smallest true difference that n samples would show in 80 of 100 comparisons. The last four are None
-    for a metric over the data set.
+    detectable: the smallest true difference that n samples would show in 80 of 100 comparisons of so many metrics,
+    whatever the other differences. The last four are None for a metric over the data set.
     """
 
     a: float | None
@@ -77,7 +77,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 #: The columns. p: adjusted. +/=/−: the number of samples on which B is better, equal, worse; their sum is n. can
-#: detect: the smallest true difference that n samples would show in 80 of 100 comparisons.
+#: detect: the smallest true difference that n samples would show in 80 of 100 such comparisons.
 HEAD = ("metric", "A", "B", "B − A", "95 % interval", "p", "+/=/−", "B is", "can detect")
 
 #: The columns that a narrow terminal drops, in this order.
@@ -122,7 +122,14 @@ def compared(
     """
     sides = {key: _Sides(cells_of(key), groups, measures.get(key), tasks) for key in keys}
     alone = {key: _difference(of_key, better[key]) for key, of_key in sides.items()}
+    tests = max(1, number_of_tests(alone))
+    alone = {key: msgspec.structs.replace(one, detectable=sides[key].detectable(tests)) for key, one in alone.items()}
     return _adjusted_intervals(adjusted(alone), lambda key, confidence: _tested(sides[key], confidence))
+
+
+def number_of_tests(differences: Mapping[str, Difference]) -> int:
+    """How many differences have a p-value, for whose number they are adjusted."""
+    return sum(change.p is not None for change in differences.values())
 
 
 def of_pairs(difference: Difference) -> Difference:
@@ -152,6 +159,10 @@ class _Sides:
     def changes(self) -> list[float]:
         """By how much the second value is larger."""
         return [second - first for first, second in zip(self.first, self.second, strict=True)]
+
+    def detectable(self, tests: int) -> float | None:
+        """The smallest true difference that would be shown among so many tests; None for a metric over the data set."""
+        return None if self.total else detectable(self.changes, clusters=self.clusters, tests=tests)
 
 
 def _of_tasks(cells: Cells, tasks: Clusters, groups: Clusters, total: CountFunction) -> tuple[Cells, Clusters]:
@@ -190,7 +201,6 @@ def _difference(sides: _Sides, better: Better) -> Difference:
         rises, falls = sum(change > EQUAL for change in changes), sum(-change > EQUAL for change in changes)
         wins, losses = (rises, falls) if better == "higher" else (falls, rises)
         counts = {"wins": wins, "ties": n - wins - losses, "losses": losses}
-        counts["detectable"] = detectable(changes, clusters=sides.clusters)
     return Difference(
         a=values[0],
         b=values[1],

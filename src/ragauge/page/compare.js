@@ -35,7 +35,7 @@ function answer({ differences }) {
 
 const LEGEND =
   "p (two-sided) and intervals are adjusted for all tests (Holm): an interval excludes 0 if a difference is shown. +/=/−: samples on which B is better, equal, worse. Can detect: the smallest " +
-  "true difference that this many samples would show in 80 of 100 comparisons; – where fewer than six differ.";
+  "true difference that this many samples would show in 80 of 100 comparisons like this one; – where too few samples or groups differ.";
 
 function runLink({ id, name, data }, link) {
   return element("a", { href: link({ run: id }) }, quoted(name || data), ` (${id})`);

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ragauge.arrays import Array, np
 from ragauge.errors import BadParameter
 from ragauge.statistics.intervals import ROUNDING, Clusters, Interval, aggregate_interval, mean_interval
-from ragauge.statistics.paired import MIN_DIFFERING, Paired
+from ragauge.statistics.paired import Paired, fewest_differing
 
 #: A statistic of labels, scores and the weights of the rows, such as `auc`; None where undefined.
 Statistic = Callable[..., float | None]
@@ -216,7 +216,7 @@ def group_difference(
     value = difference(np.arange(truth.size))
     if value is None:
         return Paired(Interval(None, None, None, METHOD), None)
-    drawn = _resampled(groups, difference, resamples) if len(set(groups)) >= MIN_DIFFERING else []
+    drawn = _resampled(groups, difference, resamples) if len(set(groups)) >= fewest_differing() else []
     if len(drawn) < _MIN_RESAMPLES:
         return Paired(Interval(value, -1.0, 1.0, METHOD), 1.0)
     tail = min(sum(resample <= 0 for resample in drawn), sum(resample >= 0 for resample in drawn))
