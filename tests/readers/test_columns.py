@@ -120,7 +120,7 @@ def test_answers_can_be_mapped_either_way() -> None:
     assert next(iter(read(rows, map={"references": "answers"}))).references == ("x", "y")
 
 
-@pytest.mark.parametrize("column", ["source", "text"])
+@pytest.mark.parametrize("column", ["source", "text", "transcript", "dialogue"])
 def test_beside_a_query_a_source_is_where_a_row_comes_from(column: str) -> None:
     """Next to a query, `source` and `text` are metadata unless mapped; without one they were summarised."""
     (asked,) = read([{"query": "q", column: "wiki"}])
@@ -128,6 +128,14 @@ def test_beside_a_query_a_source_is_where_a_row_comes_from(column: str) -> None:
     (summarised,) = read([{"response": "a", column: "long text"}])
     assert (asked.source, asked.metadata) == (None, {column: "wiki"})
     assert mapped.source == summarised.source == "long text"
+
+
+def test_what_was_spoken_is_what_was_summarised() -> None:
+    """Without a query, a transcript as a text is the source of a summary; a list of its turns is none."""
+    for spoken, source in (("Ann: Hi. Bo: Bye.", "Ann: Hi. Bo: Bye."), ([{"speaker": "Ann"}], None)):
+        for column in ("transcript", "Dialogue"):
+            (sample,) = read([{column: spoken, "summary": "They met."}])
+            assert (sample.source, sample.response) == (source, "They met.")
 
 
 def test_ids_of_chunks_without_text_are_kept() -> None:

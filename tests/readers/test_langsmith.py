@@ -47,6 +47,27 @@ def test_runs_with_their_children() -> None:
         assert [chunk.text for chunk in sample.contexts or ()] == [DOCUMENT]
 
 
+def test_runs_of_a_thread_are_a_group() -> None:
+    """The thread is in the metadata of a run, and its session is the project, in which runs are independent."""
+    for extra, group in (
+        ({"metadata": {"thread_id": "t"}}, "t"),
+        ({"metadata": {"session_id": "s"}}, "s"),
+        ({"metadata": {"conversation_id": "c"}}, "c"),
+        ({}, None),
+    ):
+        (sample,) = read([_run(outputs={"output": RESPONSE}, extra=extra)])
+        assert sample.group == group
+        assert sample.metadata["session_id"]
+
+
+def test_the_history_in_the_inputs_of_a_run() -> None:
+    """What was said before the question is its turns, also where it holds the question's words."""
+    history = [{"role": "user", "content": f"Hi. {QUERY}"}, {"role": "assistant", "content": "Hello."}]
+    (sample,) = read([_run(inputs={"input": QUERY, "chat_history": history}, outputs={"output": RESPONSE})])
+    assert (sample.query, sample.response) == (QUERY, RESPONSE)
+    assert [turn.text for turn in sample.turns or ()] == [f"Hi. {QUERY}", "Hello."]
+
+
 def test_runs_of_a_chat() -> None:
     """Messages of LangChain in the inputs and outputs of a run are question and answer."""
     serialised = {"lc": 1, "type": "constructor", "id": ["x"], "kwargs": QUESTION.model_dump()}

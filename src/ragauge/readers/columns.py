@@ -34,7 +34,7 @@ _REFERENCE_FIELDS = ("answers", "references", "reference_contexts")
 SPLIT = {f"{field}.split": field for field in IDS_OF.values()}
 
 #: Columns that hold what was said before the query, and never the query itself, where there is one of its own.
-HISTORIES = ("turns", "history", "chathistory", "conversationhistory")
+HISTORIES = ("turns", "history", "chathistory", "inputschathistory", "conversationhistory")
 
 #: Columns that may hold an object with the real columns inside -> the fields that these may hold.
 WRAPPERS: dict[str, tuple[str, ...]] = {
@@ -121,6 +121,9 @@ def _flattened(path: str, value: Any, opened: Collection[str], known_as: Callabl
 
 #: Columns whose meaning depends on the others.
 _AMBIGUOUS = ("answers", "annotations")
+
+#: Columns of what was spoken, which may have been summarised.
+_SPOKEN = ("transcript", "dialogue")
 
 #: Columns that only examples of a LangSmith data set have, and columns that only its runs have.
 _LANGSMITH_EXAMPLE = {"dataset_id", "source_run_id", "modified_at"}
@@ -243,18 +246,16 @@ def _resolve(field: str, column: str, seen: Sequence[str]) -> str:
 def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Pairs of field and folded column that agree in name but not in meaning.
 
-    Next to a query, `text` may be anything, and a `source` of under 20 words names where a row comes from; neither is a
-    text that was summarised. `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
+    `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
     shape show that they are claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of
     these two an `answer` was written by people, even where no system has answered yet. Annotations are references
-    where they hold long answers (ASQA).
+    where they hold long answers (ASQA). What LangSmith calls the session of a run is a project.
     """
-    sources = (value for row in rows for column, value in row.items() if folded(column) == "source")
     is_history = _is_history(rows, others)
-    if "query" in others and not (is_history and others["query"] == "turns"):
-        yield "source", "text"
-        if not any(isinstance(text, str) and len(text.split()) >= 20 for text in sources):
-            yield "source", "source"
+    has_query = "query" in others and not (is_history and others["query"] == "turns")
+    yield from (("source", name) for name in _not_summarised(rows, has_query))
+    if any(row.keys() >= {"run_type", "trace_id"} for row in rows):
+        yield "group", "sessionid"
     rubrics = (item for row in rows for item in list_of(row.get("rubrics")) or ())
     if not any(isinstance(item, Mapping) and "points" in item for item in rubrics):
         yield "criteria", "rubrics"  # of ragas, a description for each grade
@@ -272,6 +273,20 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
         cells = [list_of(cell) for row in rows if not is_blank(cell := native(row.get(column)))]
         if cells and not any(cell is not None and (not cell or messages(cell)) for cell in cells):
             yield "turns", folded(column)
+
+
+def _not_summarised(rows: Sequence[Mapping[str, Any]], has_query: bool) -> Iterator[str]:
+    """Folded columns that hold no text that was summarised.
+
+    Next to a query, `text` and what was spoken may be anything, and a `source` of under 20 words names where a row
+    comes from.
+    """
+    cells = [(folded(column), native(cell)) for row in rows for column, cell in row.items()]
+    yield from (name for name, cell in cells if name in _SPOKEN and not (cell is None or isinstance(cell, str)))
+    if has_query:
+        yield from ("text", *_SPOKEN)
+        if not any(name == "source" and isinstance(cell, str) and len(cell.split()) >= 20 for name, cell in cells):
+            yield "source"
 
 
 def _is_history(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> bool:

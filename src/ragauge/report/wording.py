@@ -260,7 +260,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
         read = (f"{field} from {column!r}" for field, column in run.fields.items())
         notes.append(f"Read: {', '.join(read)}.")
     if run.groups:
-        few = "; fewer than five say little, so leave the column out if samples are independent"
+        few = "; fewer than five say little, so leave the column out (--map group=) if samples are independent"
         groups = f"{counted(run.groups, 'group')} (column {run.fields.get('group', 'group')!r})"
         notes.append(f"Intervals are over {groups}{few if run.groups < MIN_GROUPS else ''}.")
     if run.unread:
