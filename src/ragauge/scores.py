@@ -296,9 +296,9 @@ class Gate(msgspec.Struct, frozen=True):
         parts = run.slices.get(self.column, ())
         return next((part.estimates.get(self.metric) for part in parts if part.value == self.value), None)
 
-    def covers(self, sample: Sample) -> bool:
-        """Whether the gate is about this sample."""
-        return not self.column or slice_value(sample, self.column) == self.value
+    def covers(self, sample: Sample, run: RunRecord) -> bool:
+        """Whether the gate is about this sample of a run."""
+        return not self.column or slice_value(sample, self.column, run.group_column) == self.value
 
     def failure(self, run: RunRecord) -> str | None:
         """Why the gate fails, or None. A metric without a value fails."""
@@ -335,14 +335,19 @@ class Slice(msgspec.Struct, frozen=True):
 _SYSTEM_COLUMNS = ("model", "system")
 
 
-def slice_columns(sample: Sample) -> tuple[str, ...]:
-    """The columns that a sample can be sliced by: its metadata, and the system that responded."""
-    return (*sample.metadata, *(_SYSTEM_COLUMNS if sample.system else ()))
+#: The name of the column that groups samples, unless the data has another.
+GROUP_COLUMN = "group"
 
 
-def slice_value(sample: Sample, column: str) -> str:
+def slice_columns(sample: Sample, group_column: str = GROUP_COLUMN) -> tuple[str, ...]:
+    """The columns that a sample can be sliced by: its metadata, the system that responded, and its group."""
+    return (*sample.metadata, *(_SYSTEM_COLUMNS if sample.system else ()), *((group_column,) if sample.group else ()))
+
+
+def slice_value(sample: Sample, column: str, group_column: str = GROUP_COLUMN) -> str:
     """The value of one of `slice_columns` as text, JSON unless it is a string; "(none)" where it is missing."""
-    value = sample.metadata.get(column, sample.system if column in _SYSTEM_COLUMNS else None)
+    fields = {**dict.fromkeys(_SYSTEM_COLUMNS, sample.system), group_column: sample.group}
+    value = sample.metadata.get(column, fields.get(column))
     if value is None:
         return "(none)"
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
@@ -496,6 +501,11 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     to_label: int = 0
     system: SystemFacts = SystemFacts()
     groups: int = 0
+
+    @property
+    def group_column(self) -> str:
+        """The name of the column that groups samples, where there are groups."""
+        return self.fields.get("group", GROUP_COLUMN)
 
     def judge_of(self, topic: str) -> Identity | None:
         """The judge of the questions of a topic; None if there was none for their kind."""

@@ -132,7 +132,7 @@ def test_limit_and_map_and_group(call: Call, folder: Path, rows: Rows) -> None:
         row["id"] = "same"
     (folder / "odd.json").write_text(json.dumps(rows))
     arguments = ["run", "odd.json", "-m", "token_f1", "--map", "response=reply", "--map", "id=", "--limit", "4"]
-    assert call(*arguments, "--group", "house").exit_code == 0
+    assert call(*arguments, "--group", "house", "--by", "house").exit_code == 0
     run = rg.Run.open(folder / ".ragauge")
     assert [scores.sample.id for scores in run.scores] == ["1", "2", "3", "4"]
     assert [scores.sample.group for scores in run.scores] == ["house 1", "house 0", "house 1", "house 0"]

@@ -136,6 +136,24 @@ def test_files_have_the_metadata(tmp_path: Path) -> None:
     assert json.loads(table[1]["tags"]) == ["x", 1]
 
 
+def test_the_column_of_groups_is_in_the_tables_and_a_slice(tmp_path: Path) -> None:
+    """The column that groups samples keeps its name in files, and is sliced and held to gates as any other."""
+    run = measured(group="lang")
+    with run.save(tmp_path / "r.csv").open(encoding="utf-8") as file:
+        table = csv.DictReader(file)
+        assert [row["lang"] for row in table] == ["", *["de"] * 29, *["en"] * 30]
+        assert list(table.fieldnames or ()).count("lang") == 1
+    assert list(run.to_pandas()["lang"])[1:3] == ["de", "de"]
+    assert pyarrow.parquet.read_table(run.save(tmp_path / "r.parquet"))["lang"].to_pylist()[:2] == [None, "de"]
+    assert [(part.value, part.samples) for part in run.by("lang")] == [("en", 30), ("(none)", 1), ("de", 29)]
+    run.hold_to({"faithfulness@lang=en": 0.5})
+    failed = ElementTree.parse(run.save(tmp_path / "r.xml")).getroot().find(".//failure")
+    assert failed is not None
+    assert "  30 “q”: " in str(failed.text)
+    with pytest.raises(UnknownName, match="did you mean 'lang'"):
+        run.by("lnag")
+
+
 def test_a_metric_of_ones_own_is_sliced_too() -> None:
     """A custom metric has estimates by slice in the process that measured it."""
 

@@ -31,7 +31,7 @@ from ragauge.run.plan import plan
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
 from ragauge.run.slices import check_slices
-from ragauge.scores import Gate
+from ragauge.scores import GROUP_COLUMN, Gate
 from ragauge.store import Place
 
 if TYPE_CHECKING:
@@ -221,7 +221,8 @@ def _check_slices(rows: Any, settings: Mapping[str, Any], by: Texts, gates: Sequ
     """Read the data before the run, and raise UsageError for a slice that it does not have."""
     options = {name: settings[name] for name in ("limit", "skip_bad_rows", "per", "corpus")}
     columns = RunRequest(map=settings["map"], group=settings["group"]).columns
-    check_slices(read(rows, map=columns, **options), by, gates)
+    reader = read(rows, map=columns, **options)
+    check_slices(reader, by, gates, reader.columns.get("group", GROUP_COLUMN))
 
 
 def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:

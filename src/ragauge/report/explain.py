@@ -255,7 +255,7 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed if gate.metric in run.estimates}
     for record in samples:
         for gate, records in worst_of.items():
-            if gate.covers(record.sample):
+            if gate.covers(record.sample, run):
                 worst_of[gate] = worst([*records, record], gate.metric, run.estimates[gate.metric], MAX_PIECES)
     texts = []
     for gate, failure in failed.items():

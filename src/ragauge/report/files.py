@@ -277,7 +277,7 @@ WRITERS: dict[str, Callable[..., None]] = {
 
 def columns(run: RunRecord) -> list[str]:
     """The columns of the flat table; `remarks` says why values are missing."""
-    return [*_TEXTS, *_metadata(run), *_metrics(run), "remarks"]
+    return [*_TEXTS, *_group(run), *_metadata(run), *_metrics(run), "remarks"]
 
 
 def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
@@ -290,6 +290,7 @@ def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
             "id": record.sample.id,
             "query": record.sample.query,
             "response": record.sample.response,
+            **dict.fromkeys(_group(run), record.sample.group),
             **{name: record.sample.metadata.get(column) for name, column in _metadata(run).items()},
             **{key: record.scores[key].value if key in record.scores else None for key in _metrics(run)},
             "remarks": "; ".join(by_reason(missing)),
@@ -298,8 +299,13 @@ def rows(run: RunRecord, samples: Samples) -> Iterator[dict[str, Any]]:
 
 def _metadata(run: RunRecord) -> dict[str, str]:
     """The data's other columns, by their names in the table; "metadata." is put before names that it already has."""
-    own = {*_TEXTS, *run.estimates, "remarks"}
+    own = {*_TEXTS, *_group(run), *run.estimates, "remarks"}
     return {f"metadata.{column}" if column in own else column: column for column in run.columns}
+
+
+def _group(run: RunRecord) -> list[str]:
+    """The name of the column that groups samples, if they have groups and the table has no such column anyway."""
+    return [run.group_column] if run.groups and run.group_column not in {*_TEXTS, *run.estimates} else []
 
 
 def _metrics(run: RunRecord) -> list[str]:

@@ -261,7 +261,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
         notes.append(f"Read: {', '.join(read)}.")
     if run.groups:
         few = "; fewer than five say little, so leave the column out (--map group=) if samples are independent"
-        groups = f"{counted(run.groups, 'group')} (column {run.fields.get('group', 'group')!r})"
+        groups = f"{counted(run.groups, 'group')} (column {run.group_column!r})"
         notes.append(f"Intervals are over {groups}{few if run.groups < MIN_GROUPS else ''}.")
     if run.unread:
         notes.append(f"Columns that no metric reads: {shortened(', '.join(run.unread), 200)}.")

@@ -206,7 +206,7 @@ class Run:
         a store.
 
         Args:
-            column: a column of the data that is no field of a sample; it has at most 50 values.
+            column: a column of the data that is no field of a sample, or its group; it has at most 50 values.
 
         Returns:
             The slices. Each has an interval of its own; `worse` is corrected for all slices and headline metrics.
@@ -216,7 +216,9 @@ class Run:
             UsageError: the column has too many values.
         """
         if column not in self.record.slices:
-            slices = slices_of(self.records(), self._measures(), column, headline_metrics(self.record))
+            slices = slices_of(
+                self.records(), self._measures(), column, headline_metrics(self.record), self.record.group_column
+            )
             key = chooser(self.record)
             sign = -1 if key and self.estimates[key].better == "lower" else 1
 

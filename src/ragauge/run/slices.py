@@ -19,9 +19,13 @@ LEVEL = 0.05
 
 
 def slices_of(
-    samples: Iterable[SampleRecord], metrics: Collection[Measure], column: str, compared: Collection[str]
+    samples: Iterable[SampleRecord],
+    metrics: Collection[Measure],
+    column: str,
+    compared: Collection[str],
+    group_column: str,
 ) -> list[Slice]:
-    """The estimates for each value of a metadata column, in order of first occurrence.
+    """The estimates for each value of a metadata column, or of that of the groups, in order of first occurrence.
 
     A metric is worse in a slice if its interval lies on the worse side of that in all other samples, at the confidence
     of a Bonferroni correction for all slices and `compared` metrics. Raises UnknownName and UsageError as `Run.by`.
@@ -30,8 +34,8 @@ def slices_of(
     sizes: Counter[str] = Counter()
     columns: set[str] = set()
     for record in samples:
-        value = slice_value(record.sample, column)
-        columns.update(slice_columns(record.sample))
+        value = slice_value(record.sample, column, group_column)
+        columns.update(slice_columns(record.sample, group_column))
         parts.setdefault(value, Accumulators(metrics)).add(record)
         sizes[value] += 1
         _check_number(column, parts)
@@ -48,13 +52,14 @@ def slices_of(
     ]
 
 
-def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[Gate]) -> None:
+def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[Gate], group_column: str) -> None:
     """Find out before anything is judged whether a run can be sliced and held to gates.
 
     Args:
         samples: those of the run.
         by: columns to slice by.
         gates: of which those on slices count.
+        group_column: the name of the column that groups samples.
 
     Raises:
         UnknownName: no sample has a column, or the value of a gate's slice.
@@ -64,9 +69,9 @@ def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[G
     values: dict[str, set[str]] = {column: set() for column in (*by, *(column for column, _ in wanted))}
     columns: set[str] = set()
     for sample in samples:
-        columns.update(slice_columns(sample))
+        columns.update(slice_columns(sample, group_column))
         for column, value_counts in values.items():
-            value_counts.add(slice_value(sample, column))
+            value_counts.add(slice_value(sample, column, group_column))
             _check_number(column, value_counts)
     for column in values:
         _check_column(column, columns)
