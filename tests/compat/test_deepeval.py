@@ -7,10 +7,12 @@ import warnings
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from tests.compat.ragas_ferry import literal
 
 import ragauge as rg
+from ragauge.analysis.parity import read_sheet
 from ragauge.compat import deepeval
 from ragauge.compat.deepeval import (
     AnswerRelevancyMetric,
@@ -98,6 +100,127 @@ def test_a_metric_of_ones_own() -> None:
 
 
 @pytest.mark.parametrize(
+    ("verdict", "threshold", "success"),
+    [
+        ({"score": 0.15, "success": np.False_}, 0.5, False),
+        ({"score": 0.15}, 0.5, False),
+        ({"score": 0.9}, 0.5, True),
+        ({"score": 0.9, "success": False}, 0.5, False),
+        ({"score": 0.9, "success": True, "error": "no answer"}, 0.5, False),
+        ({"success": True}, 0.5, False),
+        ({"score": 0.9}, None, None),
+    ],
+)
+def test_a_metric_of_ones_own_fails(verdict: dict[str, Any], threshold: float | None, success: bool | None) -> None:
+    """It passes only where is_successful and the success that it set say so, with a score and without an error."""
+
+    class Own(BaseMetric):
+        async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:
+            vars(self).update(verdict, threshold=threshold)
+            return cast(float, self.score)
+
+    (result,) = evaluate([CASE], [Own()]).test_results
+    assert result.metrics_data[0].success is success
+    if success is False:
+        with pytest.raises(AssertionError, match="Own failed"):
+            assert_test(CASE, [Own()])
+
+
+def test_errors_of_a_case_are_ignored_or_left_out() -> None:
+    """With ErrorConfig what raises fails alone, and what lacks a part is left out; other scores stay."""
+
+    class Own(BaseMetric):
+        async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:
+            if test_case.input == "3":
+                raise RuntimeError("rate limit")
+            return 1.0
+
+    cases = [LLMTestCase(str(number), actual_output="A.", retrieval_context=["A."]) for number in range(4)]
+    cases[1].retrieval_context = None
+    metrics = [Own(), FaithfulnessMetric(model=literal())]
+    with pytest.raises(RuntimeError, match="rate limit"):
+        evaluate(cases, metrics)
+    for options in ({"error_config": deepeval.ErrorConfig(ignore_errors=True)}, {"ignore_errors": True}):
+        results = evaluate(cases, metrics, **options).test_results
+        assert [[data.success for data in result.metrics_data] for result in results] == [
+            [True, True],
+            [True, False],
+            [True, True],
+            [False, True],
+        ]
+        assert results[3].metrics_data[0].error == "rate limit"
+        assert "needs retrieval_context=" in results[1].metrics_data[1].error
+    both = deepeval.ErrorConfig(ignore_errors=True, skip_on_missing_params=True)
+    kept = [len(result.metrics_data) for result in evaluate(cases, metrics, error_config=both).test_results]
+    assert kept == [2, 1, 2, 2]
+    (nothing,) = evaluate(cases[1:2], metrics[1:], skip_on_missing_params=True).test_results
+    assert (nothing.metrics_data, nothing.success) == ([], None)
+
+
+def test_metrics_of_ones_own_are_measured_at_once() -> None:
+    """As many cases as max_concurrent are measured at the same time."""
+    running, most = 0, 0
+
+    class Own(BaseMetric):
+        async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0)
+            running -= 1
+            return 1.0
+
+    for config, expected in [(deepeval.AsyncConfig(max_concurrent=3), 3), (deepeval.AsyncConfig(run_async=False), 1)]:
+        most = 0
+        evaluate([CASE] * 6, [Own()], async_config=config)
+        assert most == expected
+
+
+def test_results_hold_what_deepevals_do(tmp_path: Path) -> None:
+    """A result has the parts of its test case, and its dump is read again as scores."""
+    results = evaluate([CASE], [FaithfulnessMetric(model=literal())])
+    (result,) = results.test_results
+    assert (result.input, result.retrieval_context, result.turns) == (CASE.input, CASE.retrieval_context, None)
+    assert (results.confident_link, result.metrics_data[0].evaluation_cost) == (None, None)
+    path = tmp_path / "results.json"
+    path.write_text(results.model_dump_json(), encoding="utf-8")
+    (row,) = read_sheet(path, {}).rows
+    assert (row.query, row.cells["Faithfulness"]) == (CASE.input, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("rubric", "grade", "score"),
+    [
+        ([Rubric((4, 5), "Right."), Rubric((1, 3), "Wrong.")], 5, 1.0),
+        ([Rubric((1, 3), "Wrong."), Rubric((4, 5), "Right.")], 2, 0.25),
+        ([Rubric((0, 10), "As good as the number.")], 5, 0.5),
+    ],
+)
+def test_a_rubric_is_the_scale(rubric: list[Rubric], grade: int, score: float) -> None:
+    """The first and the last score of the ranges are the ends of the scale."""
+    judge = rg.judge_from(rate=lambda name, **texts: grade)
+    assert GEval("Tone", criteria="Is it kind?", rubric=rubric, model=judge).measure(CASE) == score
+
+
+def test_tools_and_metadata_are_graded() -> None:
+    """Parts without a field of ours are read as the source, and are needed; other metrics do not see them."""
+    read = []
+
+    def rate(rubric: rg.questions.Rubric, **texts: str) -> int:
+        read.append(texts)
+        return 10
+
+    params = [deepeval.LLMTestCaseParams.TOOLS_CALLED, deepeval.LLMTestCaseParams.TAGS]
+    case = LLMTestCase("q", actual_output="A.", tools_called=[deepeval.ToolCall("find")], tags=["a", "b"])
+    model = rg.judge_from(rate=rate)
+    tools = GEval("Tools", params, "Are they right?", model=model)
+    evaluate([case], [tools, GEval("Tone", criteria="Is it kind?", model=model)])
+    assert read == [{"source": "tools_called: find() → None\ntags: a; b"}, {"query": "q", "response": "A."}]
+    with pytest.raises(deepeval.MissingTestCaseParamsError, match="needs tools_called="):
+        tools.measure(LLMTestCase("q", actual_output="A."))
+
+
+@pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: evaluate([], []), "test_cases must be a list"),
@@ -107,6 +230,12 @@ def test_a_metric_of_ones_own() -> None:
         (lambda: LLMTestCase(input="a", retrieval_context=cast(Any, "b")), "retrieval_context must be a list of texts"),
         (lambda: GEval("x", model="gpt-4.1"), "needs criteria="),
         (lambda: GEval("x", criteria="Is it kind?"), "asks a model; name one, as in model='gpt-4.1'"),
+        (lambda: Rubric((3, 11), "x"), "must rise within 0 to 10"),
+        (
+            lambda: GEval("x", criteria="?", model="gpt-4.1", rubric=[Rubric((0, 5), "x"), Rubric((5, 9), "y")]),
+            "ranges overlap",
+        ),
+        (lambda: GEval("x", criteria="?", model="gpt-4.1", rubric=[Rubric((5, 5), "x")]), "the grade 5 alone"),
         (lambda: deepeval.TextToImageMetric, "images are not read"),
     ],
 )

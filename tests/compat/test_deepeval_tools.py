@@ -16,6 +16,7 @@ from ragauge.compat.deepeval import (
     KnowledgeRetentionMetric,
     LLMTestCase,
     MissingTestCaseParamsError,
+    MultiTurnParams,
     TaskCompletionMetric,
     ToolCall,
     ToolCallParams,
@@ -106,6 +107,14 @@ def test_a_conversation_is_graded_whole() -> None:
     metric = ConversationalGEval("Manners", criteria="Is it polite?", model=grade)
     assert metric.measure(talk) == 0.8
     assert "clerk" in read[0]
+    assert "at nine" not in read[0]
+    turns[1].tools_called, turns[3].retrieval_context = [FIND], ["It sails at nine."]
+    params = [MultiTurnParams.CONTENT, MultiTurnParams.RETRIEVAL_CONTEXT, MultiTurnParams.TOOLS_CALLED]
+    params += [MultiTurnParams.SCENARIO, MultiTurnParams.EXPECTED_OUTCOME]
+    ticket = ConversationalTestCase(turns, scenario="A stranger asks.", expected_outcome="A ticket.")
+    assert evaluate([ticket], [ConversationalGEval("Help", params, "Does it help?", model=grade)])
+    parts = ("find({'id': 1", "It sails at nine.", "scenario: A stranger asks.", "expected_outcome: A ticket.")
+    assert [text for text in parts if text not in read[-1]] == []
     assert [text for text in ("A ferry?", "At nine.", "Sure?", "Yes.") if text not in read[0]] == []
     with pytest.warns(UserWarning, match="theirs counts turns"):
         retention = KnowledgeRetentionMetric(model=grade, window_size=3)
@@ -132,6 +141,9 @@ def test_topics_and_tasks_are_graded_by_a_criterion() -> None:
     call = ToolCall("book", input_parameters={"id": 7}, output="sold out")
     assert task.measure(LLMTestCase("Book it.", "Done.", tools_called=[call])) == 0.5
     assert read[-1] == {"query": "Book it.", "response": "Done.\n\nCall: book({'id': 7}) → sold out"}
+    case = LLMTestCase("Book it.", "Done.", retrieval_context=["Done."], tools_called=[call])
+    one_group = evaluate([case], [task, FaithfulnessMetric(penalize_ambiguous_claims=True)]).test_results[0]
+    assert one_group.metrics_data[1].score == 1, "the calls are no part of the output"
     with pytest.raises(BadInput, match="needs relevant_topics"):
         TopicAdherenceMetric(model=grade)
 

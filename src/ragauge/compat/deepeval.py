@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import ragauge as rg
@@ -35,6 +37,10 @@ class SingleTurnParams(Enum):
     EXPECTED_OUTPUT = "expected_output"
     CONTEXT = "context"
     RETRIEVAL_CONTEXT = "retrieval_context"
+    METADATA = "metadata"
+    TAGS = "tags"
+    TOOLS_CALLED = "tools_called"
+    EXPECTED_TOOLS = "expected_tools"
 
 
 LLMTestCaseParams = SingleTurnParams
@@ -49,6 +55,7 @@ class MultiTurnParams(Enum):
     EXPECTED_OUTCOME = "expected_outcome"
     RETRIEVAL_CONTEXT = "retrieval_context"
     TOOLS_CALLED = "tools_called"
+    CHATBOT_ROLE = "chatbot_role"
 
 
 TurnParams = MultiTurnParams
@@ -101,6 +108,9 @@ class ToolCall:
     output: Any = None
     input_parameters: dict[str, Any] | None = None
 
+    def __str__(self) -> str:
+        return f"{self.name}({self.input_parameters or ''}) → {self.output}"
+
 
 @dataclass
 class Turn:
@@ -151,7 +161,24 @@ def _name_of(metric: type) -> str:
     return re.sub("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", metric.__qualname__.removesuffix("Metric"))
 
 
-AsyncConfig = CacheConfig = DisplayConfig = ErrorConfig = Idle
+CacheConfig = DisplayConfig = Idle
+
+
+@dataclass
+class AsyncConfig:
+    """How many measurements of metrics of one's own run at once: max_concurrent, or one without run_async."""
+
+    run_async: bool = True
+    throttle_value: float = 0
+    max_concurrent: int = 20
+
+
+@dataclass
+class ErrorConfig:
+    """ignore_errors: a metric that raises fails with its `error`. skip_on_missing_params: it is left out instead."""
+
+    ignore_errors: bool = False
+    skip_on_missing_params: bool = False
 
 
 class BaseMetric:
@@ -162,7 +189,10 @@ class BaseMetric:
     reason: str | None = None
     success: bool | None = None
     error: str | None = None
-    strict_mode = False
+    evaluation_model: str | None = None
+    evaluation_cost: float | None = None
+    verbose_logs: str | None = None
+    strict_mode = skipped = False
     better = "higher"
 
     def measure(self, test_case: Any) -> float:
@@ -192,6 +222,10 @@ class BaseMetric:
     def read(self, case: TestCase) -> Any:
         """The case as the metric reads it: of a conversation the last question and its answer."""
         return _last(case)
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """What DeepEval's results hold of a metric."""
+        return _data(self)
 
     def __str__(self) -> str:
         passed = {True: "passed", False: "failed", None: "measured"}[self.success]
@@ -341,17 +375,23 @@ class SummarizationMetric(
 
 @dataclass
 class Rubric:
-    """What scores from a range of 0 to 10 mean."""
+    """What scores in a range within 0 to 10 mean. Raises BadInput for another range."""
 
     score_range: tuple[int, int]
     expected_outcome: str
 
+    def __post_init__(self) -> None:
+        start, end = self.score_range
+        if not 0 <= start <= end <= 10:
+            raise BadInput(f"score_range={self.score_range!r} must rise within 0 to 10")
+
 
 class GEval(_Ours):
-    """A grade from 0 to 10 by criteria of one's own, as a score from 0 to 1.
+    """A grade from 0 to 10, or on the scale of the rubric, by criteria of one's own, as a score from 0 to 1.
 
     It reads the evaluation_params, by default input and actual output. The embedded judge grades nothing, so a model
-    must be named, here or in the environment. Raises BadInput without one, and without criteria and steps.
+    must be named, here or in the environment. Raises BadInput without one, without criteria and steps, and for a rubric
+    whose ranges overlap or are one grade.
     """
 
     def __init__(
@@ -373,25 +413,51 @@ class GEval(_Ours):
         fields = self._fields(evaluation_params)
         self._name = name
         steps = [f"{number}. {step}" for number, step in enumerate(evaluation_steps or (), 1)]
+        ranges = sorted(tuple(step.score_range) for step in rubric or ())
+        if any(first[1] >= second[0] for first, second in pairwise(ranges)):
+            raise BadInput(f"GEval {name!r} has a rubric whose ranges overlap: {ranges}")
+        self.scale = self._scale(ranges)
+        if self.scale[0] == self.scale[1]:
+            raise BadInput(f"GEval {name!r} has a rubric with the grade {self.scale[0]} alone; describe others too")
         meanings = [f"{step.score_range[0]} to {step.score_range[1]}: {step.expected_outcome}" for step in rubric or ()]
-        scale = [] if meanings else ["10: it is wholly so. 0: not at all."]
-        wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *scale])
+        ends = [] if meanings else ["10: it is wholly so. 0: not at all."]
+        wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *ends])
         self.key = re.sub(r"\W+", "_", f"{name} GEval")
-        self.metric = rg.graded(rg.questions.Rubric(self.key, fields, 0, 10, wording))
+        self.metric = rg.graded(rg.questions.Rubric(self.key, fields, *self.scale, wording))
+
+    def _scale(self, ranges: Sequence[tuple[int, ...]]) -> tuple[int, int]:
+        """The ends of the scale, from the ranges of the rubric in their order."""
+        return (ranges[0][0], ranges[-1][1]) if ranges else (0, 10)
 
     def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
-        """Our fields of the parts that are read."""
+        """Our fields of the parts that are read; parts without one are written as the source."""
         params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
         if unknown := [param for param in params if not isinstance(param, SingleTurnParams)]:
             raise BadInput(f"evaluation_params are SingleTurnParams.ACTUAL_OUTPUT and others, not {unknown[0]!r}")
-        return tuple(FIELDS[param.value] for param in params)
+        self.reads = {param.value: "" for param in params if param.value not in FIELDS}
+        return tuple(dict.fromkeys(FIELDS.get(param.value, "source") for param in params))
+
+    def row(self, case: Any) -> dict[str, Any]:
+        """The case in our fields. Raises MissingTestCaseParamsError."""
+        row = super().row(case)
+        if missing := [part for part in self.reads if getattr(case, part) is None]:
+            raise MissingTestCaseParamsError(f"{self.__name__} needs {missing[0]}=... of the LLMTestCase")
+        notes = [_noted(part, getattr(case, part)) for part in self.reads]
+        return {**row, "source_text": "\n".join(notes)} if notes else row
 
     @property
     def __name__(self) -> str:
         return f"{self._name} [GEval]"
 
     def _value(self, score: rg.scores.Score) -> float | None:
-        return None if score.value is None else score.value / 10
+        low, high = self.scale
+        return None if score.value is None else (score.value - low) / (high - low)
+
+
+def _noted(part: str, value: Any) -> str:
+    """A part of a test case in words, for a model."""
+    listed = value if isinstance(value, list) else [value]
+    return f"{part}: {'; '.join(map(str, listed)) or 'none'}"
 
 
 class _Criterion(GEval, differs="ours is one grade of the whole output, theirs a share of its statements"):
@@ -432,19 +498,32 @@ class PromptAlignmentMetric(_Criterion, about="prompt_instructions", wording="Do
 class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turns"}):
     """A grade from 0 to 10 of a conversation by criteria of one's own, as a score from 0 to 1.
 
-    All that was said is read, whatever the evaluation_params, after the chatbot_role where the test case has it.
+    All that was said is read, after the chatbot_role where the test case has it, and of the evaluation_params the
+    scenario, expected outcome, and each turn's retrieval context and calls of tools.
     """
 
+    def _scale(self, ranges: Sequence[tuple[int, ...]]) -> tuple[int, int]:
+        return (0, 10)  # whatever the rubric, as in DeepEval
+
     def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
+        self.reads = {"turns": "turns", **{param.value: "" for param in evaluation_params or ()}}
         return ("conversation",)
+
+    def _notes(self, holder: Any, parts: Iterable[str]) -> list[str]:
+        """What a turn or test case holds of some parts that are read."""
+        held = {part: getattr(holder, part) for part in parts if part in self.reads}
+        return [f"({_noted(part, value)})" for part, value in held.items() if value]
 
     def row(self, case: ConversationalTestCase) -> dict[str, Any]:
         """The conversation in our fields. Raises BadInput for one in which nothing was said."""
-        said = [("assistant" if turn.role == "assistant" else "user", turn.content) for turn in case.turns]
+        said = []
+        for turn in case.turns:
+            notes = self._notes(turn, ("retrieval_context", "tools_called"))
+            said.append(("assistant" if turn.role == "assistant" else "user", "\n".join([turn.content, *notes])))
         if not said:
             raise BadInput("turns must hold what was said: [Turn(role='user', content=...), ...]")
-        if case.chatbot_role:
-            said[0] = said[0][0], f"(The assistant's role: {case.chatbot_role})\n{said[0][1]}"
+        role = [f"(The assistant's role: {case.chatbot_role})"] if case.chatbot_role else []
+        said[0] = said[0][0], "\n".join([*role, *self._notes(case, ("scenario", "expected_outcome")), said[0][1]])
         *before, (_, response) = said
         row: dict[str, Any] = {"response": response}
         if before and before[-1][0] == "user":
@@ -494,12 +573,15 @@ class TaskCompletionMetric(
 ):
     """How far what the user asked for is done."""
 
+    def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
+        fields = super()._fields(evaluation_params)
+        self.reads = {"tools_called": ""}
+        return fields
+
     def row(self, case: LLMTestCase) -> dict[str, Any]:
         """The case with the calls below its output."""
-        calls = [
-            f"Call: {call.name}({call.input_parameters or ''}) → {call.output}" for call in case.tools_called or ()
-        ]
-        return super().row(case) | {"response": "\n\n".join([case.actual_output or "", *calls])}
+        calls = [f"Call: {call}" for call in case.tools_called or ()]
+        return _Ours.row(self, case) | {"response": "\n\n".join([case.actual_output or "", *calls])}
 
 
 class _Checked(_Ours):
@@ -649,42 +731,121 @@ def _judge(model: Any) -> Any:
     return "embedded" if model is None else model
 
 
-async def _measured(cases: Sequence[TestCase], metrics: Sequence[Any]) -> list[list[Any]]:
+def _excuse(metric: Any, error: Exception, errors: ErrorConfig) -> None:
+    """Keep an error with a metric, or leave the metric out. Raises the error unless `errors` ignores it."""
+    metric.skipped = errors.skip_on_missing_params and type(error).__name__ == "MissingTestCaseParamsError"
+    if not metric.skipped and not errors.ignore_errors:
+        raise error
+    metric.error, metric.success = str(error), False
+
+
+async def _measure_own(measured: Iterable[tuple[Any, TestCase]], errors: ErrorConfig, at_once: int) -> None:
+    """Measure metrics of one's own: each passes as `is_successful` says, and fails with an error or without a score.
+
+    Those with `measure` alone, which may not be safe in threads, are measured one by one.
+    """
+    limits = {True: asyncio.Semaphore(1), False: asyncio.Semaphore(at_once)}
+
+    async def measure(metric: Any, case: TestCase) -> None:
+        try:
+            async with limits[getattr(type(metric), "a_measure", None) is BaseMetric.a_measure]:
+                returned = await metric.a_measure(metric.read(case) if isinstance(metric, BaseMetric) else _last(case))
+            metric.score = returned if metric.score is None else metric.score
+            is_measured = metric.score is not None and not metric.error
+            said = [metric.success, metric.is_successful()] if is_measured else [False]
+            passed = [bool(verdict) for verdict in said if verdict is not None]
+            metric.success = all(passed) if passed or getattr(metric, "threshold", None) is not None else None
+        except Exception as error:
+            _excuse(metric, error, errors)
+
+    tasks = [asyncio.ensure_future(measure(metric, case)) for metric, case in measured]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+def _fresh(metric: Any) -> Any:
+    """A copy of a metric without what was measured before."""
+    copied = copy.copy(metric)
+    copied.score = copied.reason = copied.success = copied.error = None
+    copied.skipped = False
+    return copied
+
+
+def _row(metrics: Iterable[_Ours], case: TestCase, errors: ErrorConfig) -> dict[str, Any]:
+    """The case in the fields that metrics read; those that cannot read it are excused."""
+    row: dict[str, Any] = {}
+    for metric in metrics:
+        try:
+            row |= metric.row(metric.read(case))
+        except BadInput as error:
+            _excuse(metric, error, errors)
+    return row
+
+
+async def _measured(
+    cases: Sequence[TestCase], metrics: Sequence[Any], errors: ErrorConfig | None = None, at_once: int = 1
+) -> list[list[Any]]:
     """Copies of the metrics for each case, measured; those on ours in one run for each judge and set of fields."""
-    copies = [[copy.copy(metric) for metric in metrics] for _ in cases]
-    judges = {id(metric.model): _judge(metric.model) for metric in metrics if isinstance(metric, _Ours)}
+    errors = errors or ErrorConfig()
+    copies = [list(map(_fresh, metrics)) for _ in cases]
     groups: dict[str, list[int]] = {}
     for place, metric in enumerate(metrics):
         if isinstance(metric, _Ours):
             groups.setdefault(repr(metric.reads), []).append(place)
-        else:
-            for case, own in zip(cases, copies, strict=True):
-                await own[place].a_measure(metric.read(case) if isinstance(metric, BaseMetric) else _last(case))
+    judges = {id(metric.model): _judge(metric.model) for metric in metrics if isinstance(metric, _Ours)}
+    pairs = [(metric, case) for case, own in zip(cases, copies, strict=True) for metric in own]
+    await _measure_own([pair for pair in pairs if not isinstance(pair[0], _Ours)], errors, at_once)
     store = rg.Store.temporary()
     for places in groups.values():
-        group = [metrics[place] for place in places]
-        rows = [
-            {name: text for metric in group for name, text in metric.row(metric.read(case)).items()} for case in cases
-        ]
+        of_cases = [[own[place] for place in places] for own in copies]
+        rows = [_row(group, case, errors) for group, case in zip(of_cases, cases, strict=True)]
+        readable = [place for place in places if not all(own[place].error for own in copies)]
+        measured = [(metrics[place].metric, judges[id(metrics[place].model)]) for place in readable]
         try:
-            runs = await runs_of(rows, [(metric.metric, judges[id(metric.model)]) for metric in group], store)
+            runs = await runs_of([row for row in rows if row], measured, store)
         except rg.errors.UnanswerableNeed as error:
             raise rg.errors.UnanswerableNeed(f"{error}; {_NAMED}") from None
-        for place, run in zip(places, runs, strict=True):
-            for own, scores in zip(copies, run.scores, strict=True):
-                own[place].settle(scores)
+        for place, run in zip(readable, runs, strict=True):
+            of_rows = [own[place] for own, row in zip(copies, rows, strict=True) if row]
+            for own, scores in zip(of_rows, run.scores, strict=True):
+                if not own.error:
+                    own.settle(scores)
     return copies
+
+
+#: What DeepEval's results hold of a metric, and what they repeat of a test case.
+_DATA = """name threshold success score reason strict_mode flaky evaluation_model error evaluation_cost input_tokens
+    output_tokens verbose_logs""".split()
+_PARTS = "input actual_output expected_output context retrieval_context turns metadata".split()
+
+
+def _data(metric: Any) -> dict[str, Any]:
+    return {part: getattr(metric, part, None) for part in _DATA} | {"name": metric.__name__}
 
 
 @dataclass
 class TestResult:
-    """A test case and its metrics with their scores."""
+    """A test case, whose parts it has too, and its metrics with their scores. success: None where all were left out."""
 
     __test__ = False
     name: str
-    success: bool
+    success: bool | None
     metrics_data: list[Any]
     test_case: TestCase
+    index: int = 0
+
+    @property
+    def conversational(self) -> bool:
+        """Whether the test case is a conversation."""
+        return isinstance(self.test_case, ConversationalTestCase)
+
+    def __getattr__(self, part: str) -> Any:
+        if part in _PARTS:
+            return getattr(self.test_case, part, None)
+        raise AttributeError(f"a TestResult has no {part!r}")
 
 
 @dataclass
@@ -692,27 +853,61 @@ class EvaluationResult:
     """The results of test cases, in their order."""
 
     test_results: list[TestResult]
+    confident_link: str | None = None
+    test_run_id: str | None = None
+
+    def model_dump(self, **_: Any) -> dict[str, Any]:
+        """The results as dicts, with the parts of test cases and the data of metrics, as DeepEval has them."""
+        names = ("name", "success", "conversational", "index", *_PARTS)
+        rows = []
+        for result in self.test_results:
+            turns = [asdict(turn) for turn in result.turns] if result.turns else None
+            data = [_data(metric) for metric in result.metrics_data]
+            rows.append({name: getattr(result, name) for name in names} | {"turns": turns, "metrics_data": data})
+        return {"test_results": rows, "confident_link": None, "test_run_id": None}
+
+    def model_dump_json(self, **_: Any) -> str:
+        """The same as JSON."""
+        return json.dumps(self.model_dump(), default=str)
 
     def __str__(self) -> str:
         return "\n".join(f"{result.name}: {data}" for result in self.test_results for data in result.metrics_data)
 
 
-async def a_evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **_: Any) -> EvaluationResult:
+async def a_evaluate(
+    test_cases: Sequence[TestCase],
+    metrics: Sequence[Any],
+    *,
+    error_config: Any = None,
+    async_config: Any = None,
+    **idle: Any,
+) -> EvaluationResult:
     """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
 
     metrics: metrics of this module, or any with `a_measure`.
-    Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part.
+    error_config, async_config: see ErrorConfig and AsyncConfig; their options may stand alone, as in older programs.
+    Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part; and what
+    metrics of one's own raise, unless it is ignored.
     """
     cases = list(test_cases)
     if not cases or not all(isinstance(case, TestCase) for case in cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
     if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
         raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
+    errors, concurrency = error_config or _config(ErrorConfig, idle), async_config or _config(AsyncConfig, idle)
+    at_once = concurrency.max_concurrent if concurrency.run_async else 1
     results = []
-    for number, (case, own) in enumerate(zip(cases, await _measured(cases, metrics), strict=True), 1):
-        success = all(metric.success is not False for metric in own)
-        results.append(TestResult(case.name or f"test_case_{number}", success, own, case))
+    for number, (case, own) in enumerate(zip(cases, await _measured(cases, metrics, errors, at_once), strict=True)):
+        kept = [metric for metric in own if not getattr(metric, "skipped", False)]
+        success = all(metric.success is not False for metric in kept) if kept else None
+        results.append(TestResult(case.name or f"test_case_{number + 1}", success, kept, case, number))
     return EvaluationResult(results)
+
+
+def _config(kind: Any, options: Mapping[str, Any]) -> Any:
+    """A configuration of the options of its names that are not None."""
+    names = kind.__dataclass_fields__.keys() & options.keys()
+    return kind(**{name: options[name] for name in names if options[name] is not None})
 
 
 def evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **idle: Any) -> EvaluationResult:

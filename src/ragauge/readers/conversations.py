@@ -45,7 +45,7 @@ _CALL_TYPES = ("tool_call", "tool_use", "function_call", "functionCall")
 _RESULT_TYPES = ("tool_call_response", "tool_result", "function_response", "functionResponse")
 
 #: Where a call has its arguments, its id, and what it returned.
-_ARGUMENTS = ("arguments", "args", "kwargs", "input", "tool_input", "input_parameters", "parameters")
+_ARGUMENTS = ("arguments", "args", "kwargs", "input", "tool_input", "input_parameters", "inputParameters", "parameters")
 _IDS = ("tool_call_id", "call_id", "tool_use_id", "id")
 _OUTPUTS = ("result", "response", "output", "content")
 
