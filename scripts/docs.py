@@ -123,8 +123,10 @@ run = rg.evaluate("answers.jsonl", metrics=[polite], judge=judge)
 assert 3 <= run.estimates["polite"].value <= 5
 ```
 
-The judge's reason is the rationale of the evidence. Grades of people (`ragauge label`) take precedence as for any
-question, and `ragauge label` reports how far the judge agrees with them.
+A function that rates is told the criterion where it names `wording` (and the ends of the scale as `low` and `high`):
+`rate=lambda rubric, query, response, wording: ...`. A criterion without a name, `criteria` and `policy` need such a
+function. The judge's reason is the rationale of the evidence. Grades of people (`ragauge label`) take precedence as
+for any question, and `ragauge label` reports how far the judge agrees with them.
 
 ## Checks
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy
 import pytest
 
-from ragauge.errors import BadParameter
+import ragauge as rg
+from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.base import Judge, checked
 from ragauge.judges.function import FunctionJudge, judge_from
-from ragauge.questions import COHERENCE, Classify, Correct, Decompose, Entail, Question, Rate, Relevant
+from ragauge.questions import COHERENCE, Classify, Correct, Decompose, Entail, Question, Rate, Relevant, Rubric
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Grade, Identity, Label, Statement, Verdict
 
 E, N, C, X = Label.ENTAILED, Label.NEUTRAL, Label.CONTRADICTED, Label.NOT_ENTAILED
@@ -330,3 +331,24 @@ def test_a_reply_may_come_with_its_probability(reply: object, label: str, probab
     (answer,) = asyncio.run(judge_from(entail=lambda premise, hypothesis: reply).answer([Entail(("p",), "h")]))
     assert isinstance(answer, Verdict)
     assert (answer.label, answer.probability) == (label, probability)
+
+
+def test_a_rating_function_is_told_what_it_rates() -> None:
+    """A function that names them gets the wording and the ends of the scale, beside the texts."""
+    seen: list[object] = []
+
+    def rate(rubric: str, *, wording: str, low: float, high: float, **texts: str) -> float:
+        seen.extend((rubric, wording, low, high, texts))
+        return high
+
+    assert ask(judge_from(rate=rate), Rate(COHERENCE, (("source", "s"), ("response", "r")))) == Grade(5)
+    assert seen == ["coherence", COHERENCE.wording, 1, 5, {"source": "s", "response": "r"}]
+
+
+@pytest.mark.parametrize("metric", ['criterion("It promises no refund",0-1)', 'policy("Promise no refund.")'])
+def test_a_function_that_is_not_told_the_rule_is_refused(metric: str) -> None:
+    """Rules and criteria, which share a rubric's name, are not graded by a function that does not know which it is."""
+    judge = judge_from(rate=lambda rubric, **texts: 1, name="blind/1")
+    with pytest.raises(UnanswerableNeed, match=r"blind/1 does not answer rate:.*; let its function take wording="):
+        rg.evaluate([{"query": "q", "response": "I promise a refund."}], metric, judge)
+    assert failed(ask(judge, Rate(Rubric("policy", ("response",), 0, 1, "?"), (("response", "r"),)))).reason

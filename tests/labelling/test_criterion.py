@@ -16,7 +16,9 @@ PEOPLE = (1, 2, 3, 4, 5, 1)  # they disagree on the last
 def test_agreement_on_a_criterion(tmp_path: Path) -> None:
     """Labels of a criterion's grades give the agreement of judge and people, and a corrected score."""
     rows = [{"id": str(i), "query": "Refund?", "response": f"Answer number {i}."} for i in range(len(GRADES))]
-    judge = rg.judge_from(rate=lambda rubric, response, **_: GRADES[int(response.split()[-1][:-1])], name="grader/1")
+    judge = rg.judge_from(
+        rate=lambda rubric, response, wording, **_: GRADES[int(response.split()[-1][:-1])], name="grader/1"
+    )
     run = rg.evaluate(rows, [rg.criterion("It is polite")], judge=judge, store=Store.open(tmp_path / "store"))
     labelling = Labelling(run)
     assert labelling.metric("criterion") == "criterion"

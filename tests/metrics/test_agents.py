@@ -134,7 +134,7 @@ def test_expected_calls_are_those_of_the_whole_conversation() -> None:
 def test_each_turn_keeps_the_rules_or_not() -> None:
     """Per turn a rule is judged by its answer and calls, with what came before; of silence nothing is said."""
 
-    def rate(name: str, **texts: str) -> float:
+    def rate(name: str, *, wording: str, **texts: str) -> float:
         asked.append(texts)
         return float("refund" not in list(texts.values())[-1])
 
@@ -154,8 +154,8 @@ def test_a_turn_is_graded_by_its_own_criteria() -> None:
     """Per turn a criterion is asked of the answer, apart from what was said before."""
     chat = [*said("Hm?", "I promise a refund."), *said("Thanks!", "Bye.")]
     rows = [{"messages": chat, "criteria": ["Promises no refund"]}]
-    judge = rg.judge_from(rate=lambda name, conversation, response="": float("refund" not in conversation + response))
-    apart = rg.judge_from(rate=lambda name, conversation, response: float("refund" not in response))
+    judge = rg.judge_from(rate=lambda name, conversation, wording: float("refund" not in conversation))
+    apart = rg.judge_from(rate=lambda name, conversation, response, wording: float("refund" not in response))
     assert rg.evaluate(rows, "criteria", judge).estimates["criteria"].value == 0
     assert rg.evaluate(rows, "criteria", apart, per="turn").estimates["criteria"].value == 1
 
@@ -468,9 +468,9 @@ def test_a_policy_is_judged_rule_by_rule(tmp_path: Path) -> None:
     file.write_text(RULES)
     seen: list[str] = []
 
-    def rate(rubric: str, conversation: str) -> float:
+    def rate(rubric: str, conversation: str, wording: str) -> float:
         seen.append(conversation)
-        return float("greet" in conversation.lower() or len(seen) == 1)
+        return float("euros" in wording)
 
     row = {"query": "Money!", "response": "Done.", "tool_calls": [{"name": "refund", "arguments": {"euros": 90}}]}
     score = rg.score(row, f"policy({file})", rg.judge_from(rate=rate))["policy"]
@@ -479,7 +479,24 @@ def test_a_policy_is_judged_rule_by_rule(tmp_path: Path) -> None:
     assert seen[0] == "User: Money!\n\nAssistant: Done.\n\nCall: refund(euros=90)"
 
 
-@pytest.mark.parametrize(("rules", "fault"), [("nowhere.md", "cannot be read"), ("# Rules\n\n", "holds no rule")])
+def test_rules_may_be_written_in_the_metric() -> None:
+    """Texts in quotation marks that are no files are rules, and what a list of rules quotes is none."""
+    judge = rg.judge_from(rate=lambda rubric, conversation, wording: float("refund" not in wording), name="blind/1")
+    for rules in (
+        '"Promise no refund."+"Greet the customer."',
+        '"- Promise no refund.\n> a note\n- Greet the customer."',
+    ):
+        score = rg.score({"query": "Money!", "response": "Hi."}, f"policy({rules})", judge)["policy"]
+        assert {piece.text: piece.value for piece in score.evidence} == {
+            "Promise no refund.": 0,
+            "Greet the customer.": 1,
+        }
+
+
+@pytest.mark.parametrize(
+    ("rules", "fault"),
+    [("nowhere.md", "cannot be read"), ("my rules.md", "cannot be read"), ("# Rules\n\n", "holds no rule")],
+)
 def test_a_policy_without_rules_is_refused(rules: str, fault: str) -> None:
     """One line says what is wrong before anything is asked."""
     with pytest.raises(rg.errors.BadParameter, match=fault):

@@ -84,9 +84,9 @@ def test_a_criterion_over_a_conversation() -> None:
     """With reads=conversation the judge sees all that was said, by speaker."""
     seen: list[str] = []
 
-    def rate(name: str, conversation: str) -> float:
+    def rate(name: str, conversation: str, wording: str) -> float:
         seen.append(conversation)
-        return 1
+        return float(wording == "It is kind")
 
     run = rg.evaluate([{"messages": CHAT}], 'criterion("It is kind",0-1,reads=conversation)', rg.judge_from(rate=rate))
     assert run.estimates["criterion"].value == 1

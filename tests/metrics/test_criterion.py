@@ -22,8 +22,9 @@ ROWS = [
 POLITE = 'criterion("The answer is polite, and offers a next step",1-5)'
 
 
-def by_please(rubric: str, query: str, response: str) -> tuple[int, str]:
-    """A judge that likes the word please."""
+def by_please(rubric: str, query: str, response: str, wording: str) -> tuple[int, str]:
+    """A judge that likes the word please where it is asked about politeness."""
+    assert "polite" in wording
     return (5, "it says please") if "please" in response else (1, "it is curt")
 
 
@@ -55,7 +56,7 @@ def test_a_criterion_is_graded_by_any_judge_that_rates() -> None:
 
 def test_a_scale_may_begin_below_0() -> None:
     """The caption names both numbers of the scale, the sign of the lowest with it."""
-    judge = rg.judge_from(rate=lambda **_: -2)
+    judge = rg.judge_from(rate=lambda rubric, wording, **_: -2)
     run = rg.evaluate(ROWS, rg.criterion("It is polite", scale="-2-2"), judge=judge)
     assert run.estimates["criterion"].scale == (-2.0, 2.0)
     assert run.record.captions["criterion"].startswith("your own criterion, -2 to 2")

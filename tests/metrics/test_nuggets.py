@@ -18,7 +18,7 @@ def judge(**changed: Any) -> rg.judges.Judge:
     functions: dict[str, Any] = {
         "decompose": lambda text: [piece.strip() for piece in text.split(";") if piece.strip()],
         "entail": lambda premise, hypothesis: hypothesis in premise,
-        "rate": lambda rubric, response: float("red" in response),
+        "rate": lambda rubric, response, wording: float("red" in response),
         "name": "words",
     }
     return rg.judge_from(**{**functions, **changed})
@@ -77,8 +77,8 @@ def test_a_missing_judgment_is_a_failure_and_no_half() -> None:
     failed = score("nugget_recall", {"answers": NUGGETS}, entail=entail)
     assert (failed.value, "judge_error" in failed.failed) == (None, True)
 
-    def rate(rubric: str, response: str) -> float:
-        raise ValueError(f"{rubric} of {response}")
+    def rate(rubric: str, response: str, wording: str) -> float:
+        raise ValueError(f"{rubric} of {response}: {wording}")
 
     assert score("criteria", {"criteria": ["It is red"]}, rate=rate).failed
 
@@ -93,7 +93,7 @@ CRITERIA = [
 def met(*numbers: int) -> Any:
     """A judge's function that finds these criteria met, by their order."""
     grades = iter(float(number in numbers) for number in range(len(CRITERIA)))
-    return lambda rubric, response: next(grades)
+    return lambda rubric, response, wording: next(grades)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_healthbench_rows_are_read_as_they_are() -> None:
 def test_the_weight_of_a_criterion_is_its_points() -> None:
     """A fault with a negative weight takes points off, and the evidence shows what each criterion is worth."""
     criteria = [{"text": "Says how long", "weight": 4}, {"text": "Insults", "weight": -2}]
-    judge = rg.judge_from(rate=lambda rubric, query, response: 1)
+    judge = rg.judge_from(rate=lambda rubric, query, response, wording: 1)
     score = rg.score({"query": "?", "response": "!", "criteria": criteria}, "criteria", judge)["criteria"]
     assert score.value == 0.5
     assert [piece.text for piece in score.evidence] == ["Says how long (+4)", "Insults (-2)"]

@@ -143,6 +143,9 @@ def _is_standard(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] in sys.stdlib_module_names
 
 
+#: Topics whose questions have the same rubric's name and differ in its wording.
+_WORDED = frozenset({"rate:policy", "rate:criterion"})
+
 #: How many questions asynchronous functions answer concurrently.
 ASYNC_BATCH = 16
 
@@ -152,9 +155,11 @@ class FunctionJudge(JudgeBase):
 
     def __init__(self, functions: dict[str, Callable[..., Any]], name: str | None) -> None:
         self._functions = functions
-        self._keywords: dict[str, set[str] | None] = {}
+        self._keywords: dict[str, tuple[set[str], bool]] = {}
         self._two_way: set[str] = set()
         self.batch = ASYNC_BATCH if any(map(inspect.iscoroutinefunction, functions.values())) else 1
+        if "rate" in functions and "wording" not in _keywords(functions["rate"], 1)[0]:
+            self.unable = _WORDED
         settings, self._notes = fingerprint({} if name else functions)
         self.identity = Identity(name or "function", settings)
 
@@ -173,22 +178,31 @@ class FunctionJudge(JudgeBase):
 
     async def _answer(self, question: Question) -> Answer | Failure:
         try:
+            if question.topic in self.unable:
+                return Failure(
+                    "unanswerable", f"the function is not told the {question.topic[5:]}; let it take wording="
+                )
             return await question.answer_by(partial(self._replies, question))
         except UnusableReply as unusable:
             return Failure("invalid_answer", str(unusable), raw=repr(unusable.reply)[:2000])
         except Exception as error:
             return Failure("judge_error", f"{question.kind}() raised {type(error).__name__}: {error}")
 
-    async def _replies(self, question: Question, *calls: tuple[object, ...], **optional: object) -> list[Any]:
+    async def _replies(
+        self,
+        question: Question,
+        *calls: tuple[object, ...],
+        named: Mapping[str, object] | None = None,
+        **optional: object,
+    ) -> list[Any]:
         """The replies of the function of a question's kind, which gets those optional arguments that it takes."""
         function = self._functions[question.kind]
         if question.kind not in self._keywords:
             self._keywords[question.kind] = _keywords(function, len(calls[0]))
-        accepted = self._keywords[question.kind]
-        if accepted is None:
-            taken = {key: value for key, value in optional.items() if value != ()}
-        else:
-            taken = {key: value for key, value in optional.items() if key in accepted}
+        accepted, any_other = self._keywords[question.kind]
+        taken = {key: value for key, value in {**optional, **(named or {})}.items() if key in accepted}
+        if any_other:
+            taken |= {key: value for key, value in optional.items() if value != ()}
         replies = [function(*args, **taken) for args in calls]
         pending = [reply for reply in replies if isinstance(reply, Awaitable)]
         if pending:
@@ -201,16 +215,15 @@ class FunctionJudge(JudgeBase):
         return replies
 
 
-def _keywords(function: Callable[..., Any], passed: int) -> set[str] | None:
-    """The keywords that a function takes after `passed` arguments by position; None where it takes any."""
+def _keywords(function: Callable[..., Any], passed: int) -> tuple[set[str], bool]:
+    """The keywords that a function names after `passed` arguments by position, and whether it takes any other."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except ValueError:  # some built-in functions have no signature
-        return set()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
+        return set(), False
     either = {parameter.name for parameter in parameters[passed:] if parameter.kind is parameter.POSITIONAL_OR_KEYWORD}
-    return either | {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    named = either | {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}
+    return named, any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def judge_from(
@@ -237,7 +250,10 @@ def judge_from(
             once.
         relevant: (query, text, reference=None) -> bool.
         classify: (text, trait) -> bool; traits are "biased" and "toxic".
-        rate: (rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of it and the reason.
+        rate: (rubric, **texts) -> a number on the scale of the rubric of that name, or a pair of it and the reason. The
+            texts are those that the rubric reads. Where it names them it is passed `wording=`, what is asked, and
+            `low=` and `high=`, the ends of the scale. `policy`, `criteria` and a `criterion` without a name, which
+            differ in their wording alone, need a function that names `wording`.
         correct: (response, references) -> True or False, or "right", "partly", "wrong" or "undecided", also with the
             probability that it is right, or a `Verdict` with a rationale.
         name: the judge's identity in a store; change it when the functions change what they answer. Without it the

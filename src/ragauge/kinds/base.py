@@ -43,8 +43,13 @@ class PackingParts(NamedTuple):
 class CallFunction(Protocol):
     """Calls a user's function once for each tuple of arguments by position, side by side."""
 
-    async def __call__(self, *calls: tuple[object, ...], **optional: object) -> list[Any]:
-        """The results of the calls. optional: arguments by keyword; the function gets those that it takes."""
+    async def __call__(
+        self, *calls: tuple[object, ...], named: Mapping[str, object] = ..., **optional: object
+    ) -> list[Any]:
+        """The results of the calls.
+
+        optional: arguments by keyword; the function gets those that it takes. named: those that it gets by name alone.
+        """
 
 
 class UnusableReply(Exception):

@@ -208,7 +208,8 @@ class Rate(BaseQuestion, frozen=True):
         return Grade(value, first(answer.rationale for answer in nearest))
 
     async def answer_by(self, call: CallFunction) -> Grade:
-        (grade,) = await call((self.rubric.name,), **dict(self.texts))
+        told = {"wording": self.rubric.wording, "low": self.rubric.low, "high": self.rubric.high}
+        (grade,) = await call((self.rubric.name,), named=told, **dict(self.texts))
         grade, reason = grade if isinstance(grade, tuple) and len(grade) == 2 else (grade, None)
         if isinstance(grade, bool) or not isinstance(grade, int | float):
             raise UnusableReply("rate() must return a number", grade)

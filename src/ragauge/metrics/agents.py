@@ -104,8 +104,9 @@ def goal(in_trial: Supports) -> Share | Undefined:
 def policy(grades: Grades) -> Share:
     """Share of the rules that the agent keeps, by what it says and the calls that it makes, as in policy(rules.md).
 
-    rules: a file of text or Markdown with one rule per line; headings are left out. A rule that does not apply is kept.
-    Each rule is judged on its own and has its own line of evidence.
+    rules: a file of text or Markdown with one rule per line; headings and quotations ("> ") are left out. Or the rules
+    themselves, as in policy("Never promise a refund."+"Greet the customer."). A rule that does not apply is kept. Each
+    rule is judged on its own and has its own line of evidence.
     """
     return Share(sum(grades.values), len(grades.values))
 

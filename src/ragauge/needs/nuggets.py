@@ -111,12 +111,14 @@ _BULLET = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
 
 
 @cache
-def policy_kept(rules: Annotated[str, "the file of the rules, one a line, or the rules themselves"]) -> Need[Grades]:
+def policy_kept(
+    rules: Annotated[tuple[str, ...], "a file of rules, one a line, or rules in words, joined by +"],
+) -> Need[Grades]:
     """Which rules does the agent keep? Raises ValueError where the file cannot be read, or holds none."""
-    lines = _lines_of(rules)
-    wordings = [_BULLET.sub("", line, count=1).strip() for line in lines if line.strip() and not line.startswith("#")]
+    lines = [line.strip() for text in rules for line in _lines_of(text)]
+    wordings = [_BULLET.sub("", line, count=1) for line in lines if line and not line.startswith(("#", ">"))]
     if rules and not wordings:
-        raise ValueError(f"{rules!r} holds no rule; write one a line")
+        raise ValueError(f"{' and '.join(rules)!r} holds no rule; write one a line")
 
     def flow(sample: Sample) -> QuestionFlow[Grades]:
         counted = sample.counted_calls
@@ -140,12 +142,16 @@ def _listed(calls: Iterable[ToolCall]) -> str:
 
 
 def _lines_of(rules: str) -> list[str]:
-    if "\n" in rules or not rules:  # "" before it is given
+    """The lines of a file, or of a text that is no file: it has several lines, or words and no ending such as .md."""
+    if "\n" in rules:
         return rules.splitlines()
     try:
         return read_file(Path(rules)).splitlines()
     except OSError as error:
-        raise ValueError(f"{rules!r} cannot be read: {error.strerror}; give a file of rules, one a line") from error
+        if " " in rules and not re.search(r"\.\w+\Z", rules):
+            return [rules]
+        fix = 'give a file of rules, one a line, or a rule in words, as in policy("Never promise a refund.")'
+        raise ValueError(f"{rules!r} cannot be read: {error.strerror}; {fix}") from error
 
 
 #: What a nugget is worth to an answer.
