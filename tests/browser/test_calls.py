@@ -17,7 +17,12 @@ SAMPLE = rg.Sample(
     "1",
     query="Cancel it.",
     response="I have cancelled it.",
-    turns=(rg.types.Turn("user", "Where is it?"), rg.types.Turn("assistant", "Here.", calls=(FIND,))),
+    turns=(
+        rg.types.Turn("system", "Be kind."),
+        rg.types.Turn("user", "Hm."),
+        rg.types.Turn("user", "Where is it?"),
+        rg.types.Turn("assistant", "Here.", calls=(FIND,)),
+    ),
     tool_calls=(CANCEL,),
     reference_tool_calls=(CANCEL,),
 )
@@ -29,7 +34,7 @@ def test_calls_are_shown_with_arguments_and_outcome(tmp_path: Path, watched: Wat
     page = watched.open(run.save(tmp_path / "report.html"), sample="1")
     texts = page.locator(".given .text").all()
     assert [(text.locator("h2").text_content() or "").strip() for text in texts] == [
-        "call 1 of turn 2",
+        "call 1 of turn 1",
         "tool call 1",
         "reference tool call 1",
     ]

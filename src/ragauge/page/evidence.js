@@ -70,7 +70,7 @@ export function contradictingQuotes(record, item) {
 
 /** A text by its kind and number, and its id if it has one. */
 function sourceName(sample, field) {
-  return [fieldName(field), chunkId(sample, field)].filter(Boolean).join(", ");
+  return [fieldName(field, sample.turns), chunkId(sample, field)].filter(Boolean).join(", ");
 }
 
 /** The evidence as a list whose entries open. */
@@ -207,19 +207,20 @@ export function referenceTexts(view) {
 
 function textBox(view, field) {
   const prefix = view.prefix ?? "";
+  const name = fieldName(field, view.record.sample.turns);
   const text = textOf(view.record.sample, field);
   const parts = segments(text, marksIn(view, field)).map((segment) => marked(view, segment));
   const id = chunkId(view.record.sample, field);
   const attributes = {
     class: `text ${/^\w+/.exec(field)[0]}`,
     id: `${prefix}text-${field}`,
-    "aria-label": `${prefix} ${fieldName(field)}`.trim(),
+    "aria-label": `${prefix} ${name}`.trim(),
     tabindex: -1,
   };
   return element(
     "section",
     attributes,
-    element("h2", {}, fieldName(field), " ", id ? quoted(id, "span", { class: "quiet" }) : null, badges(view, field)),
+    element("h2", {}, name, " ", id ? quoted(id, "span", { class: "quiet" }) : null, badges(view, field)),
     element("div", { class: "passage", dir: "auto" }, text ? parts : element("span", { class: "quiet" }, "(empty)")),
   );
 }

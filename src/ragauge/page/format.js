@@ -74,10 +74,11 @@ export function tone(label, better = "higher") {
 /** A sign for each tone, so that colour alone carries no meaning. */
 export const SIGNS = { good: "✓", bad: "✗", weak: "○", plain: "·" };
 
-/** A field of a sample for people: "references[0]" is "reference 1". */
-export function fieldName(field) {
+/** A field of a sample for people: "references[0]" is "reference 1". turns: of the sample, counted by their questions. */
+export function fieldName(field, turns = []) {
   const [, name, position] = /^(?:turns\[\d+\]\.)?(\w+?)s?(?:\[(\d+)\])?$/.exec(field) ?? [null, field];
   if (position === undefined) return field;
-  const turn = /^turns\[(\d+)\]\.calls/.exec(field)?.[1];
-  return `${name.replaceAll("_", " ")} ${Number(position) + 1}${turn ? ` of turn ${Number(turn) + 1}` : ""}`;
+  const place = /^turns\[(\d+)\]\.calls/.exec(field)?.[1];
+  const asked = turns.filter(({ role }, i) => i < Number(place) && role === "user" && turns[i + 1].role !== "user");
+  return `${name.replaceAll("_", " ")} ${Number(position) + 1}${place ? ` of turn ${asked.length}` : ""}`;
 }
