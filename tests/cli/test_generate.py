@@ -90,7 +90,7 @@ def test_options_of_generate(call: Call, workplace: Path, model: str) -> None:
         (["-j", "embedded"], "write PROVIDER/MODEL"),
         (["-j", "openai/m?temperatur=1"], "unknown option 'temperatur'; did you mean 'temperature'?"),
         (["-j", "openai/m", "--refusal", "No.", "--no-refusal"], "give --refusal SENTENCE, or --no-refusal alone"),
-        (["-j", "openai/m", "--shots", "samples.jsonl"], "0 of 3 samples can be examples, 2 are needed"),
+        (["-j", "openai/m", "--shots", "samples.jsonl"], "samples that can be examples: 0, of 2 that are needed"),
         (["-j", "ollama/m", "--cite", "nobody"], "unknown judge 'nobody'"),
     ],
 )

@@ -60,8 +60,27 @@ def test_a_reference_may_stand_for_the_answer() -> None:
 
 def test_too_few_shots_are_an_error() -> None:
     """Samples without question, documents or answer cannot be examples; too few of the others is an error."""
-    with pytest.raises(BadData, match="1 of 2 samples can be examples, 2 are needed"):
+    with pytest.raises(BadData, match="samples that can be examples: 1, of 2 that are needed"):
         with_shots(AnswerBrief(), [ANSWERS[0], Sample("x", "q", "a")], 2, 1)
+
+
+@pytest.mark.parametrize("same", ["query", "id"])
+def test_no_sample_is_shown_its_own_row(same: str, system: Any) -> None:
+    """Answers to the questions under test are no examples, whatever the seed; too few others are an error."""
+    samples = [{"id": f"s{n}", "query": f"Question {n}?", "contexts": ["c"]} for n in range(3)]
+    own = [
+        {**row, "response": "Gold.", **({"id": f"x{n}"} if same == "query" else {"query": "Other?"})}
+        for n, row in enumerate(samples)
+    ]
+    own[0] |= {"query": "question  0?"} if same == "query" else {}
+    other = {"id": "y", "query": "Why?", "contexts": ["c"], "response": "So."}
+    for seed in range(5):
+        asked = system()
+        generate(samples, asked, shots=[*own, other], shot_count=1, seed=seed)
+        documents = [json.loads(messages[1]["content"]) for messages in asked.asked]
+        assert [[example["answer"] for example in document["examples"]] for document in documents] == [["So."]] * 3
+    with pytest.raises(BadData, match="examples: 0, of 1 that are needed; each needs a query that is not among those"):
+        generate(samples, system(), shots=own, shot_count=1)
 
 
 def test_generation_takes_them_from_a_file(tmp_path: Any, system: Any) -> None:

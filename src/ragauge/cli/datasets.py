@@ -244,7 +244,7 @@ def mini_command(folder: Path) -> None:
     "--refusal", metavar="SENTENCE", help=f"The sentence for declining to answer. [default: {REFUSAL_SENTENCE}]"
 )
 @click.option("--no-refusal", is_flag=True, help="Have every question answered.")
-@click.option("--shots", metavar="FILE", help="Answered samples to show as examples.")
+@click.option("--shots", metavar="FILE", help="Answered samples to show as examples, but none of SAMPLES.")
 @click.option(
     "--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, metavar="N", help="How many of them."
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from random import Random
@@ -22,7 +22,7 @@ from ragauge.kinds.call import REPEATED
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Statements, Support, unanswerable
 from ragauge.needs.checks import REFUSAL_KEY, instructed_refusal
 from ragauge.needs.entailment import support
-from ragauge.readers import read
+from ragauge.readers import SampleReader, read
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, Stopped, check_priced
 from ragauge.run.prepare import opened_store
@@ -171,8 +171,8 @@ def with_shots(
     refusals = [example for example in usable if brief.refusal and example.response == brief.refusal]
     if len(answers) + len(refusals) < count:
         raise BadData(
-            f"{len(answers) + len(refusals)} of {len(samples)} samples can be examples, {count} are needed; each needs "
-            "a query, contexts, and a response or reference"
+            f"samples that can be examples: {len(answers) + len(refusals)}, of {count} that are needed; each needs a "
+            "query that is not among those to be answered, contexts, and a response or reference"
         )
     rng = Random(seed)
     wanted_refusals = count // 2 if brief.refusal else 0
@@ -180,6 +180,17 @@ def with_shots(
     drawn = [*rng.sample(refusals, refused), *rng.sample(answers, count - refused)]
     rng.shuffle(drawn)
     return msgspec.structs.replace(brief, shots=tuple(drawn))
+
+
+def _not_among(samples: Sequence[Sample], reader: SampleReader, shots: SampleReader) -> list[Sample]:
+    """The shots without those that share a query with a sample, or an id where both data have ids."""
+    has_ids = "id" in reader.columns and "id" in shots.columns
+
+    def names(sample: Sample) -> set[tuple[str, ...]]:
+        return {("query", *(sample.query or "").casefold().split()), *([("id", sample.id)] if has_ids else ())}
+
+    taken = set[tuple[str, ...]]().union(*map(names, samples))
+    return [shot for shot in shots if taken.isdisjoint(names(shot))]
 
 
 def _example(sample: Sample, brief: AnswerBrief, top: int | None) -> Sample | None:
@@ -231,6 +242,7 @@ async def generate_async(
         refusal: the sentence to answer with where the documents hold no answer. It is stored in the samples' metadata,
             so that metrics recognise it as a refusal. With "" the model must always answer.
         shots, shot_count, seed: answered samples to draw few-shot examples from, how many, and the seed of the draw.
+            Those with a query of the data, or an id of it where both have ids, are no examples.
         top: the number of documents of each sample that are shown and kept; None for all.
         cite: a judge that finds citations for responses without any; None adds none.
         options: store, map, limit, skip_bad_rows, max_cost and progress; see `SampleOptions`.
@@ -242,14 +254,16 @@ async def generate_async(
         raise BadParameter(f"top={top} must be 1 or more, or None; shot_count={shot_count} 0 or more")
     chosen = SampleOptions(**options)
     brief = AnswerBrief(form, refusal)
+    reader = chosen.read(data)
+    samples: Iterable[Sample] = reader
     if shots is not None:
-        brief = with_shots(brief, list(read(shots)), shot_count, seed, top)
+        samples = list(reader)
+        brief = with_shots(brief, _not_among(samples, reader, read(shots)), shot_count, seed, top)
     budget = Budget(chosen.max_cost)
     store = opened_store(chosen.store)
     generated = Generated()
     calls = ModelCalls(model, store, budget, generated)
     generated.system = calls.identity.name
-    reader = chosen.read(data)
     need = add_citations(form)
     dispatcher = None
     if cite:
@@ -266,7 +280,7 @@ async def generate_async(
         return await _with_citations(answered, need, dispatcher, generated)
 
     async with calls, dispatcher.opened() if dispatcher else nullcontext():
-        await generated.fill(reader, reader, respond, _SAMPLES_AT_ONCE, chosen)
+        await generated.fill(reader, samples, respond, _SAMPLES_AT_ONCE, chosen)
     generated.spent = budget.spent
     return generated
 
