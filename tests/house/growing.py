@@ -9,7 +9,7 @@ from ragauge.datasets.corpus import passages, sections
 from ragauge.judges.embedded.encoder import WordPiece, vocabulary
 from ragauge.judges.embedded.lexical import entail, polarity, read_query, relevant
 from ragauge.judges.embedded.passages import windows
-from ragauge.judges.embedded.statements import claims_nothing, decompose, is_fragment
+from ragauge.judges.embedded.statements import decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
 from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.replies import extract_object, parse_reply
@@ -22,6 +22,7 @@ from ragauge.text import overlap, tokens, trust_eval
 from ragauge.text.citations import citation_marks, citations_in, cites_otherwise
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
 from ragauge.text.markdown import blocks
+from ragauge.text.no_claim import claims_nothing
 from ragauge.text.overlap import bleu, chrf, rouge
 from ragauge.text.refusals import is_refusal_sentence, refusal
 from ragauge.text.sentences import punkt_sentences, sentences

@@ -380,7 +380,8 @@ def citation_recall(citing: CitationSupport) -> Share | Undefined:
     """Share of the response's sentences that the documents they cite together support (ALCE).
 
     A sentence without a citation is not supported; nor is an empty response, which counts as one sentence,
-    and which the variants "trust_eval" and "alce" leave undefined.
+    and which the variants "trust_eval" and "alce" leave undefined. What claims nothing and cites nothing is left
+    out, such as greetings, questions, headings and code, which these variants count.
     """
     return share(citing.supported, NO_SENTENCE)
 

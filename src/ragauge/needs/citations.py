@@ -18,6 +18,7 @@ from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.citations import Citation, CitationStyle, chunk_names, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
+from ragauge.text.no_claim import QUESTION, claims_nothing
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import check_installed, punkt_sentences
 from ragauge.types import Label, Sample, Span, Verdict
@@ -57,8 +58,8 @@ class CitedSentence:
 def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[CitedSentence]:
     """The sentences with their citations, by our own rules.
 
-    Every citation counts, once per chunk and sentence; refusing sentences need no support. A response without words is
-    one empty sentence, which nothing supports.
+    Every citation counts, once per chunk and sentence. Refusing sentences need no support, nor does what claims nothing
+    and cites nothing. A response without words is one empty sentence, which nothing supports.
     """
     text, chunks, instructed = response_of(sample), sample.contexts or (), instructed_refusal(sample)
     reading = text, len(chunks), style, chunk_names(chunks)
@@ -69,7 +70,15 @@ def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[
         _cited_sentence(text, _with_query(sample, piece.text, units), piece)
         for piece in pieces
         if not is_refusal_sentence(piece.text, instructed, cited=bool(piece.citations))
+        and (piece.citations or units == "items" or _claims(piece, alone=len(pieces) == 1))
     ]
+
+
+def _claims(piece: CitedPiece, *, alone: bool) -> bool:
+    """Whether a sentence may claim something: no greeting, question, introduction, heading, first row or code."""
+    if piece.kind == "code" or (piece.kind in ("heading", "header") and not alone):
+        return False
+    return not (piece.text.endswith(":") or QUESTION.search(piece.text) or claims_nothing(piece.text))
 
 
 def _cited_sentence(text: str, bare: str, piece: CitedPiece) -> CitedSentence:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ragauge.text.citations import MARK, Citation, CitationStyle, Names, TextWithoutSpans, citations_in, unmarked
-from ragauge.text.markdown import Block, blocks
+from ragauge.text.markdown import Block, Kind, blocks
 from ragauge.text.patterns import any_of
 from ragauge.text.sentences import sentences
 from ragauge.types import Span
@@ -52,6 +52,7 @@ class CitedPiece(NamedTuple):
     text: str
     span: Span
     citations: tuple[Citation, ...]
+    kind: Kind = "prose"
 
 
 def cited_sentences(
@@ -102,6 +103,7 @@ class _CitationReading:
         self.marks = list(dict.fromkeys(citation.span for citation in self._citations))
         self.excluded = sorted([*self.marks, *sources])
         self._bodies = {block.start: block.body for block in layout}
+        self._kinds = {block.body: block.kind for block in layout}
         self._ends, self._starts = dict(self.marks), {end: start for start, end in self.marks}
         self._breaks = [index for index, character in enumerate(text) if character == "\n"]
 
@@ -133,9 +135,10 @@ class _CitationReading:
         return [self._piece(span, cited) for span, cited in zip(worded, citations, strict=True)]
 
     def _piece(self, span: Span, citations: Sequence[Citation]) -> CitedPiece:
+        kind = self._kinds.get(span[0], "prose")
         ends = [end for boundary in (span, *(citation.span for citation in citations)) for end in boundary]
         span = min(ends), max(ends)
-        return CitedPiece(unmarked(self._text, span, self.excluded).strip(), span, tuple(citations))
+        return CitedPiece(unmarked(self._text, span, self.excluded).strip(), span, tuple(citations), kind)
 
     def _site(self, mark: Span, spans: Sequence[Span]) -> tuple[int, bool, bool]:
         """The last span that starts before a mark (-1 for none), and whether the mark may, or must, lead the next."""

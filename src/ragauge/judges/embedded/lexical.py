@@ -17,9 +17,10 @@ from typing import NamedTuple
 from ragauge.judges.base import in_context
 from ragauge.judges.embedded.layer import coefficients, logistic, packaged, predict
 from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage, windows
-from ragauge.judges.embedded.statements import claims_nothing, is_fragment
+from ragauge.judges.embedded.statements import is_fragment
 from ragauge.judges.embedded.words import AUXILIARIES, QUESTION_WORDS, Kind, Word, is_year, rounds_to, weight, words
 from ragauge.questions import Classify, Correct, Entail, Question, Relevant
+from ragauge.text.no_claim import claims_nothing
 from ragauge.text.refusals import refusal
 from ragauge.text.tokens import squad_normalise
 from ragauge.types import ChunkVerdict, Label, Verdict

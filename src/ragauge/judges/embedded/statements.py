@@ -11,6 +11,7 @@ from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.cited import bibliography
 from ragauge.text.language import foreign
 from ragauge.text.markdown import Block, blocks
+from ragauge.text.no_claim import QUESTION, SAYS, SOURCE, claims_nothing
 from ragauge.text.patterns import any_of, phrases
 from ragauge.text.refusals import is_refusal_sentence
 from ragauge.text.sentences import sentences_within
@@ -18,57 +19,15 @@ from ragauge.types import Span, Statement
 
 _EMPHASIS = re.compile(r"(?<!\w)\*\*(?=\S)|(?<=\S)\*\*(?!\w)|(?<![\w*])\*(?=[^\s*])([^*]{1,200})(?<=\S)\*(?![\w*])")
 
-# Wordings that claim nothing.
-
 _YES_OR_NO = re.compile(
     any_of("yes no true false correct incorrect right wrong never always ja nein sí oui non") + r"[.!]*", re.IGNORECASE
-)
-_QUESTION = re.compile(r"[?？؟][\"'”’»)*_]*\Z")
-_SOURCE = (
-    rf"(?:{any_of('the these both all your provided given above retrieved search')} )*"
-    rf"{any_of('contexts? documents? passages? sources? results? excerpts? snippets? texts? articles?')}(?: \d+)?"
-)
-_SAYS = any_of("states? says? mentions? notes? explains? indicates? describes? reports? shows? confirms?")
-_ABOUT_SOURCES = (
-    rf"(?:this|that|it|the answer|{_SOURCE}) (?:\w+ )?(?:is|are|be|comes?|found|given|stated)"
-    rf" (?:\w+ )?(?:in|from) {_SOURCE}",
-    r"(?:the |these |both )?(?:passages|contexts?|excerpts|snippets|search results|provided \w+) (?!of\b|to\b)[^,]*",
-)
-_POLITE = (
-    r"(?:hi|hello|hey|dear|welcome|good (?:morning|afternoon|evening|day|luck))\b(?:[ ,]+\w+){0,4}",
-    rf"{any_of('sure certainly of_course absolutely definitely okay ok alright great no_problem')}"
-    r"(?:\W+(?:here|let me|i can|i'll|i'd|happy|glad)\b.*)?",
-    r"(?:that's an? |what an? )?(?:very )?(?:good|great|excellent|interesting) question",
-    r"(?:thanks|thank you|you're welcome|you are welcome)\b.*",
-    r"(?:i'm |i am |we're )?(?:so |very |really )?sorry\b(?!.*\bbut\b).*|(?:i apologi[sz]e|my apologies)\b.*",
-    r"(?:i|we) (?:really )?hope .*",
-    r".*\b(?:let me know|feel free|(?:don't|do not) hesitate|(?:happy|glad) to (?:help|assist))\b.*",
-    r"(?:enjoy|have an? (?:safe|good|great|nice|lovely|wonderful)|get well|take care|all the best|cheers|goodbye)\b.*",
-    r"(?:(?:best|kind) )?regards",
-)
-_ANNOUNCING = (
-    r"(?:so,? |now,? )?here(?:'s| is| are) .*",
-    r"(?:let me|let's|i'll|i will) (?:explain|summari[sz]e|break|start|begin|walk|see|look|go)\b.*",
-    r"(?:in )?(?:summary|conclusion|short|other words|answer|notes?|sources?|references?)",
-)
-_POINTER = (
-    r"(?:[<(]|\[[^\]]*\]\()?https?://\S+",
-    r"(?:for (?:more|further|additional) [^,]*, )?(?:please )?(?:see|refer to)\b.*"
-    rf"\b(?:{_SOURCE}|documentation|docs|manual|page|website|guide|section|chapter|https?:).*",
-)
-_NO_CLAIM = re.compile(phrases(*_POLITE, *_ANNOUNCING, *_POINTER, *_ABOUT_SOURCES))
-_EXAMINED_CHARS = 240  # the characters of the longest sentence that _NO_CLAIM is tried on
-_CODE = re.compile(
-    r"(?:\$|>>>) \S.*|[a-z_][\w.]*\(.*\)[;:]?|[a-z_][\w.]* ?= ?\S*[(\[{'\"].*|import \w+.*|from \w+ import .*"
-    r"|(?:SELECT|CREATE|INSERT INTO|DELETE FROM) .*|(?:pip|npm|git|docker|curl) [a-z-]+ \S*[-./=_]\S*.*",
-    re.DOTALL,
 )
 
 #: Openings that only point at the sources or announce what follows, and are no part of a claim.
 _OPENING = re.compile(
     phrases(
-        rf"(?:according to|based on|as (?:stated|mentioned|noted) in|as per|per|from|in) {_SOURCE}(?: provided)?,\s+",
-        rf"{_SOURCE}(?: also)? {_SAYS} that\s+",
+        rf"(?:according to|based on|as (?:stated|mentioned|noted) in|as per|per|from|in) {SOURCE}(?: provided)?,\s+",
+        rf"{SOURCE}(?: also)? {SAYS} that\s+",
         r"(?:it is|it's) (?:important|worth) (?:to note|noting|to remember) that\s+|(?:please )?note that\s+",
         r"(?:the )?(?:short |final )?answer(?: is)?:\s+",
     ),
@@ -187,7 +146,7 @@ def _plain(wording: str) -> str:
 def _clauses(text: str, sentence: Span, marks: Sequence[Span]) -> Iterator[_Piece]:
     """A sentence, or its independent clauses, each as a sentence of its own."""
     start, end = begin, _ = sentence  # `begin`: where the words of a clause begin, after the one that joins it
-    joins = [] if _QUESTION.search(text, *sentence) else [*_JOIN.finditer(text, *sentence)]
+    joins = [] if QUESTION.search(text, *sentence) else [*_JOIN.finditer(text, *sentence)]
     for join in joins:
         left, right = (begin, join.start()), (join.end(), min(end, join.end() + _RIGHT_CHARS))
         if left[1] - left[0] <= _LEFT_CHARS and _are_clauses(text[slice(*left)], join["word"], text[slice(*right)]):
@@ -266,14 +225,6 @@ def _statement(piece: _Piece, *, answers: bool, is_foreign: bool) -> Statement:
     if piece.claims and _YES_OR_NO.fullmatch(wording):
         claim = answers
     elif piece.claims and not claims_nothing(wording):
-        claim, opinion = (False, attacks(wording)) if _QUESTION.search(wording) else stance(wording)
+        claim, opinion = (False, attacks(wording)) if QUESTION.search(wording) else stance(wording)
         opinion = opinion or is_foreign or foreign(wording) is not None
     return Statement(wording, piece.span, claim=claim, opinion=opinion)
-
-
-def claims_nothing(wording: str) -> bool:
-    """Whether a wording claims nothing: politeness, an announcement, a refusal, a pointer, code."""
-    if not any(map(str.isalnum, wording)) or is_refusal_sentence(wording) or _CODE.fullmatch(wording.strip(" `")):
-        return True
-    plain = wording[: _EXAMINED_CHARS + 1].lower().replace("’", "'").strip(" ()*_.!,;:")
-    return len(wording) <= _EXAMINED_CHARS and bool(_NO_CLAIM.fullmatch(plain))
