@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import warnings
 from pathlib import Path
 from typing import Any, cast
@@ -306,6 +307,57 @@ def test_a_criterion_that_is_set_is_a_grade() -> None:
     assert not misuse.success, "lower is better"
     with pytest.raises(ValueError, match="needs advice_types="):
         deepeval.NonAdviceMetric(model=judge)
+
+
+def test_goldens_come_back_as_they_were(tmp_path: Path) -> None:
+    """All parts of a golden are in its file, and what should be retrieved is not taken for what was."""
+    golden = Golden(
+        "q",
+        expected_output="e",
+        context=["ideal"],
+        source_file="s.md",
+        additional_metadata={"a": 1},
+        metadata={"b": 2},
+        expected_tools=[deepeval.ToolCall("find", output={"n": 1}, input_parameters={"id": 7})],
+        name="first",
+        comments="c",
+        tags=["t"],
+    )
+    for kind in ("json", "jsonl"):
+        read = EvaluationDataset()
+        read.add_goldens_from_json_file(EvaluationDataset([golden]).save_as(kind, tmp_path))
+        assert read.goldens == [golden]
+    theirs = [{"input": "q", "expected_output": "e", "context": ["ideal"]}]
+    theirs[0]["expected_tools"] = [{"name": "find", "inputParameters": {"id": 7}}]  # type: ignore[list-item]
+    path = tmp_path / "theirs.json"
+    path.write_text(json.dumps(theirs), encoding="utf-8")
+    (sample,) = rg.read(path)
+    assert (sample.contexts, [chunk.text for chunk in sample.reference_contexts or ()]) == (None, ["ideal"])
+    assert (sample.reference_tool_calls or ())[0].arguments == {"id": 7}
+    read = EvaluationDataset()
+    read.add_goldens_from_json_file(path)
+    assert (read.goldens[0].context, read.goldens[0].retrieval_context) == (["ideal"], None)
+
+
+@pytest.mark.parametrize(
+    ("header", "cells", "options"),
+    [
+        ("input,actual_output,context", "x|y", {}),
+        ("input,actual_output,context", "x;y", {"context_col_name": "context"}),
+        ("input,actual_output,context", "x; y", {"context_col_delimiter": "; "}),
+        ("question,answer,ideal", "x|y", {"context_col_name": "ideal"}),
+        ("question,answer,ideal", "x+y", {"context_col_name": "ideal", "context_col_delimiter": "+"}),
+        ("input,actual_output,context,retrieval_context", "x;y,r;s", {"retrieval_context_col_delimiter": ";"}),
+    ],
+)
+def test_chunks_of_a_table_are_split(header: str, cells: str, options: dict[str, str], tmp_path: Path) -> None:
+    """The context of a CSV file is several chunks at the delimiter that is given, or at DeepEval's own."""
+    (tmp_path / "cases.csv").write_text(f"{header}\nq,a,{cells}\n", encoding="utf-8")
+    names = dict(zip(("input_col_name", "actual_output_col_name"), header.split(","), strict=False))
+    dataset = EvaluationDataset()
+    dataset.add_test_cases_from_csv_file(tmp_path / "cases.csv", **names, **options)
+    (case,) = dataset.test_cases
+    assert (case.context, case.retrieval_context) == (["x", "y"], ["r", "s"] if "r" in cells else None)
 
 
 def test_a_data_set_measures_what_observed_functions_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

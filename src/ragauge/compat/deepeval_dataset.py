@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
@@ -14,7 +15,9 @@ from typing import Any, TypeVar
 
 import ragauge as rg
 from ragauge.compat import BadInput, not_offered, passages_of
-from ragauge.compat.deepeval import FIELDS, LLMTestCase, evaluate
+from ragauge.compat.deepeval import FIELDS, LLMTestCase, ToolCall, evaluate
+from ragauge.readers.columns import folded
+from ragauge.readers.values import parse_list, parse_object
 
 
 @dataclass
@@ -28,21 +31,56 @@ class Golden(LLMTestCase):
 Case = TypeVar("Case", bound=LLMTestCase)
 
 
-def _adds(kind: type[LLMTestCase], attribute: str) -> Callable[..., None]:
-    def add(self: EvaluationDataset, file_path: str | Path, **columns: Any) -> None:
-        """Add what a JSON, JSONL or CSV file holds; input_key_name="question" or input_col_name= name its columns."""
-        named = {key.removesuffix("_col_name").removesuffix("_key_name"): column for key, column in columns.items()}
-        map = {FIELDS[part]: column for part, column in named.items() if part in FIELDS}
-        getattr(self, attribute).extend(case_of(kind, sample) for sample in rg.read(file_path, map=map))
+#: For `map`: parts of test cases that are taken as they are.
+_AS_THEY_ARE = {"tool_calls": "", "reference_tool_calls": "", "metadata": ""}
+
+
+def _adds(kind: type[LLMTestCase], attribute: str, bar: str = "") -> Callable[..., None]:
+    """The method that adds what a file holds. bar: what separates chunks in columns of other names than DeepEval's."""
+
+    def add(self: EvaluationDataset, file_path: str | Path, **options: Any) -> None:
+        """Add what a JSON, JSONL or CSV file holds.
+
+        input_key_name="question" or input_col_name= names its columns, context_col_delimiter=";" what separates chunks.
+        """
+        named = {re.sub("_(col|key)_name$", "", key): column for key, column in options.items() if column}
+        map = {FIELDS[part]: column for part, column in named.items() if part in FIELDS and column != part}
+        reader = rg.read(file_path, map=_AS_THEY_ARE | map)
+        columns = {*reader.columns.values(), *reader.unused}
+        is_ideal = "reference_contexts" not in map and folded(reader.columns.get("contexts", "")) == "context"
+        is_split = "input" in columns and not columns.isdisjoint({"actual_output", "retrieval_context"})
+        splits: dict[str, str] = {}
+        for part in ("context",) if is_ideal else ("context", "retrieval_context"):
+            field = "contexts" if is_ideal else FIELDS[part]
+            delimiter = named.get(f"{part}_col_delimiter") or ("" if is_split and field not in map else bar)
+            splits |= {f"{field}.split": delimiter} if delimiter and field in reader.columns else {}
+        samples = rg.read(file_path, map=_AS_THEY_ARE | map | splits)
+        getattr(self, attribute).extend(case_of(kind, sample, named, is_ideal) for sample in samples)
 
     return add
 
 
-def case_of(kind: type[Case], sample: rg.Sample) -> Case:
-    """The sample as a test case or golden."""
-    lists: Any = passages_of(retrieval_context=sample.contexts, context=sample.reference_contexts)
+def case_of(kind: type[Case], sample: rg.Sample, named: Mapping[str, str] = {}, is_ideal: bool = False) -> Case:
+    """The sample as a test case or golden.
+
+    named: the columns of other parts, where their names differ. is_ideal: whether its contexts should be retrieved.
+    """
+    retrieved, ideal = (None, sample.contexts) if is_ideal else (sample.contexts, sample.reference_contexts)
+    parts: dict[str, Any] = {**passages_of(retrieval_context=retrieved, context=ideal)}
+    cells = {folded(column): cell for column, cell in sample.metadata.items() if cell != ""}
+    for part in kind.__dataclass_fields__.keys() - FIELDS.keys():
+        cell = cells.get(folded(named.get(part, part)))
+        parts[part] = (parse_list(cell) or parse_object(cell) or cell) if isinstance(cell, str) else cell
+    for part in ("tools_called", "expected_tools"):
+        parts[part] = None if parts[part] is None else list(map(_tool, parts[part]))
     expected = next(iter(sample.references or ()), None)
-    return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **lists)
+    return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **parts)
+
+
+def _tool(item: Any) -> ToolCall:
+    """The call of a tool in a file, or of a tool's name alone."""
+    cells: Any = {folded(key): cell for key, cell in item.items()} if isinstance(item, Mapping) else {"name": item}
+    return ToolCall(**{part: cells.get(folded(part)) for part in ToolCall.__dataclass_fields__})
 
 
 @dataclass
@@ -64,17 +102,18 @@ class EvaluationDataset:
         """Add a test case."""
         self.test_cases.append(test_case)
 
-    add_goldens_from_json_file = add_goldens_from_jsonl_file = add_goldens_from_csv_file = _adds(Golden, "goldens")
-    add_test_cases_from_json_file = add_test_cases_from_csv_file = _adds(LLMTestCase, "test_cases")
+    add_goldens_from_json_file = add_goldens_from_jsonl_file = _adds(Golden, "goldens")
+    add_goldens_from_csv_file = _adds(Golden, "goldens", "|")
+    add_test_cases_from_json_file = _adds(LLMTestCase, "test_cases")
+    add_test_cases_from_csv_file = _adds(LLMTestCase, "test_cases", "|")
 
     def save_as(self, file_type: str, directory: str | Path, file_name: str = "goldens", **_: Any) -> str:
         """Write the goldens as "json" or "jsonl"; returns the path."""
-        rows = [{key: value for key, value in asdict(golden).items() if value is not None} for golden in self.goldens]
         if file_type not in ("json", "jsonl"):
             raise BadInput(f"file_type={file_type!r} must be 'json' or 'jsonl'")
         path = Path(directory) / f"{file_name}.{file_type}"
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+        lines = [json.dumps(asdict(golden), ensure_ascii=False) for golden in self.goldens]
         path.write_text(f"[{', '.join(lines)}]" if file_type == "json" else "\n".join(lines), encoding="utf-8")
         return str(path)
 

@@ -249,7 +249,8 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
     `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
     shape show that they are claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of
     these two an `answer` was written by people, even where no system has answered yet. Annotations are references
-    where they hold long answers (ASQA). What LangSmith calls the session of a run is a project.
+    where they hold long answers (ASQA). The `context` of a golden of DeepEval should be retrieved. What LangSmith calls
+    the session of a run is a project.
     """
     is_history = _is_history(rows, others)
     has_query = "query" in others and not (is_history and others["query"] == "turns")
@@ -259,9 +260,11 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
     rubrics = (item for row in rows for item in list_of(row.get("rubrics")) or ())
     if not any(isinstance(item, Mapping) and "points" in item for item in rubrics):
         yield "criteria", "rubrics"  # of ragas, a description for each grade
+    columns_of = [set(map(folded, row)) for row in rows]
+    if "response" not in others and any({"input", "expectedoutput"} <= columns for columns in columns_of):
+        yield "contexts", "context"  # of DeepEval's goldens
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"
-    columns_of = [set(map(folded, row)) for row in rows]
     asked = [(row, columns) for row, columns in zip(rows, columns_of, strict=True) if {"question", "docs"} <= columns]
     if any("claims" in columns or _holds_claims(row) for row, columns in asked):
         yield "response", "answer"
