@@ -176,6 +176,21 @@ def test_runs_that_were_made_with_groups(call: Call, folder: Path) -> None:
     assert "leave out group (--group) to use the groups that the runs were made with" in again.stderr
 
 
+def test_repeated_rows_are_no_evidence(call: Call, folder: Path) -> None:
+    """A run says how many samples repeat earlier ones, and so does a comparison, unless groups are given."""
+    for name, right in (("a", range(3)), ("b", range(12))):
+        rows = [{"id": f"{copy}-{n}", **row} for copy in range(2) for n, row in enumerate(_rows(right))]
+        _measure(call, folder, name, rows)
+    said = "Samples that repeat the query, response and contexts of an earlier one: 16. They count as independent"
+    assert said in " ".join(call("report", "a").stdout.split())
+    alone, grouped = (
+        " ".join(call("compare", "a", "b", *group).stdout.split()) for group in ((), ("--group", "house"))
+    )
+    said = "Samples that repeat an earlier one: 16 of 32 in A, 16 of 32 in B. They count as independent"
+    assert said in alone
+    assert "repeat" not in grouped
+
+
 def test_rows_in_another_order(call: Call, runs: Path) -> None:
     """Shuffled rows without ids match by their queries, and the comparison is the same."""
     _measure(call, runs, "turned", _rows(range(12))[::-1])

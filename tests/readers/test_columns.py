@@ -267,3 +267,21 @@ def test_outputs_of_a_langsmith_data_set_can_be_mapped() -> None:
     """The caller's map goes before what is known of LangSmith."""
     (sample,) = read([_EXAMPLE], map={"response": "outputs.answer"})
     assert (sample.response, sample.references) == ("right", None)
+
+
+def test_samples_that_repeat_earlier_ones_are_counted() -> None:
+    """Samples equal but for id, references and metadata are counted, unless they have a group or ask nothing."""
+    row = {"query": "Who?", "response": "Ada.", "contexts": ["Ada."], "references": ["Ada"]}
+    changes = [{"references": ["Bob"], "seconds": 3}, {"response": "Bob."}, {"contexts": []}, {"query": "When?"}]
+
+    def repeated(rows: list[dict[str, Any]]) -> int:
+        reading = read([{"id": str(number), **one} for number, one in enumerate(rows)])
+        for _ in range(2):
+            list(reading)
+        return reading.unmeasured["repeated"]
+
+    assert repeated([row, *(row | change for change in changes)]) == 1
+    assert repeated([row] * 6) == 5
+    assert repeated([row | {"group": "a"}] * 6) == 0
+    assert repeated([{"response": "Ada.", "references": ["Ada"]}] * 6) == 0
+    assert repeated([{"query": "Who?", "retrieved_context_ids": [str(n % 2)], "response": ""} for n in range(4)]) == 2

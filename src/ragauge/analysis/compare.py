@@ -353,6 +353,18 @@ class _MatchedRuns:
             for field, count in self.changed_gold.items()
         ]
 
+    @property
+    def repeats(self) -> list[str]:
+        """A sentence where samples of the runs repeat earlier ones, but are drawn as if they were independent."""
+        records = {name: run.record for name, run in zip("AB", self.runs, strict=True)}
+        counts = [
+            f"{repeated} of {record.samples} in {name}"
+            for name, record in records.items()
+            if (repeated := record.unmeasured.get("repeated")) and self.groups is None
+        ]
+        fix = "They count as independent; leave them out, or name the column of what they share with --group."
+        return [f"Samples that repeat an earlier one: {', '.join(counts)}. {fix}"] if counts else []
+
     def cells(self, key: str) -> Cells:
         """The results of a metric on these samples."""
         first, second = (side.cells[key] for side in self.sides)
@@ -524,7 +536,11 @@ def compare(
         differences=differences,
         changes=tuple(_largest_changes(matched, differences, show)),
         left_out=left_out,
-        notes=(*matched.gold_notes, *cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs])),
+        notes=(
+            *matched.gold_notes,
+            *matched.repeats,
+            *cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs]),
+        ),
         judging=(*([str(preferred.about)] if preferred else []), *(_certainty(a, b) if judged_in_runs else [])),
         preference=preferred.about if preferred else None,
         changed_gold=matched.changed_gold,

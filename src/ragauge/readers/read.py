@@ -340,6 +340,10 @@ def source(data: Any, limits: ReadingLimits | None = None) -> Source:
     return in_memory(data)
 
 
+#: With how many earlier samples each one is compared, to count repeated ones in bounded memory.
+MAX_CONTENTS = 100_000
+
+
 class SampleReader:
     """Samples, read lazily, one by one. Each iteration starts anew, unless the data can be read only once.
 
@@ -347,7 +351,8 @@ class SampleReader:
         name: what is read, for messages: a path, or "list of 3 rows".
         bad_rows: the errors of the rows that the latest iteration has skipped so far.
         unmeasured: how much of what the latest iteration has read is measured by no metric, by what it is:
-            "earlier_answers", "conversations", "calls", "callers", "remarks", "stray_results", and what traces lack.
+            "earlier_answers", "conversations", "calls", "callers", "remarks", "stray_results", and what traces lack;
+            and how many samples without a group are "repeated" from earlier ones.
         expects_calls: whether data that are joined to these have the calls that should have been made.
     """
 
@@ -401,6 +406,7 @@ class SampleReader:
         self.bad_rows, self._positions = [], []
         rows_of: dict[int, int] = {}  # hash of an id -> its row; none are kept while ids are the numbers of rows
         numbered = 0
+        contents: set[int] = set()
         for number, row in enumerate(self._rows(), start=1):
             try:
                 checked = self._checked(row, number)
@@ -419,6 +425,7 @@ class SampleReader:
                 else:
                     numbered = number
                 samples = self._samples_of(checked, number)
+                self._count_repeats(samples, contents)
                 if self._source.index is not None:
                     self._positions += [number - 1] * len(samples)
                 yield from samples
@@ -431,6 +438,16 @@ class SampleReader:
                 self.bad_rows.append(bad)
         if self.unmeasured.pop("several_contexts", 0):
             del self.unmeasured["joined_contexts"]
+
+    def _count_repeats(self, samples: Iterable[Sample], contents: set[int]) -> None:
+        """Count the samples without a group that repeat an earlier one. contents: hashes of those so far."""
+        for sample in samples:
+            if sample.group is not None or not (sample.query or sample.source):
+                continue
+            content = hash(_content(sample))
+            self.unmeasured["repeated"] += content in contents
+            if len(contents) < MAX_CONTENTS:
+                contents.add(content)
 
     def _with_texts(self, sample: Sample, number: int) -> Sample:
         """The sample with the documents whose ids it has. Raises BadRow where the corpus lacks one."""
@@ -490,6 +507,14 @@ class SampleReader:
             raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
         is_empty = any(values.native(cells.get(column)) is None for column in self._empty_response)
         return {**cells, **self._empty_response} if is_empty else cells
+
+
+def _content(sample: Sample) -> tuple[Any, ...]:
+    """What was asked, retrieved and answered, by which a sample repeats another one under another id."""
+    texts = tuple(chunk.text for chunk in sample.contexts or ())
+    ids = sample.metadata.get("retrieved_context_ids")
+    others = [str(part) for part in (ids, sample.turns, sample.tool_calls) if part]
+    return sample.query, sample.source, sample.response, texts, *others
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:

@@ -220,6 +220,8 @@ UNMEASURED = {
     "separates them, as in --map 'contexts.split= ||| '.",
     "listed_references": "References that are lists written as text: {listed_references}; each was read as one "
     "answer; if it is several, call the column references.",
+    "repeated": "Samples that repeat the query, response and contexts of an earlier one: {repeated}. They count as "
+    "independent; leave them out, or name the column of what they share with --group.",
     "cited_otherwise": "Responses that seem to cite, but no citation of a context can be read: {cited_otherwise}. Read "
     "are [1] and, in brackets, the id, title or URL of a context; with style=parentheses (1), (Doc 1) and (ID). Write "
     "other forms, such as ¹ or 【4:1†file】, in one of these, or give contexts the ids that are cited.",
