@@ -6,12 +6,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import ragauge as rg
-from ragauge.errors import BadParameter, BadRow
+from ragauge.errors import BadData, BadParameter, BadRow
 from ragauge.readers import read
 from ragauge.types import Sample, ToolCall, Turn
 
@@ -205,6 +206,33 @@ def test_documents_of_the_user_are_contexts() -> None:
     assert [(chunk.title, chunk.text) for chunk in sample.contexts or ()] == chunks
     (unanswered,) = read([{"messages": [asked]}])
     assert (unanswered.query, unanswered.response, unanswered.contexts) == ("How long?", None, None)
+
+
+def test_rows_that_are_messages_are_conversations(tmp_path: Path) -> None:
+    """Rows with conversation_id, role and content, of several chats in turn, are their messages in order."""
+    path = tmp_path / "chats.csv"
+    rows = ("1,user,Hi?,", "2,user,Why?,", "1,assistant,Hello.,A greeting.", "1,user,How?,", "1,assistant,So.,")
+    path.write_text("\n".join(["conversation_id,role,content,contexts", *rows]), encoding="utf-8")
+    samples = list(read(path, per="turn"))
+    assert [(sample.id, sample.query, sample.response) for sample in samples] == [
+        ("1#1", "Hi?", "Hello."),
+        ("1#2", "How?", "So."),
+        ("2", "Why?", None),
+    ]
+    assert [len(sample.contexts or ()) for sample in samples] == [1, 0, 0]
+    run = rg.evaluate(pd.read_csv(path), "max_words(1)")
+    assert list(run.to_pandas().index) == [0, 1]
+    with pytest.raises(BadRow, match="a message without conversation_id"):
+        list(read([{"conversation_id": id, **user("?")} for id in ("1", "1", None)]))
+
+
+def test_rows_that_may_be_messages_are_not_guessed() -> None:
+    """Other columns, one row alone, or a column that is mapped are no conversation; the error shows its form."""
+    row = {"conversation_id": "1", **user("?")}
+    for rows in ([{"ticket": 1, "author": "Ann", "body": "Hi."}] * 2, [row]):
+        with pytest.raises(BadData, match=r"messages=\[\{'role': 'user', 'content': TEXT\}, \.\.\.\]"):
+            read(rows)
+    assert [sample.query for sample in read([row, row], map={"query": "content"})] == ["?", "?"]
 
 
 def test_messages_of_langchain() -> None:

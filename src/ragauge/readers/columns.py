@@ -175,7 +175,9 @@ class ColumnMapping:
             raise BadData(
                 f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "
                 "ones, such as --map query=COLUMN --map response=COLUMN --map contexts=COLUMN --map references=COLUMN "
-                "(map={'query': COLUMN} in Python), and check that the first row is a header"
+                "(map={'query': COLUMN} in Python), and check that the first row is a header. If each row is a "
+                "message, make rows with id and messages=[{'role': 'user', 'content': TEXT}, ...] (`ragauge docs "
+                "conversations`)"
             )
 
     def unfold(self, row: Mapping[str, Any]) -> Mapping[str, Any]:

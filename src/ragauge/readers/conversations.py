@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -15,6 +15,7 @@ from ragauge.readers.values import (
     Malformed,
     boolean,
     describe,
+    is_blank,
     items,
     jsonable,
     native,
@@ -149,6 +150,29 @@ def with_instructions(row: Mapping[str, Any]) -> Mapping[str, Any]:
         return row
     said = [{"role": "system", "content": system}, *native(row[column])]
     return {**{name: cell for name, cell in row.items() if name != "system"}, column: said}
+
+
+#: The columns of a row that is one message.
+MESSAGE_COLUMNS = {"conversation_id", "role", "content"}
+
+
+def is_message(row: Any) -> bool:
+    """Whether a row is one message of a conversation."""
+    has_columns = isinstance(row, Mapping) and row.keys() >= MESSAGE_COLUMNS and "response" not in row
+    return has_columns and str(row["role"]).casefold() in ROLES
+
+
+def joined_messages(rows: Iterable[Any]) -> Iterator[Any]:
+    """A row for each conversation of rows that are messages; those of one keep their order, and may be far apart."""
+    chats: dict[Any, list[Any]] = {}
+    for row in rows:
+        chat = native(row.get("conversation_id")) if isinstance(row, Mapping) else None
+        if chat in (None, ""):
+            yield row if isinstance(row, Malformed) else Malformed("a message without conversation_id", "add it")
+        else:
+            held = {name: cell for name, cell in row.items() if name in MESSAGE_COLUMNS or not is_blank(native(cell))}
+            chats.setdefault(chat, []).append(held)
+    yield from ({"id": chat, "messages": said} for chat, said in chats.items())
 
 
 def _first(fields: Mapping[str, Any], keys: Sequence[str]) -> Any:

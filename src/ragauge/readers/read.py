@@ -373,6 +373,7 @@ class SampleReader:
         self.bad_rows: list[BadRow] = []
         self._positions: list[int] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
+        self._named = set(map.values())
         rows = self._source_rows()
         first_rows = list(islice(rows, INSPECTED))
         if not first_rows:
@@ -398,7 +399,7 @@ class SampleReader:
     @property
     def index(self) -> Any:
         """The label of the row of each sample that the latest iteration has read from a pandas frame; else None."""
-        if self._source.index is None or self._holds_traces:  # whose rows are spans
+        if self._source.index is None or self._holds_traces or self._holds_messages:  # whose rows are parts of samples
             return None
         return self._source.index.take(self._positions)
 
@@ -483,11 +484,15 @@ class SampleReader:
     def _source_rows(self) -> Iterator[Any]:
         self.unmeasured = Counter[str]()
         rows = self._source.rows()
-        first = list(islice(rows, 1))
+        first = list(islice(rows, 2))
         rows = chain(first, rows)
-        self._holds_traces = any(map(traces.is_trace, first))
+        self._holds_traces = any(map(traces.is_trace, first[:1]))
+        are_messages = len(first) > 1 and all(map(conversations.is_message, first))
+        self._holds_messages = are_messages and self._named.isdisjoint(conversations.MESSAGE_COLUMNS)
         if self._holds_traces:
             rows = traces.samples_of(rows, self.name, self.unmeasured)
+        elif self._holds_messages:
+            rows = conversations.joined_messages(rows)
         elif any(isinstance(row, Mapping) and not BFCL_COLUMNS.isdisjoint(row) for row in first):
             rows = map(bfcl_row, rows)
         return islice(rows, self._limit)
