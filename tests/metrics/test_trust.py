@@ -72,6 +72,28 @@ def test_values_over_the_data(spec: str, value: float | None, drive: type[Drive]
     assert over(FOUR, spec, drive, words) == (value if value is None else pytest.approx(value))
 
 
+@pytest.mark.parametrize(
+    ("spec", "value", "in_trust_eval"),
+    [
+        ("answerable_recall", 1 / 2, 1),
+        ("answerable_precision", 1 / 2, 1 / 2),
+        ("answerable_f1", 1 / 2, 2 / 3),
+        ("reject_recall", 0, 0),
+        ("reject_precision", None, None),
+        ("macro_avg", 1 / 4, 1 / 2),
+    ],
+)
+def test_an_empty_response_is_no_answer(
+    spec: str, value: float, in_trust_eval: float, drive: type[Drive], words: Answering
+) -> None:
+    """It is no refusal either, whether there is an answer or not; Trust-Eval takes it for an answer."""
+    samples = [*FOUR[:2], row(" ", (doc("k", 1),), (("k",),)), row("", (doc("z", 0),), (("b",),))]
+    assert over(samples, spec, drive, words) == value
+    assert over(samples, f"{spec}(refusals=trust_eval)", drive, words) == in_trust_eval
+    scores = drive(samples, [parse_metric("answered_ratio")], words).scores
+    assert [of_sample["answered_ratio"].value for of_sample in scores] == [1, 1, 0, 0]
+
+
 def test_the_trust_score_is_the_mean_of_its_parts(drive: type[Drive], words: Answering) -> None:
     """It is made of macro F1, calibrated F1 and the citation F1 of answers, each as it is by itself."""
     parts = [over(FOUR, spec, drive, words) for spec in ("macro_f1", "calibrated_f1", "answered_citation_f1")]
@@ -214,12 +236,12 @@ def test_every_member_has_a_value_counts_or_a_reason(
             assert score.failed is None
 
 
-COUNTS = st.lists(st.integers(0, 20).map(float), min_size=4, max_size=4)
+COUNTS = st.lists(st.integers(0, 20).map(float), min_size=6, max_size=6)
 
 
 @given(counts=COUNTS)
 def test_means_of_refusals_are_fractions(counts: list[float]) -> None:
-    """Whatever the four counts, the means lie from 0 to 1, and F1 is never above the larger of recall and precision."""
+    """Whatever the counts, the means lie from 0 to 1, and F1 is never above the larger of recall and precision."""
     f1, recall = MeanF1(*counts).value, MeanRecall(*counts).value
     assert f1 is not None
     assert 0 <= f1 <= 1
@@ -231,9 +253,9 @@ def test_counts_that_contradict_each_other_have_no_value() -> None:
     """More recall than samples, or more citations than answers, is no possible sample for an interval."""
     assert MeanCitations(1, 2, 0).value is None
     assert MeanCitations(0, 0, 0).value is None
-    assert Trust(1, 0, 0, 0, 2, 0, 0, 0).value is None
-    assert Trust(1, 0, 0, 0, 1, 2, 1, 1).value is None
-    assert Trust(1, 0, 0, 1, 1, 1, 1, 1).value == 1.0
+    assert Trust(1, 0, 0, 0, 0, 0, 2, 0, 0, 0).value is None
+    assert Trust(1, 0, 0, 0, 0, 0, 1, 2, 1, 1).value is None
+    assert Trust(1, 0, 0, 1, 0, 0, 1, 1, 1, 1).value == 1.0
 
 
 def test_a_block_of_nothing_is_refused() -> None:

@@ -1,7 +1,8 @@
 """Trust-Eval's metrics over the whole data set, its trust score, and its output block (Song et al., ICLR 2025).
 
-"Answered" excludes refusals. "Calibrated" counts only the gold claims that some document contains, on samples that are
-answered and answerable, averaged over answered or over answerable samples.
+"Answered" excludes refusals, and empty responses where answers and refusals alone are counted. "Calibrated" counts
+only the gold claims that some document contains, on samples that are answered and answerable, averaged over answered
+or over answerable samples.
 
 The behaviour is that of trust_eval 0.1.5; the few means of nothing that it leaves NaN are None here. Refusals are
 detected in the response as it is, but in the response without citations wherever gold claims are counted by entailment,
@@ -37,25 +38,30 @@ from ragauge.types import Sample
 ANSWERABLE = "the documents hold an answer"
 UNANSWERABLE = "the documents hold no answer"
 REFUSED = "the response is a refusal"
+EMPTY = "the response is empty"
 
 
 class RefusalConfusion(Counts, frozen=True):
-    """The confusion matrix of refusal: refused or answered by answerable or not."""
+    """The confusion matrix of refusal: refused, answered or empty by answerable or not."""
 
     answered_answerable: float = 0
     answered_unanswerable: float = 0
     refused_answerable: float = 0
     refused_unanswerable: float = 0
+    empty_answerable: float = 0
+    empty_unanswerable: float = 0
 
     @property
     def refusing(self) -> F1Counts:
         """Refusal as the prediction that a sample is unanswerable."""
-        return F1Counts(self.refused_unanswerable, self.refused_answerable, self.answered_unanswerable)
+        missed = self.answered_unanswerable + self.empty_unanswerable
+        return F1Counts(self.refused_unanswerable, self.refused_answerable, missed)
 
     @property
     def answering(self) -> F1Counts:
         """Answering as the prediction that a sample is answerable."""
-        return F1Counts(self.answered_answerable, self.answered_unanswerable, self.refused_answerable)
+        missed = self.refused_answerable + self.empty_answerable
+        return F1Counts(self.answered_answerable, self.answered_unanswerable, missed)
 
 
 class MeanRecall(RefusalConfusion, frozen=True):
@@ -64,9 +70,9 @@ class MeanRecall(RefusalConfusion, frozen=True):
     @property
     def value(self) -> float | None:
         """The score, or None where there is nothing to count."""
-        refused, answered = self.refused_unanswerable, self.answered_answerable
-        refusing = Share(refused, refused + self.answered_unanswerable).value
-        answering = Share(answered, answered + self.refused_answerable).value
+        refusing, answering = (
+            Share(counts.tp, counts.tp + counts.fn).value for counts in (self.refusing, self.answering)
+        )
         return None if refusing is None or answering is None else (refusing + answering) / 2
 
 
@@ -79,10 +85,11 @@ class MeanF1(RefusalConfusion, frozen=True):
         return (self.refusing.value + self.answering.value) / 2
 
 
-def confusion(check: RefusalCheck, gold: GoldInContexts) -> tuple[float, float, float, float]:
+def confusion(check: RefusalCheck, gold: GoldInContexts) -> tuple[float, float, float, float, float, float]:
     """The counts of `RefusalConfusion` for one sample."""
-    refused, answerable = check.refused, gold.answerable
-    return answerable and not refused, not (answerable or refused), answerable and refused, refused and not answerable
+    (answered, refused, empty), answerable = (check.answered, check.refused, check.empty), gold.answerable
+    counts = answered * answerable, answered * (not answerable), refused * answerable, refused * (not answerable)
+    return (*counts, empty * answerable, empty * (not answerable))
 
 
 @metric(refusal_check, better="lower", caption="responses that refuse")
@@ -99,8 +106,11 @@ def refusal(check: RefusalCheck) -> Share:
 
 @metric(refusal_check, caption="responses that answer")
 def answered_ratio(check: RefusalCheck) -> Share:
-    """Whether the response is an answer, not a refusal; over the data, the share of answers."""
-    return Share(not check.refused, 1)
+    """Whether the response is an answer; over the data, the share of answers.
+
+    Neither a refusal nor an empty response is one; with refusals=trust_eval an empty response is.
+    """
+    return Share(check.answered, 1)
 
 
 @listed(aliases=("reject_rec", "refuse_rec", "refuse_recall", "refusal_rec", "refusal_recall"))
@@ -132,14 +142,14 @@ def reject_f1(check: RefusalCheck, gold: GoldInContexts) -> F1Counts:
 @metric(refusal_check, answerability, over="data", caption="answerable ones answered")
 def answerable_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold an answer that were answered."""
-    return Share(not check.refused, 1) if gold.answerable else Undefined(UNANSWERABLE)
+    return Share(check.answered, 1) if gold.answerable else Undefined(UNANSWERABLE)
 
 
 @listed(aliases=("answerable_prec",))
 @metric(refusal_check, answerability, over="data", caption="answers that are right")
 def answerable_precision(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the answers whose documents hold an answer."""
-    return Undefined(REFUSED) if check.refused else Share(gold.answerable, 1)
+    return Share(gold.answerable, 1) if check.answered else Undefined(REFUSED if check.refused else EMPTY)
 
 
 @metric(refusal_check, answerability, over="data", caption="answers, both ways")
@@ -324,7 +334,7 @@ class Trust(RefusalConfusion, frozen=True):
     def value(self) -> float | None:
         """The score, or None where the counts contradict each other."""
         *cells, score, cited, recall, precision = msgspec.structs.astuple(self)
-        answered, answerable = cells[0] + cells[1], cells[0] + cells[2]
+        answered, answerable = (sum(cells) - self.refused_answerable - self.refused_unanswerable, sum(cells[::2]))
         slack = 1e-9 * (1 + sum(cells))
         if score > cells[0] + slack or max(recall, precision) > cited + slack or cited > answered + slack:
             return None

@@ -202,12 +202,19 @@ def instructed_refusal(sample: Sample) -> str:
 class RefusalCheck:
     """Whether the response is a refusal; Trust-Eval counts gold claims by `refused_without_citations`.
 
-    evidence: the refusing sentences, or the whole response.
+    evidence: the refusing sentences, or the whole response. empty: whether there are no words, which Trust-Eval takes
+    for an answer.
     """
 
     refused: bool
     refused_without_citations: bool
     evidence: tuple[Evidence, ...]
+    empty: bool = False
+
+    @property
+    def answered(self) -> bool:
+        """Whether the response is an answer."""
+        return not (self.refused or self.empty)
 
 
 _REFUSAL_GRADE = grade_of(REFUSAL)
@@ -229,7 +236,7 @@ def refusal_check(
 def _by_judge(sample: Sample) -> QuestionFlow[RefusalCheck]:
     grades = yield from _REFUSAL_GRADE.flow(sample)
     refused = grades.values[0] >= (REFUSAL.low + REFUSAL.high) / 2
-    return RefusalCheck(refused, refused, grades.evidence)
+    return RefusalCheck(refused, refused, grades.evidence, not response_of(sample).strip())
 
 
 def _by_trust_eval(sample: Sample) -> QuestionFlow[RefusalCheck]:
@@ -248,7 +255,8 @@ def _by_rules(sample: Sample) -> QuestionFlow[RefusalCheck]:
     if not (spans or instructed or has_rules(text)):
         raise NothingToCount("no rule knows refusals in this script; refusals=judge asks a judge")
     pieces = tuple(Evidence(text[start:end], "response", (start, end), "refusal", Label.YES) for start, end in spans)
-    return RefusalCheck(bool(spans), bool(spans), pieces or (_piece(text, "refusal", Label.NO),))
+    evidence = pieces or (_piece(text, "refusal", Label.NO),)
+    return RefusalCheck(bool(spans), bool(spans), evidence, empty=not text.strip())
 
 
 def _piece(text: str, against: str, label: Label | None = None, value: float | None = None) -> Evidence:
