@@ -40,6 +40,30 @@ def test_columns_of_the_caller_take_precedence() -> None:
     assert kept["a/100"].converted(1.0) == 1.0
 
 
+def test_columns_within_objects() -> None:
+    """RAGChecker's metrics of a row are known in their object, unless there is a column of their own."""
+    sheet = read_sheet([{"metrics": {"hallucination": 0.25, "precision": 1}, "precision": 0.5}], {})
+    kept = choose(sheet, "ragchecker", {"1-metrics.hallucination/1": "faithfulness"})
+    assert {name: column.ours for name, column in kept.items()} == {
+        "metrics.hallucination": "faithfulness",
+        "precision": "claim_precision",
+    }
+    assert choose(sheet, "ragchecker")["metrics.hallucination"].ours == "claim_hallucination"
+    assert Column("faithfulness", per=100, flipped=True).converted(25) == 0.75
+
+
+def test_a_known_column_without_numbers_is_named() -> None:
+    """A column whose cells cannot be read is an error, or a reason, that shows the first of them."""
+    sheet = read_sheet([{"faithfulness": "high", "bleu_score": 1}], {})
+    fault = r"row 1 holds 'high'"
+    kept = choose(sheet, "ragas")
+    assert not_compared(sheet, "ragas", kept) == {"faithfulness": f"no number in it ({fault})"}
+    with pytest.raises(UsageError, match=rf"'faithfulness' holds no number \({fault}\); name one"):
+        choose(sheet, "ragas", only=["faithfulness"])
+    with pytest.raises(UsageError, match=rf"column 'faithfulness' holds no number \({fault}\)"):
+        choose(sheet, "ragas", {"faithfulness/100": "faithfulness"})
+
+
 def test_columns_left_out() -> None:
     """Other numeric columns have a reason; ids, texts and sparse columns are not taken for scores."""
     row = {"id": 1, "question": "2", "faithfulness": 1, "Context Recall": 1, "mine": 1, "comment": "good"}

@@ -26,7 +26,7 @@ SAMPLES = [record(n) for n in range(4)]
 
 def matched(rows: Sequence[dict[str, Any]], samples: Sequence[SampleRecord] = SAMPLES) -> list[int | None]:
     """The row of each sample."""
-    return match_rows(read_sheet(list(rows), {}), samples)
+    return match_rows(read_sheet(list(rows), {}), samples)[0]
 
 
 def row(n: int, **more: Any) -> dict[str, Any]:

@@ -42,6 +42,26 @@ def test_missing_numbers_are_counted(run: rg.Run, rows: list[dict[str, Any]]) ->
     assert any("write --column faithfulness/100=faithfulness" in note for note in found.notes)
 
 
+def test_texts_that_are_no_numbers_are_failed(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """A text that cannot be read is failed, not undefined, and a note names it; per cent are read once."""
+    found = compared(run, rows, ["good", *(f"{100 * value}%" for value in OURS[1:]), "N/A"])
+    difference = found.differences["faithfulness"]
+    assert (difference.missing.failed_a, difference.missing.undefined_a, difference.ties) == (1, 1, 10)
+    assert any("count as failed: row 1 holds 'good'" in note for note in found.notes)
+    scores = [{**row, "f": f"{100 * value}%"} for row, value in zip(rows, OURS, strict=False)]
+    declared = rg.parity(run, scores, "ragas", columns={"f/100": "faithfulness"})
+    assert declared.differences["faithfulness"].ties == 11
+
+
+def test_what_rows_are_matched_by_is_said(run: rg.Run, rows: list[dict[str, Any]]) -> None:
+    """Texts, ids and, with a caution, the order."""
+    for keys, by in [(("user_input", "response"), "query and response"), (("id",), "id"), ((), "order")]:
+        scores = [{"faithfulness": 0.5, **{key: row[key] for key in keys}} for row in rows]
+        found = rg.parity(run, scores, "ragas")
+        assert found.by == by
+        assert any("matched in order" in note for note in found.notes) is (by == "order")
+
+
 def test_the_evidence_follows_the_direction(run: rg.Run, rows: list[dict[str, Any]]) -> None:
     """If ours is lower, the evidence is the claims found unsupported; if higher, those found supported."""
     higher = compared(run, rows, [*OURS[:2], 0.0, *OURS[3:], None]).changes[0]

@@ -76,6 +76,30 @@ def test_cells_without_a_number(cell: Any) -> None:
     assert number_in(cell) is None
 
 
+@pytest.mark.parametrize(
+    ("cells", "numbers", "fault"),
+    [
+        (["50%", "7.5 %", "N/A"], [0.5, 0.075], ""),
+        (["0,5", "1", "", "1,000"], [0.5, 1.0, 1.0], ""),
+        (["50,5%"], [0.505], ""),
+        (["1,000", "12"], [12.0], "row 1 holds '1,000'"),
+        (["0,5", "0.5"], [0.5], "row 1 holds '0,5'"),
+        (["0.5", "high"], [0.5], "row 2 holds 'high'"),
+        ([None, "nan", math.inf, {"type": "ValueError"}], [], ""),
+    ],
+)
+def test_numbers_as_people_write_them(cells: list[Any], numbers: list[float], fault: str) -> None:
+    """Per cent and decimal commas are read, where the column has those alone; the first other text is named."""
+    sheet = read_sheet([{"faithfulness": cell} for cell in cells], {})
+    assert (sheet.numbers("faithfulness"), sheet.fault("faithfulness")) == (numbers, fault)
+
+
+def test_objects_of_numbers_are_columns() -> None:
+    """The numbers in an object are reached by a point; metadata stay whole."""
+    (line,) = read_sheet([{"metrics": {"faithfulness": 0.5, "note": "x"}, "metadata": {"year": 2020}}], {}).rows
+    assert line.cells == {"metrics.faithfulness": 0.5, "metrics.note": "x", "metadata": {"year": 2020}}
+
+
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_are_read_as_they_are(value: float) -> None:
     """A number is read exactly, as a number, as text and through JSON."""

@@ -79,7 +79,8 @@ class Change(msgspec.Struct, frozen=True):
 class Comparison(msgspec.Struct, frozen=True):
     """Run `b` compared with run `a` over the same samples.
 
-    samples: number of samples in both, matched `by` "id" or "query"; only_a, only_b: number of samples in one run only.
+    samples: number of samples in both, matched `by` "id", "query" or what `parity` says. only_a, only_b: number of
+    samples in one run only.
     groups: number of groups of samples, None if samples are independent. changed_gold: by field, such as "references",
     the number of samples in which the runs have another one. differences: by metric. changes: the samples that changed
     most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the

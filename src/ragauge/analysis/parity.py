@@ -28,7 +28,7 @@ class Column(msgspec.Struct, frozen=True):
     """How a column of another system relates to ours: the key of our value, and the metric closest to it if another.
 
     differs: how their definition differs. nothing: their value if there is nothing to count. Their number is divided by
-    `per`, or subtracted from 1 if `flipped`.
+    `per`, and subtracted from 1 if `flipped`.
     """
 
     ours: str
@@ -40,7 +40,8 @@ class Column(msgspec.Struct, frozen=True):
 
     def converted(self, value: float) -> float:
         """Their number on our scale."""
-        return 1 - value if self.flipped else value / self.per
+        share = value / self.per
+        return 1 - share if self.flipped else share
 
 
 class _NamedColumn(Column, frozen=True, kw_only=True):
@@ -87,6 +88,11 @@ class ScoreSheet(msgspec.Struct, frozen=True):
         values = (number_in(row.cells.get(column)) for row in self.rows)
         return [value for value in values if value is not None]
 
+    def fault(self, column: str) -> str:
+        """The first text in a column that is neither a number nor missing, with its row; empty without one."""
+        cells = ((number, row.cells.get(column)) for number, row in enumerate(self.rows, start=1))
+        return next((f"row {number} holds {cell!r:.60}" for number, cell in cells if _is_fault(cell)), "")
+
 
 def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
     """The rows of any file or object that `ragauge.read` takes. map: field -> column, for id, query and response."""
@@ -97,6 +103,9 @@ def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
     if not rows:
         raise BadData(f"{table.name}: no rows of scores")
     columns = dict.fromkeys(column for row in rows for column in row)
+    for column in columns:
+        if _has_decimal_commas(row.get(column) for row in rows):
+            rows = [{**row, column: str(row.get(column, "")).replace(",", ".")} for row in rows]
     columns_of_fields = [_column_of(field, columns, map) for field in IDENTIFYING_FIELDS]
     score_rows = []
     for row in rows:
@@ -115,8 +124,16 @@ def _cells(row: Any, where: str, number: int) -> Mapping[str, Any]:
 
 
 def _scores(column: str, cell: Any) -> Iterator[tuple[str, Any]]:
-    """The scores in a cell by name: Valor and DeepEval have lists of objects with a name and a value."""
+    """The scores in a cell by name: Valor and DeepEval have lists of objects with a name and a value.
+
+    An object of numbers, such as RAGChecker's metrics, is a column for each, as in "metrics.faithfulness".
+    """
     cell = native(cell)
+    if isinstance(cell, Mapping) and not _is_field(column) and not _is_score(cell):
+        inner = {f"{column}.{name}": native(value) for name, value in cell.items()}
+        if any(isinstance(value, int | float) for value in inner.values()):
+            yield from inner.items()
+            return
     items = cell if isinstance(cell, list) else [cell]
     if not items or not all(map(_is_score, items)):
         yield column, cell
@@ -130,6 +147,10 @@ def _scores(column: str, cell: Any) -> Iterator[tuple[str, Any]]:
 def _is_score(item: Any) -> bool:
     named = isinstance(item, Mapping) and {"name", "type"} & item.keys() and {"score", "value"} & item.keys()
     return bool(named) and item.keys().isdisjoint(TEXT_KEYS)
+
+
+def _is_field(column: str) -> bool:
+    return any(rank(field, column) is not None for field in ALIASES)
 
 
 def _column_of(field: str, columns: Mapping[str, Any], map: Mapping[str, str]) -> str | None:
@@ -150,20 +171,42 @@ def _text(cell: Any) -> str | None:
         return None
 
 
+#: How a cell says that there is no number.
+_MISSING = frozenset({"", "nan", "na", "n/a", "none", "null", "-", "–"})
+
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?\s*%?\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})*\s*")
+
+
+def _has_decimal_commas(cells: Iterable[Any]) -> bool:
+    """Whether the texts of a column are numbers, of which some have a decimal comma."""
+    texts = [cell for cell in cells if isinstance(cell, str) and cell.strip().casefold() not in _MISSING]
+    return all(map(_DECIMAL_COMMA.fullmatch, texts)) and not all(map(_THOUSANDS.fullmatch, texts))
+
+
+def _is_per_cent(cell: Any) -> bool:
+    return isinstance(cell, str) and cell.rstrip().endswith("%")
+
+
 def number_in(cell: Any) -> float | None:
-    """The number in a cell, also if it is text; None for NaN, infinities and anything else."""
+    """The number in a cell, also if it is text, "50%" as 0.5; None for NaN, infinities and anything else."""
     cell = native(cell)
     if not isinstance(cell, str | int | float):
         return None
     try:
-        value = float(cell)
+        value = float(str(cell).rstrip()[:-1]) / 100 if _is_per_cent(cell) else float(cell)
     except ValueError:
         return None
     return value if isfinite(value) else None
 
 
-def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int | None]:
-    """The position of the row of each sample, None for a sample without one.
+def _is_fault(cell: Any) -> bool:
+    """Whether a cell is a text that is neither a number nor says that there is none."""
+    return isinstance(cell, str) and number_in(cell) is None and cell.strip().casefold() not in _MISSING
+
+
+def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list[int | None], str]:
+    """The position of the row of each sample, None for a sample without one, and by what they were matched.
 
     Rows are matched by query and response where they have these; else by id; else in order, if there are as many rows
     as samples. Texts are compared without regard to white space and case, and only those that both sides have. Raises
@@ -176,6 +219,7 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int |
         return tuple(" ".join((getattr(row_or_sample, field) or "").split()).casefold() for field in fields)
 
     positions: list[int | None]
+    by = " and ".join(fields) or "id"
     if fields:
         by_texts: dict[Hashable, list[int]] = {}
         for position, row in enumerate(rows):
@@ -186,17 +230,17 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> list[int |
         by_id = {row.id: position for position, row in enumerate(rows)}
         positions = [by_id.get(sample.id) for sample in own_samples]
     elif len(rows) == len(own_samples):
-        positions = list(range(len(rows)))
+        positions, by = list(range(len(rows))), "order"
     else:
         positions = [None] * len(own_samples)
     if all(position is None for position in positions):
-        by = " and ".join(fields) or f"id ({counted(len(rows), 'row')}, {counted(len(own_samples), 'sample')})"
+        by = by if fields else f"id ({counted(len(rows), 'row')}, {counted(len(own_samples), 'sample')})"
         first = shortened(rows[0].query or rows[0].response or rows[0].id or "", 80)
         raise BadData(
             f"{sheet.name}: no row has the {by} of a sample (the first row: {first!r}); give the rows that were "
             "measured, with their ids or their query and response"
         )
-    return positions
+    return positions, by
 
 
 def _any_has(rows: Iterable[ScoreRow | Sample], field: str) -> bool:
@@ -220,14 +264,15 @@ def choose(
 
     Raises:
         UnknownName: there is no such system or column.
-        UsageError: nothing can be compared.
+        UsageError: nothing can be compared, or a column of the caller holds no number.
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)
     columns = dict(_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())
-    for name in sheet.columns:
-        column = SYSTEMS[against].get(folded(name))
-        if column and name not in columns and sheet.numbers(name):
+    for name in sorted(sheet.columns, key=lambda name: "." in name):
+        column = _known(against, name)
+        is_repeated = "." in name and column in columns.values()
+        if column and name not in columns and sheet.numbers(name) and not is_repeated:
             columns[name] = column
     wanted = {name for spec in only for name in (spec, metric_of(spec))}
     kept = {
@@ -237,33 +282,47 @@ def choose(
     }
     if not kept:
         among = f" among {', '.join(only)}" if only else ""
+        empty = [name for name in sheet.columns if _known(against, name) and sheet.fault(name)]
+        faults = "".join(f"; {name!r} holds no number ({sheet.fault(name)})" for name in empty)
         raise UsageError(
             f"{sheet.name}: no column of {against} has a counterpart{among}; found: "
-            f"{', '.join(map(repr, sheet.columns))}; name one with columns={{THEIRS: OURS}} (--column THEIRS=OURS)"
+            f"{', '.join(map(repr, sheet.columns))}{faults}; name one with "
+            "columns={THEIRS: OURS} (--column THEIRS=OURS)"
         )
     return kept
 
 
+def _known(against: str, name: str) -> Column | None:
+    """What is known of a column of a system, also within an object: "metrics.faithfulness"."""
+    return SYSTEMS[against].get(folded(name)) or SYSTEMS[against].get(folded(name.rpartition(".")[2]))
+
+
 def _named(sheet: ScoreSheet, theirs: str, ours: str) -> tuple[str, Column]:
     """A column as the caller maps it to ours."""
-    if theirs in sheet.columns:
-        return theirs, Column(ours)
-    match = _CONVERTED_NAME.fullmatch(theirs)
-    if match is None or match["name"] not in sheet.columns:
-        raise UnknownName("column", match["name"] if match else theirs, sheet.columns)
-    return match["name"], Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"]))
+    name, column = theirs, Column(ours)
+    if name not in sheet.columns:
+        match = _CONVERTED_NAME.fullmatch(theirs)
+        if match is None or match["name"] not in sheet.columns:
+            raise UnknownName("column", match["name"] if match else theirs, sheet.columns)
+        name, column = match["name"], Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"]))
+    if not sheet.numbers(name):
+        raise UsageError(
+            f"{sheet.name}: column {name!r} holds no number ({sheet.fault(name) or 'all cells are empty'})"
+        )
+    return name, column
 
 
 def not_compared(sheet: ScoreSheet, against: str, kept: Collection[str]) -> dict[str, str]:
-    """The other columns with numbers in most of their filled cells, and the reason why they are not compared."""
+    """Known columns, and others with numbers in most of their filled cells, and why they are not compared."""
     reasons = {}
     for name in sheet.columns:
-        is_field = any(rank(field, name) is not None for field in ALIASES)
-        if name in kept or is_field:
+        if name in kept or _is_field(name):
             continue
         filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
-        if 2 * len(sheet.numbers(name)) > filled:
-            is_known = folded(name) in SYSTEMS[against]
+        is_known, fault = _known(against, name) is not None, sheet.fault(name)
+        if is_known and fault and not sheet.numbers(name):
+            reasons[name] = f"no number in it ({fault})"
+        elif 2 * len(sheet.numbers(name)) > filled:
             reasons[name] = "not requested" if is_known else "no known counterpart among ours"
     return reasons
 
@@ -306,8 +365,8 @@ def parity(
         run: A run over the same samples.
         scores: The system's file of scores, or rows in memory: anything that `ragauge.read` reads, with one row per
             sample.
-        against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals" or
-            "dataworkz".
+        against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals",
+            "dataworkz" or "ragchecker".
         columns: Their column -> our value, such as {"my score": "faithfulness"}; takes precedence over the known names.
             "NAME/100" is for a column in per cent, "1-NAME" for one with the opposite meaning.
         metrics: Compare only these of ours; all if empty.
@@ -315,8 +374,8 @@ def parity(
         show: The number of samples shown for each metric, with our claims that make the difference.
 
     Returns:
-        Their scores as run A compared with ours as run B; the notes have the rank correlations, and how definitions
-        differ.
+        Their scores as run A compared with ours as run B, `by` what the rows were matched: texts, "id" or "order"; the
+        notes have the rank correlations, and how definitions differ.
 
     Raises:
         UnknownName: There is no such system or column.
@@ -330,7 +389,7 @@ def parity(
         wanted = ", ".join(sorted({column.metric or column.ours for column in kept.values()}))
         raise UsageError(f"run {run.id} has no counterpart of what {sheet.name} holds; measure {wanted}")
     records = list(run.records())
-    positions = match_rows(sheet, records)
+    positions, by = match_rows(sheet, records)
     scales = {key: measure.scale for measure in registered_metrics(run.record) for key in measure.values}
     theirs = []
     for record, position in zip(records, positions, strict=True):
@@ -341,23 +400,32 @@ def parity(
     unmeasured = {name: f"{column.ours} was not measured" for name, column in kept.items() if name not in keys.values()}
     with Store.temporary() as store:
         compared = compare(_as_run(store, run, f"{against}: {sheet.name}", keys, theirs), run, list(keys), show=show)
-    notes = [note for key, name in keys.items() for note in _notes(run, key, name, kept[name], records, theirs)]
+    notes = ["the rows were matched in order, since one side has no ids or texts: is it the same?"] * (by == "order")
+    for key, name in keys.items():
+        notes += _notes(run, key, name, kept[name], records, theirs)
+        if fault := sheet.fault(name):
+            notes.append(f"{name} has texts that are no numbers, which count as failed: {fault}")
     return msgspec.structs.replace(
-        compared, notes=(*compared.notes, *notes), left_out={**unmeasured, **not_compared(sheet, against, kept)}
+        compared, by=by, notes=(*compared.notes, *notes), left_out={**unmeasured, **not_compared(sheet, against, kept)}
     )
+
+
+_OFF_SCALE = "is off the scale"
 
 
 def _score(cell: Any, column: Column, scale: tuple[float, float] | None) -> ScoreRecord:
     """Their number as a score, failed if it is off the scale. scale: of our value, None if it is not known."""
     number = number_in(cell)
     if number is None:
-        return ScoreRecord(undefined="no number")
-    value = column.converted(number)
+        return (
+            ScoreRecord(failed=f"{cell!r:.60} is no number") if _is_fault(cell) else ScoreRecord(undefined="no number")
+        )
+    value = column.converted(number * column.per if _is_per_cent(cell) else number)
     if scale is None:
         return ScoreRecord(value)
     low, high = scale
     if not low <= round(value, 6) <= high:
-        return ScoreRecord(failed=f"{number:g} is off the scale")
+        return ScoreRecord(failed=f"{number:g} {_OFF_SCALE}")
     return ScoreRecord(min(max(value, low), high))
 
 
@@ -382,7 +450,7 @@ def _notes(
     theirs_of_both, ours_of_both = [first for first, _ in both], [second for _, second in both]
     if (correlation := spearman(theirs_of_both, ours_of_both)) is not None:
         yield f"{key} is their {name}: rank correlation {correlation:.2f} over {counted(len(both), 'sample')}"
-    if any(record.scores[key].failed for record in theirs):
+    if any((record.scores[key].failed or "").endswith(_OFF_SCALE) for record in theirs):
         yield f"{name} has numbers off the scale of {key}; write --column {name}/100={key} for per cent"
     if column.differs:
         yield f"{name} has a different definition: {column.differs}"
