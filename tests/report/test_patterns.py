@@ -31,7 +31,7 @@ def shown(**signals: float) -> list[str]:
         ({"context_recall": 1.0, "claim_recall": 0.0}, ["ignored"]),
         ({"context_recall": 1.0, "context_utilization": 0.0, "refused": 1}, ["refused"]),
         ({"faithfulness": 0.5, "context_relevance": 1.0}, ["unsupported"]),
-        ({"faithfulness": 0.5}, ["unsupported"]),
+        ({"faithfulness": 0.5}, ["unexplained"]),
         ({"faithfulness": 0.5, "context_relevance": 0.2}, ["ungrounded"]),
         ({"faithfulness": 1.0, "context_relevance": 0.2}, ["noisy"]),
         ({"faithfulness": 1.0, "context_relevance": 1.0}, []),
@@ -79,6 +79,8 @@ def test_some_patterns_exclude_each_other(signals: dict[str, float]) -> None:
     for excluding in (
         {"refused", "answered"},
         {"unsupported", "ungrounded"},
+        {"unexplained", "ungrounded"},
+        {"unexplained", "unsupported"},
         {"noisy", "ungrounded"},
         {"ignored", "missed"},
     ):
@@ -133,7 +135,7 @@ def test_patterns_are_in_the_document() -> None:
     run = rg.evaluate([row], "faithfulness,context_recall,claim_recall", judge)
     document = run.to_dict()
     (sample,) = document["samples"]
-    assert sample["patterns"] == ["ignored", "unsupported"]
+    assert sample["patterns"] == ["ignored", "unexplained"]
     assert sample["signs"] == {"refused": 0, "answerable": 1}
     assert [pattern["name"] for pattern in document["patterns"]] == [pattern.name for pattern in PATTERNS]
     assert document["cuts"] == dict(CUTS)

@@ -130,7 +130,9 @@ class Metric(_Named):
 
     @property
     def summary(self) -> str:
-        """The first line of its docstring."""
+        """The first line of its docstring, or with parameters its caption, where that depends on them."""
+        if self.params and callable(self.caption_of):
+            return f"{self.caption[:1].upper()}{self.caption[1:]}."
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @cached_property
