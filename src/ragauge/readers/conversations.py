@@ -142,11 +142,13 @@ def _document(part: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"text": text, "title": part.get("title") or ""} if text else None
 
 
-def with_instructions(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def with_instructions(row: Any) -> Any:
     """A row with its `system` as the first message, as Anthropic gives instructions; a name of a system stays."""
+    system = native(row.get("system")) if isinstance(row, Mapping) else None
+    if not (isinstance(system, list) or (isinstance(system, str) and _INSTRUCTIONS.search(system))):
+        return row
     column = next((name for name in ("messages", "conversations") if isinstance(native(row.get(name)), list)), "")
-    system = native(row.get("system"))
-    if not column or not (isinstance(system, list) or (isinstance(system, str) and _INSTRUCTIONS.search(system))):
+    if not column:
         return row
     said = [{"role": "system", "content": system}, *native(row[column])]
     return {**{name: cell for name, cell in row.items() if name != "system"}, column: said}

@@ -378,7 +378,7 @@ class SampleReader:
         first_rows = list(islice(rows, INSPECTED))
         if not first_rows:
             raise BadData(f"{self.name}: no rows; write one sample a row")
-        mappings = (_cells(row) for row in first_rows if not isinstance(row, Sample | values.Malformed))
+        mappings = (as_mapping(row) for row in first_rows if not isinstance(row, Sample | values.Malformed))
         first_cells = [row for row in mappings if row is not None]
         self._columns = ColumnMapping(self.name, map, first_cells)
         self._opened: Iterator[Any] | None = chain(first_rows, rows)
@@ -495,6 +495,8 @@ class SampleReader:
             rows = conversations.joined_messages(rows)
         elif any(isinstance(row, Mapping) and not BFCL_COLUMNS.isdisjoint(row) for row in first):
             rows = map(bfcl_row, rows)
+        else:
+            rows = map(conversations.with_instructions, rows)
         return islice(rows, self._limit)
 
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
@@ -508,7 +510,7 @@ class SampleReader:
             return row
         if isinstance(row, values.Malformed):
             raise BadRow(self.name, number, None, row.problem, row.fix)
-        if (cells := _cells(row)) is None:
+        if (cells := as_mapping(row)) is None:
             raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
         is_empty = any(values.native(cells.get(column)) is None for column in self._empty_response)
         return {**cells, **self._empty_response} if is_empty else cells
@@ -531,11 +533,6 @@ def as_mapping(row: Any) -> Mapping[str, Any] | None:
     if hasattr(row, "__dataclass_fields__") and not isinstance(row, type):
         return dict(vars(row))
     return None
-
-
-def _cells(row: Any) -> Mapping[str, Any] | None:
-    cells = as_mapping(row)
-    return cells and conversations.with_instructions(cells)
 
 
 #: What spreadsheets turn $411 and May 24 into.
