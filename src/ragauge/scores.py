@@ -459,7 +459,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     of a sample. unmeasured: numbers of what was read and not measured, by the keys of
     `ragauge.report.wording.UNMEASURED`. unread: columns that no metric reads. made_by: the user and machine, by a
     random name. archived: whether lists and trends leave it out. to_label: how many samples people label; 0: all.
-    groups: the most groups of samples that an interval is over; 0 without groups.
+    groups: the most groups of samples that an interval is over; 0 without groups. named: whether its metrics were
+    named, so that reports show all of them.
     """
 
     id: str
@@ -501,6 +502,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     to_label: int = 0
     system: SystemFacts = SystemFacts()
     groups: int = 0
+    named: bool = False
 
     @property
     def group_column(self) -> str:

@@ -51,6 +51,7 @@ RUN = {
     "archived": bool,
     "to_label": int,
     "groups": int,
+    "named": bool,
     "system": dict,
 }
 SPENT = {"calls", "prompt_tokens", "cached_tokens", "completion_tokens", "cost", "unpriced"}

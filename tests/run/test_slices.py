@@ -91,6 +91,24 @@ def test_a_slice_says_on_how_many_samples_a_value_rests() -> None:
     assert str(hallucination).endswith("]")
 
 
+def test_the_table_of_slices_follows_the_metrics() -> None:
+    """Metrics that were named have a column each and are compared; of the default ones the table has three of six.
+
+    What is wider than the terminal becomes several tables, each with the values of the column.
+    """
+    data = [{"response": "a", "references": ["a"], "lang": lang, "x": "y"} for lang in ("de", "en") * 8]
+    names = "exact_match,token_f1,bleu,chrf,rouge(types=rouge1+rouge2+rougeL)"
+    named, default = rg.evaluate(data, names), rg.evaluate(data)
+    for run, columns, compared in ((named, 7, 7), (default, 3, 6)):
+        run.by("lang")
+        (section,) = (section for section in run.sections() if section.title == "By lang")
+        assert len(section.columns) == 2 + columns
+        assert f"over 2 slices and {compared} metrics" in section.description
+    heads = [line.split() for line in str(named).splitlines() if line.startswith((" lang", "lang"))]
+    assert [head[0] for head in heads] == ["lang", "lang"]
+    assert len({*heads[0], *heads[1]} - {"lang", "samples", "↑"}) == 7
+
+
 def test_gates_on_slices(tmp_path: Path) -> None:
     """A gate on a slice is about its samples alone, in Python and in JUnit, with the worst of its samples."""
     run = measured()

@@ -186,6 +186,7 @@ def run_command(
         _check_slices(rows, settings, by, gates)
     with _written_in_any_case(files, gates, raw_csv), judging(store, settings["limit"]) as progress:
         run = evaluate(rows, progress=progress, engine=engine, **settings)
+    run.record.named = arguments["metrics"] is not None
     for column in by:
         run.by(column)
     if gates:
@@ -193,7 +194,7 @@ def run_command(
     written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
-        show_run(run, show, every=arguments["metrics"] is not None)
+        show_run(run, show)
         say(*(f"wrote {path}" for path in written))
         if store:
             say(*_next_steps(run, store))
@@ -246,15 +247,14 @@ def _next_steps(run: Run, store: Place) -> Iterator[str]:
     yield f"compare it with {'the run before' if earlier else 'a later run'}: ragauge compare {old} {new}{kept}"
 
 
-def show_run(run: Run, count: int | None, every: bool = False) -> None:
+def show_run(run: Run, count: int | None) -> None:
     """Print the estimates and the worst samples.
 
     Args:
         run: the run.
         count: the number of samples to show with all their evidence; None: three, each with the claim that decides.
-        every: show all metrics, instead of six.
     """
-    metrics = None if every else headline_metrics(run.record)
+    metrics = None if run.record.named else headline_metrics(run.record)
     show_parts(*run_view(run.record, run.sections(), metrics))
     key = chooser(run.record)
     if key is None or count == 0:

@@ -40,7 +40,9 @@ from ragauge.view import Server
 @opts.output_option("Write it")
 @opts.raw_csv_option
 @opts.worst_option
-@click.option("-m", "--metrics", type=click.Choice(["all"]), help="Show all metrics. [default: six]")
+@click.option(
+    "-m", "--metrics", type=click.Choice(["all"]), help="Show all metrics. [default: those that were named, or six]"
+)
 @opts.by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(
@@ -52,11 +54,15 @@ def report_command(
             say(f"{record.id}  {record.status:<11} {record.samples:>7} samples  {record.name or record.data}")
         return
     opened = Run.open(store, run)
+    if metrics == "all" and not opened.record.named:
+        opened.record.named = True
+        by = (*opened.record.slices, *by)
+        opened.record.slices.clear()
     for column in by:
         opened.by(column)
     say(*(f"wrote {opened.save(path, raw_csv=raw_csv)}" for path in output))
     if not output:
-        show_run(opened, show, every=metrics == "all")
+        show_run(opened, show)
         say(*gate_lines(opened, opened.record.gates))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
-from ragauge.readers.conversations import conversation, messages
+from ragauge.readers.conversations import conversation, messages, written
 from ragauge.readers.values import IMPORTANCE, is_blank, list_items, list_of, native, parse_object
 from ragauge.types import FIELDS
 
@@ -329,7 +329,7 @@ def _is_example(row: Mapping[str, Any]) -> bool:
 
 def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     """The fields that the conversations in a column hold; those of a trace are read from its spans."""
-    chats = [conversation(said) for row in rows if (said := messages(native(row.get(column))))]
+    chats = [conversation(said) for row in rows if (said := messages(written(row.get(column))))]
     fields = ["query", "response", "contexts", "turns", "tool_calls"][: 2 if column.startswith("attributes.") else None]
     return [field for field in fields if any(chat.field(field) is not None for chat in chats)]
 

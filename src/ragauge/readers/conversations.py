@@ -18,6 +18,7 @@ from ragauge.readers.values import (
     is_blank,
     items,
     jsonable,
+    list_of,
     native,
     object_under,
     parse_list,
@@ -91,6 +92,16 @@ def messages(value: Any) -> list[Message]:
         return []
     read = [_message(item) for item in value]
     return [message for message in read if message] if all(read) else []
+
+
+def written(value: Any) -> Any:
+    """The list of messages that is written in a text, as in a cell of CSV; any other value as plain Python."""
+    value = native(value)
+    listed = list_of(value) if isinstance(value, str) and _OBJECTS.match(value) else None
+    return listed if listed and messages(listed) else value
+
+
+_OBJECTS = re.compile(r"\s*\[\s*\{")
 
 
 def unread(said: Sequence[Any]) -> Malformed | None:

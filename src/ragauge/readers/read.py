@@ -211,7 +211,7 @@ class _Row:
     def within(self, column: str) -> conversations.Conversation | None:
         """The conversation in a column, as what came before the query where that has a column of its own."""
         if column not in self._read:
-            cell = values.native(self.cells[column])
+            cell = conversations.written(self.cells[column])
             if isinstance(cell, str) and column == self.columns.get("turns"):
                 cell = values.list_items(cell) or cell
             said = [] if isinstance(cell, str) else conversations.messages(cell)

@@ -127,6 +127,11 @@ def headline_metrics(run: RunRecord) -> list[str]:
     return headline([key for key, estimate in run.estimates.items() if estimate.n])
 
 
+def compared_metrics(run: RunRecord) -> list[str]:
+    """The metrics that slices are compared by: all that were named, or else the six to show first."""
+    return [key for key, estimate in run.estimates.items() if estimate.n] if run.named else headline_metrics(run)
+
+
 def headline(measured: Sequence[str]) -> list[str]:
     """The six to show first of the keys of metrics, in their order."""
     ranks = {key: rank for rank, key in enumerate(HEADLINE)}

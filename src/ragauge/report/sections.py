@@ -12,7 +12,7 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.host import installed
-from ragauge.report.explain import chooser, headline_metrics
+from ragauge.report.explain import chooser, compared_metrics
 from ragauge.report.wording import arrow, counted, number, with_interval
 from ragauge.scores import RunRecord
 
@@ -93,16 +93,17 @@ def sections_of(run: Any) -> tuple[Section, ...]:
     return (*faults, *(section for section in made if section is not None))
 
 
-#: How many metrics the table of slices has columns for.
+#: How many metrics the table of slices has columns for, where none were named.
 SLICE_METRICS = 3
 
 
 def slice_section(run: RunRecord, column: str) -> Section:
     """The slices of a run by one column, the worst first."""
-    slices, headline = run.slices[column], headline_metrics(run)
+    slices, compared = run.slices[column], compared_metrics(run)
     key = chooser(run)
-    first = [name for name in dict.fromkeys([key, *headline]) if name]
-    keys = [name for name in first if all(name in part.estimates for part in slices)][:SLICE_METRICS]
+    first = [name for name in dict.fromkeys([key, *compared]) if name]
+    keys = [name for name in first if all(name in part.estimates for part in slices)]
+    keys = keys if run.named else keys[:SLICE_METRICS]
     rows: list[tuple[Cell, ...]] = []
     for part in slices:
         estimates = {metric: part.estimates[metric] for metric in keys}
@@ -118,7 +119,7 @@ def slice_section(run: RunRecord, column: str) -> Section:
     marked = "▼ is" if any(part.worse for part in slices) else "None is"
     about = (
         f"The worst first; intervals are of each slice by itself. {marked} worse than all other samples beyond chance "
-        f"(5 % over {counted(len(slices), 'slice')} and {counted(len(headline), 'metric')}, Bonferroni)."
+        f"(5 % over {counted(len(slices), 'slice')} and {counted(len(compared), 'metric')}, Bonferroni)."
     )
     heads = (*heads, "also worse") if any(row[-1] for row in rows) else heads
     return Section(f"By {column}", about, heads, tuple(row[: len(heads)] for row in rows))

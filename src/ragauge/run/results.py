@@ -10,7 +10,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Bounds, Measure
 from ragauge.metrics.registry import key_of, registered_metrics
 from ragauge.report.document import run_document
-from ragauge.report.explain import chooser, explain, headline_metrics, worst
+from ragauge.report.explain import chooser, compared_metrics, explain, worst
 from ragauge.report.files import save
 from ragauge.report.losses import loss_section
 from ragauge.report.sections import Section, sections_of, slice_section
@@ -209,7 +209,8 @@ class Run:
             column: a column of the data that is no field of a sample, or its group; it has at most 50 values.
 
         Returns:
-            The slices. Each has an interval of its own; `worse` is corrected for all slices and headline metrics.
+            The slices. Each has an interval of its own; `worse` is corrected for all slices, and for the named metrics
+            or the six to show first.
 
         Raises:
             UnknownName: no sample has the column.
@@ -217,7 +218,7 @@ class Run:
         """
         if column not in self.record.slices:
             slices = slices_of(
-                self.records(), self._measures(), column, headline_metrics(self.record), self.record.group_column
+                self.records(), self._measures(), column, compared_metrics(self.record), self.record.group_column
             )
             key = chooser(self.record)
             sign = -1 if key and self.estimates[key].better == "lower" else 1

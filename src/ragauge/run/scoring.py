@@ -88,6 +88,7 @@ class Evaluation:
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             data=task.reading.name,
             metrics=tuple(metric.spec for metric in task.settings.metrics),
+            named=task.settings.by_name,
             judges={kind: judge.identity for kind, judge in task.dispatcher.router.judges.items()},
             version=VERSION,
             name=name,
