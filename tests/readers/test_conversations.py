@@ -222,8 +222,9 @@ def test_rows_that_are_messages_are_conversations(tmp_path: Path) -> None:
     assert [len(sample.contexts or ()) for sample in samples] == [1, 0, 0]
     run = rg.evaluate(pd.read_csv(path), "max_words(1)")
     assert list(run.to_pandas().index) == [0, 1]
-    with pytest.raises(BadRow, match="a message without conversation_id"):
-        list(read([{"conversation_id": id, **user("?")} for id in ("1", "1", None)]))
+    for id in (None, "", ["1"]):
+        with pytest.raises(BadRow, match="a message without conversation_id"):
+            list(read([{"conversation_id": id, **user("?")} for id in ("1", "1", id)]))
 
 
 def test_rows_that_may_be_messages_are_not_guessed() -> None:

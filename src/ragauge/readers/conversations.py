@@ -180,7 +180,7 @@ def joined_messages(rows: Iterable[Any]) -> Iterator[Any]:
     chats: dict[Any, list[Any]] = {}
     for row in rows:
         chat = native(row.get("conversation_id")) if isinstance(row, Mapping) else None
-        if chat in (None, ""):
+        if not isinstance(chat, str | int | float) or chat == "":
             yield row if isinstance(row, Malformed) else Malformed("a message without conversation_id", "add it")
         else:
             held = {name: cell for name, cell in row.items() if name in MESSAGE_COLUMNS or not is_blank(native(cell))}
