@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -59,6 +61,17 @@ def test_each_answer_is_a_sample_with_its_history() -> None:
     assert [chunk.text for chunk in second.contexts or ()] == ["Error: no such thing", "90 years"]
     assert [turn.text for turn in second.turns or ()] == ["How tall is it?", "Let me see.", "30 metres."]
     assert not reading.unmeasured["earlier_answers"]
+
+
+@pytest.mark.parametrize("column", ["messages", "user_input"])
+@pytest.mark.parametrize("write", [json.dumps, str])
+def test_conversations_written_as_text_are_the_same(column: str, write: Callable[[Messages], str]) -> None:
+    """Messages as JSON or Python print them, as in CSV, are the conversation; another list stays a text."""
+    (listed,) = read([{column: CHAT, "reference": "90"}])
+    (written,) = read([{column: write(CHAT), "reference": "90"}])
+    assert written == listed
+    (other,) = read([{column: '[{"a": 1}] is what?', "reference": "90"}])
+    assert other.query == '[{"a": 1}] is what?'
 
 
 def test_results_belong_to_the_call_with_their_id() -> None:
