@@ -38,6 +38,7 @@ _MISSED = re.compile(
       | \.(?<!\.\.)\.\.++\s++(?=[A-Z])                               # Well... Next
       | No\.(?:(?<=\ANo\.)|(?<=[.!?]\sNo\.))\s+(?=[A-Z])             # No. Next
       | \.(?<=[Vv]itamin\s[A-Z]\.)\s+(?=[A-Z])                      # vitamin C. Next
+      | \.(?<=\bMay\.)\s+(?=[A-Z])                                  # on 12 May. Next
       | \.(?<=[a-z]{2}\.)(?<!\b(?:vol|fig|art|sec)\.)(?<!\b(?:ch|pt|al|vs|dr|st)\.)\s+(?=I[\s'’])  # for me. I
     """,
     re.VERBOSE,
