@@ -127,7 +127,8 @@ class App:
                 if piece is None:
                     judgment = f"judgment {label.judgment!r} behind {label.metric}"
                     raise UsageError(f"sample {label.position} has no {judgment}")
-                labelling.keep(piece.question, parse_answer(piece.question, label.answer), self._by, label.draw)
+                answer = parse_answer(piece.question, label.answer)
+                labelling.keep(piece.question, answer, self._by, label.draw, decides=self._differing)
                 return _json(self._sample(run, label.position, label.metric))
         raise UnknownName("address to post to", "/".join(path), ["api/runs/RUN/labels"])
 
@@ -171,7 +172,7 @@ class App:
         """The metrics that can be labelled, and the label summaries of those with labels, or of one."""
         labelling = self._labelling(run)
         wanted = [labelling.metric(metric)] if metric else labelling.labelled()
-        summaries = labelling.summaries(wanted) if wanted else {}
+        summaries = labelling.summaries(wanted, self._own) if wanted else {}
         return {"metrics": labelling.metrics, "summaries": summaries, "by": self._by}
 
     def _next(self, run: Run, metric: str | None, skipped: Collection[int]) -> dict[str, Any]:
@@ -186,7 +187,7 @@ class App:
     def _sample(self, run: Run, position: int, metric: str) -> dict[str, Any]:
         """The pieces of one metric of a sample with their labels, and its scores with these."""
         labelling = self._labelling(run)
-        pieces = labelling.pieces(position, metric, self._own) if metric in labelling.metrics else []
+        pieces = labelling.pieces(position, metric, self._own, self._by) if metric in labelling.metrics else []
         scores = {key: score_document(score) for key, score in labelling.scores(position).items()}
         edit = latest_edit(self._store, self._store.sample(run.id, position).sample)
         return {"pieces": [_piece(piece) for piece in pieces], "scores": scores, "edit": edit}

@@ -229,6 +229,7 @@ def test_arrows_scroll_a_table_that_has_the_focus(watched: Watched, served: str,
     page = watched.open(served, run=_run(store), view="label", metric="hallucination")
     status, table = page.locator("main [role=status]"), page.locator(".wide").first
     first = status.inner_text()
+    page.get_by_role("button", name="Show figures").click()
     table.evaluate("table => { table.style.width = '4rem'; }")
     table.focus()
     page.keyboard.press("ArrowRight")
@@ -247,6 +248,8 @@ def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> 
     status, cells = page.locator("main [role=status]"), page.locator("tr[data-metric=faithfulness] td")
     assert "drawn at random" in status.inner_text()
     expect(page.locator(".judge")).to_have_count(0)
+    figures = page.get_by_role("button", name="Show figures")
+    figures.click()
     judge, corrected = cells.nth(0).inner_text(), cells.nth(1).inner_text()
     assert corrected == "–"
     for given in range(1, 10):
@@ -256,12 +259,21 @@ def test_labels_are_given_blind(watched: Watched, served: str, store: Store) -> 
         assert len(store.labels()) == given
         if "drawn as most informative" in status.inner_text():
             break
+    expect(cells).to_have_count(0)
+    figures.click()
     expect(cells.nth(2)).to_have_text("1 of 33")
     corrected = cells.nth(1).inner_text()
     assert re.fullmatch(r"\d\.\d{3} \[\d\.\d{3}, \d\.\d{3}\]", corrected)
     expect(cells.nth(0)).to_have_text(judge)
     assert len(store.labels(blind=store.run(run).data_hash, chance=True)) == given
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("s")
+    expect(cells).to_have_count(0)
+    assert len(store.labels()) == given + 1
+    assert len(store.labels(blind=store.run(run).data_hash)) == given  # what is changed after the figures is not blind
+    store.keep_labels(store.labels(blind=store.run(run).data_hash), blind=store.run(run).data_hash, chance=True)
     page.reload()
+    figures.click()
     expect(cells.nth(1)).to_have_text(corrected)
     watched.follow(page.get_by_role("link", name="Overview"), "overview")
     expect(page.locator("#labels tr[data-metric=faithfulness] td").nth(1)).to_have_text(corrected)

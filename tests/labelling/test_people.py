@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import msgspec
+import pytest
 from click.testing import CliRunner
 from tests.labelling.conftest import truth
 from tests.serving import serving
@@ -54,7 +56,7 @@ def test_each_person_labels_without_sight_of_the_others(measured: Measured) -> N
 
 
 def test_differences_are_decided_by_whoever_labels_them(measured: Measured) -> None:
-    """Where two people differ a third is asked, and no more once that is done; the last label counts."""
+    """Where two people differ a third is asked, and no more once that is done; the label that decides counts."""
     labelling = Labelling(measured(6))
     answers(labelling, "ann", 6)
     answers(labelling, "bob", 6, sceptical)
@@ -66,7 +68,7 @@ def test_differences_are_decided_by_whoever_labels_them(measured: Measured) -> N
     pieces = labelling.open(drawn, METRIC, "cy", differing=True)
     assert {piece.question for piece in pieces} == set(people.differing.values())
     for piece in pieces:
-        labelling.keep(piece.question, parse_answer(piece.question, "n"), "cy", drawn)
+        labelling.keep(piece.question, parse_answer(piece.question, "n"), "cy", drawn, decides=True)
     assert labelling.people(METRIC).differing == {}
     assert labelling.next(METRIC, by="cy", differing=True) is None
     assert labelling.scores(0)[METRIC].value == 0
@@ -74,6 +76,47 @@ def test_differences_are_decided_by_whoever_labels_them(measured: Measured) -> N
     assert words[0] == "ann 24 of 24, bob 24 of 24, cy 2 of 24 questions"
     assert any(line.startswith("  ann and bob: raw agreement 0.917") for line in words)
     assert words[-1] == "  0 differences to decide: ragauge label --differences"
+
+
+@pytest.mark.parametrize("order", list(permutations(("ann", "bob", "cy"))))
+def test_the_majority_counts_in_any_order(measured: Measured, order: Sequence[str]) -> None:
+    """Whoever labelled last decides nothing: where two of three people agree, theirs is the label that counts."""
+    run = measured(6)
+    labelling = Labelling(run)
+    for person in order:
+        answers(labelling, person, 6, sceptical if person == "bob" else truth)
+    assert len(labelling.people(METRIC).differing) == 2
+    assert labelling.scores(0)[METRIC].value == 0.5
+    again = measured(6)
+    assert any(
+        note.startswith("People differ on 2 labelled questions; the majority counts") for note in again.record.notes
+    )
+    assert again.values(METRIC)[0] == 0.5
+
+
+def test_without_a_majority_the_judge_counts(measured: Measured) -> None:
+    """Where one person stands against another no label counts, and nobody is asked for more."""
+    labelling = Labelling(measured(6))
+    answers(labelling, "ann", 6)
+    answers(labelling, "bob", 6, sceptical)
+    people = labelling.people(METRIC)
+    assert people.undecided == 2
+    assert list(people.lines())[-1] == ("  2 differences to decide (2 without a majority): ragauge label --differences")
+    assert labelling.next(METRIC) is None
+    summary = labelling.summaries([METRIC])[METRIC]
+    assert summary.counted == 5  # the sample on which they differ has no score by people
+
+
+def test_people_are_told_of_in_later_runs(measured: Measured) -> None:
+    """A run whose answers were the labels of earlier ones has the same agreement and differences of people."""
+    labelling = Labelling(measured(6))
+    answers(labelling, "ann", 6)
+    answers(labelling, "bob", 6, sceptical)
+    later = Labelling(measured(6))
+    assert list(later.people(METRIC).lines()) == list(labelling.people(METRIC).lines())
+    drawn = later.next(METRIC, by="cy", differing=True)
+    assert drawn is not None
+    assert len(later.open(drawn, METRIC, "cy", differing=True)) == 2
 
 
 def test_one_person_alone_is_told_nothing_new(measured: Measured) -> None:
@@ -92,11 +135,13 @@ def test_labels_of_colleagues_come_from_files(measured: Measured, store: Store, 
     written = CliRunner().invoke(main, ["label", "--store", place, "--write", str(file)])
     assert f"wrote 32 labels to {file}" in written.output
     assert "2 differences to decide" in written.output
+    assert '"decides"' not in file.read_text()
     with Store.open(tmp_path / "other") as other:
         run = rg.evaluate([record.sample for record in labelling.run.records()], METRIC, "lexical", other)
         assert run.record.samples == 4
     read = CliRunner().invoke(main, ["label", "--store", str(tmp_path / "other"), "--read", str(file)])
     assert read.exit_code == 0, read.output
+    assert f"read 32 labels from {file}: 32 of them answer questions of run {run.id}" in read.output
     with Store.open(tmp_path / "other") as other:
         assert len(other.labels()) == 32
 

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
 
 import msgspec
 import pytest
 
-from ragauge.questions import Classify, Entail, Judgment, judgment_key
-from ragauge.store import Store, label
-from ragauge.types import Failure, Label, Verdict
+from ragauge.questions import COHERENCE, Classify, Entail, Judgment, Rate, judgment_key
+from ragauge.store import Store, label, opinions, read_labels, write_labels
+from ragauge.types import Failure, Grade, Label, Verdict
 
 QUESTION = Entail(("a chunk",), "a claim")
 
@@ -19,14 +21,50 @@ def test_a_label_is_a_judgment_by_a_person() -> None:
     assert given.key == judgment_key(QUESTION, given.judge)
 
 
-def test_the_latest_label_counts(store: Store) -> None:
-    """Of several labels on a question the last is found, whoever gave it, and all are kept."""
-    first = label(QUESTION, Verdict(Label.ENTAILED), "ann")
-    second = label(QUESTION, Verdict(Label.CONTRADICTED), "bob")
+def test_the_latest_label_of_a_person_counts(store: Store) -> None:
+    """Of several labels of one person on a question the last is found, and all are kept."""
+    first, second = (label(QUESTION, Verdict(answer), "ann") for answer in (Label.ENTAILED, Label.CONTRADICTED))
     store.keep_labels([first])
     store.keep_labels([second])
     assert store.find_labels([QUESTION]) == {QUESTION: second}
     assert store.labels() == [first, second]
+
+
+@pytest.mark.parametrize(
+    "given", list(permutations([("ann", "s"), ("bob", "c"), ("cy", "n"), ("dee", "c"), ("eve", "c")]))
+)
+def test_the_majority_counts(given: list[tuple[str, str]]) -> None:
+    """What more than half of the people say counts, in whatever order they said it."""
+    answers = {"s": Label.ENTAILED, "c": Label.CONTRADICTED, "n": Label.NEUTRAL}
+    labels = [label(QUESTION, Verdict(answers[answer]), person) for person, answer in given]
+    (people,) = opinions(labels).values()
+    assert people.disputed
+    assert people.settled == label(QUESTION, Verdict(Label.CONTRADICTED), "bob")
+    (most,) = opinions(labels[1:]).values()
+    agreeing = [answer for _, answer in given[1:]].count("c")
+    assert (most.settled is None) == (agreeing <= 2)
+
+
+def test_a_label_that_settles_a_difference_decides(store: Store, tmp_path: Path) -> None:
+    """It outweighs others, before and after it, until its giver changes it; a file keeps that it does."""
+    votes = [label(QUESTION, Verdict(Label.ENTAILED), person) for person in ("ann", "bob")]
+    referee = label(QUESTION, Verdict(Label.NEUTRAL), "cy", decides=True)
+    store.keep_labels([votes[0], referee, votes[1]])
+    assert store.find_labels([QUESTION]) == {QUESTION: referee}
+    assert not store.opinions([QUESTION])[QUESTION].disputed
+    write_labels(tmp_path / "labels.jsonl", store.labels())
+    assert list(read_labels(tmp_path / "labels.jsonl")) == store.labels() == [votes[0], referee, votes[1]]
+    changed = label(QUESTION, Verdict(Label.CONTRADICTED), "cy")
+    store.keep_labels([changed])
+    assert store.find_labels([QUESTION]) == {QUESTION: changed}
+
+
+def test_grades_have_a_mean(store: Store) -> None:
+    """Of the different grades of several people the mean counts."""
+    question = Rate(COHERENCE, (("source", "a"), ("response", "b")))
+    store.keep_labels([label(question, Grade(value), f"person {value}") for value in (1.0, 4.0, 4.5)])
+    (found,) = store.find_labels([question]).values()
+    assert found.answer == Grade(9.5 / 3)
 
 
 def test_labels_are_not_judgments_of_the_store(store: Store) -> None:

@@ -24,8 +24,8 @@ from ragauge.run.results import Run
 from ragauge.scores import Better, Evidence, RunRecord, SampleRecord, Score
 from ragauge.statistics.agreement import corrected_mean, kappa_interval
 from ragauge.statistics.intervals import Interval, mean_interval
-from ragauge.store import Store, label
-from ragauge.store.recording import person_of
+from ragauge.store import Store, label, opinions, settled
+from ragauge.store.recording import MEAN, person_of
 from ragauge.types import PEOPLE, Answer, Failure, Grade, Label, Verdict
 
 _TWO_WAY = (Label.ENTAILED, Label.NOT_ENTAILED)
@@ -109,13 +109,15 @@ class PeopleSummary(NamedTuple):
     """Several people's labels of a metric.
 
     questions: how many it has. counts: how many each person answered. agreement: of each two people, by kind of
-    question. differing: the questions on which people differ and nobody has decided, by key.
+    question. differing: the questions on which people differ and nobody has decided, by key; undecided: how many of
+    them have no majority.
     """
 
     questions: int
     counts: dict[str, int]
     agreement: dict[tuple[str, str], list[Agreement]]
     differing: dict[str, Question]
+    undecided: int
 
     def lines(self) -> Iterator[str]:
         """The same in words; nothing for fewer than two people."""
@@ -126,7 +128,8 @@ class PeopleSummary(NamedTuple):
             )
             for pair, agreements in self.agreement.items():
                 yield from (f"  {' and '.join(pair)}: {_agreement_words(agreement)}" for agreement in agreements)
-            yield f"  {counted(len(self.differing), 'difference')} to decide: ragauge label --differences"
+            without = f" ({self.undecided} without a majority)" if self.undecided else ""
+            yield f"  {counted(len(self.differing), 'difference')} to decide{without}: ragauge label --differences"
 
 
 class LabelItem(NamedTuple):
@@ -158,10 +161,11 @@ def _pieces_to_label(need: str, pieces: Sequence[Evidence]) -> list[Evidence]:
 
 
 class HumanLabels:
-    """The latest human labels of a store: `labels` by question, and `by_key` by the keys of its judgments.
+    """The human labels of a store. by: only this person's; "" for everybody's.
 
-    blind: those given without seeing the judge's verdict, on this data; chance: keys of samples drawn at random.
-    by: only this person's; "" for everybody's.
+    opinions: what people say, by question. questions: the same questions, by the keys that their judgments have in the
+    run. labels: those that count, by question. blind: by key, those that count of the labels given without seeing the
+    judge's verdict, on this data. answered: the keys of all that were; chance: those of samples drawn at random.
     """
 
     def __init__(self, store: Store, run: RunRecord, by: str = "") -> None:
@@ -169,20 +173,24 @@ class HumanLabels:
             return [label for label in labels if by in ("", person_of(label))]
 
         given_labels = own(store.labels())
-        self.labels: Mapping[Question, Judgment] = {label.question: label for label in given_labels}
-        blind = {label.question: label for label in own(store.labels(blind=run.data_hash))}
+        self.opinions = opinions(given_labels)
+        self.labels = settled(self.opinions)
+        of_blind = opinions(own(store.labels(blind=run.data_hash)))
         drawn = {label.question for label in own(store.labels(blind=run.data_hash, chance=True))}
-        self.by_key: dict[str, Judgment] = {}
+        self.questions: dict[str, Question] = {}
         for stored in given_labels:
             question, judge = stored.question, run.judge_of(stored.question.topic)
-            for key in (stored.key, *([judgment_key(question, judge)] if judge else [])):
-                self.by_key[key] = self.labels[question]
-        self.blind = {key: blind[label.question] for key, label in self.by_key.items() if label.question in blind}
-        self.chance = {key for key, label in self.blind.items() if label.question in drawn}
+            given_as = [stored, label(question, stored.answer, MEAN)] if isinstance(stored.answer, Grade) else [stored]
+            keys = [judgment.key for judgment in given_as] + ([judgment_key(question, judge)] if judge else [])
+            self.questions |= dict.fromkeys(keys, question)
+        blind = settled(of_blind)
+        self.blind = {key: blind[question] for key, question in self.questions.items() if question in blind}
+        self.answered = {key for key, question in self.questions.items() if question in of_blind}
+        self.chance = {key for key, question in self.questions.items() if question in drawn}
 
     def completes(self, keys: Collection[str]) -> bool:
         """Whether all judgments with these keys have a blind label."""
-        return self.blind.keys() >= set(keys)
+        return self.answered >= set(keys)
 
 
 class SampleDraw(msgspec.Struct, frozen=True):
@@ -253,19 +261,10 @@ class Labelling:
     def people(self, metric: str) -> PeopleSummary:
         """Who has labelled how many questions of a metric, how far people agree, and where they differ."""
         place_of = {key: position for position, judgments in self._keys(metric).items() for key in judgments}
-        latest: dict[str, dict[str, Judgment]] = {}
-        differing: dict[str, Question] = {}
-        for stored in self._store.labels():
-            judge = self.run.record.judge_of(stored.question.topic)
-            key = judgment_key(stored.question, judge) if judge else ""
-            if key in place_of:
-                said = latest.setdefault(key, {})
-                was_open = key in differing
-                said[person_of(stored)] = stored
-                apart = len({_label_name(cast(Answer, judgment.answer), False) for judgment in said.values()}) > 1
-                differing.pop(key, None)
-                if apart and not was_open:  # whoever labels a question on which others differ decides it
-                    differing[key] = stored.question
+        human = self._human()
+        labelled = {key: question for key, question in human.questions.items() if key in place_of}
+        latest = {key: human.opinions[question].latest for key, question in labelled.items()}
+        differing = {key: question for key, question in labelled.items() if human.opinions[question].disputed}
         counts = Counter(person for said in latest.values() for person in said)
         pairs = {}
         for pair in combinations(sorted(counts), 2):
@@ -276,22 +275,30 @@ class Labelling:
             ]
             if both:
                 pairs[pair] = _agreements(both)
-        return PeopleSummary(len(place_of), dict(counts), pairs, differing)
+        undecided = sum(question not in human.labels for question in differing.values())
+        return PeopleSummary(len(place_of), dict(counts), pairs, differing, undecided)
 
-    def pieces(self, position: int, metric: str, by: str = "") -> list[LabelPiece]:
+    def asked(self, labels: Iterable[Judgment]) -> int:
+        """How many of these labels, which the store has, answer a question of the run."""
+        keys = {key for item in self._items for key in item.every}
+        questions = {question for key, question in self._human().questions.items() if key in keys}
+        return sum(judgment.question in questions for judgment in labels)
+
+    def pieces(self, position: int, metric: str, by: str = "", first: str = "") -> list[LabelPiece]:
         """The judged pieces of one metric of a sample, each question once, in the order of the evidence.
 
-        by: whose labels are shown; "" for anybody's.
+        by: whose labels are shown; "" for what everybody's come to, after that of the person `first`.
         """
         record = self._store.sample(self.run.id, position)
         wanted = self._items[position].keys.get(metric, ())
         shown = {piece.judgment: piece for piece in record.score(metric).evidence if piece.judgment in wanted}
-        human, everybody = self._human(by), self._human()
-        questions = {key: everybody.by_key[key].question for key in shown if key in everybody.by_key}
+        labels = self._human(by).labels | (self._human(first).labels if first else {})
+        everybody = self._human().questions
+        questions = {key: everybody[key] for key in shown if key in everybody}
         questions |= {key: judgment.question for key, judgment in self._store.find(list(shown)).items()}
         judged = self._judged(questions.values())
         return [
-            LabelPiece(piece, question, _answer(judged.get(question)), human.labels.get(question))
+            LabelPiece(piece, question, _answer(judged.get(question)), labels.get(question))
             for key, piece in shown.items()
             if (question := questions.get(key)) is not None
         ]
@@ -302,13 +309,21 @@ class Labelling:
         if differing:
             apart = set(self.people(metric).differing.values())
             return [piece for piece in pieces if piece.question in apart]
-        blind = {label.question for label in self._human(by).blind.values()}
-        return [piece for piece in pieces if piece.question not in blind]
+        human = self._human(by)
+        answered = {human.questions[key] for key in human.answered}
+        return [piece for piece in pieces if piece.question not in answered]
 
-    def keep(self, question: Question, answer: Answer, by: str, drawn: SampleDraw | None = None) -> None:
-        """Store a person's answer. drawn: how the sample was drawn; None if the judge's verdict had been shown."""
+    def keep(
+        self, question: Question, answer: Answer, by: str, drawn: SampleDraw | None = None, decides: bool = False
+    ) -> None:
+        """Store a person's answer.
+
+        drawn: how the sample was drawn; None if the judge's verdict had been shown. decides: whether the answer settles
+        a difference of people.
+        """
         blind = self.run.record.data_hash if drawn else ""
-        self._store.keep_labels([label(question, answer, by)], blind=blind, chance=bool(drawn and drawn.at_random))
+        given = label(question, answer, by, decides)
+        self._store.keep_labels([given], blind=blind, chance=bool(drawn and drawn.at_random))
 
     def scores(self, position: int) -> dict[str, Score]:
         """The scores of a sample with human labels in place of the judge's answers, without evidence."""
@@ -316,13 +331,16 @@ class Labelling:
 
     def labelled(self) -> list[str]:
         """The metrics that count a judgment with a human label."""
-        human = self._human().by_key.keys()
+        human = self._human().questions.keys()
         counting = {metric for item in self._items for metric in item.keys if not human.isdisjoint(item.keys[metric])}
         return [metric for metric in self.metrics if metric in counting]
 
-    def summaries(self, metrics: Sequence[str] = ()) -> dict[str, LabelSummary]:
-        """The judge's score, the score corrected by human labels, and the agreement, of these metrics or of all."""
-        human = self._human()
+    def summaries(self, metrics: Sequence[str] = (), by: str = "") -> dict[str, LabelSummary]:
+        """The judge's score, the score corrected by human labels, and the agreement, of these metrics or of all.
+
+        by: whose labels count; "" for everybody's.
+        """
+        human = self._human(by)
         labels = {**human.labels, **{label.question: label for label in human.blind.values()}}
         by_people = cache(lambda position: self._by_people(position, labels))
         return {metric: self._summary(metric, human, by_people) for metric in metrics or self.metrics}
@@ -334,7 +352,7 @@ class Labelling:
         scale = (0.0, 1.0) if measure is None else measure.scale
         by_judge, keys = self._by_judge(metric), self._keys(metric)
         drawn = _drawn_by_chance(keys, human)
-        complete = [place for place in drawn if human.completes(keys[place])]
+        complete = [place for place in drawn if human.blind.keys() >= set(keys[place])]
         values = {place: by_people(place)[metric].value for place in complete if place in by_judge} if measure else {}
         people = {place: value for place, value in values.items() if value is not None}
         rest = [place for place in by_judge if place not in people]
@@ -355,7 +373,7 @@ class Labelling:
             judge,
             corrected,
             samples=len(by_judge),
-            labelled=sum(not human.by_key.keys().isdisjoint(judgments) for judgments in keys.values()),
+            labelled=sum(not human.questions.keys().isdisjoint(judgments) for judgments in keys.values()),
             drawn=len(complete),
             counted=len(people),
             agreement=tuple(_agreements(self._pairs(keys, human, drawn))),
@@ -461,7 +479,7 @@ def _drawn_by_chance(keys: Mapping[int, tuple[str, ...]], human: HumanLabels) ->
         if any(key in human.chance and key not in seen for key in judgments):
             last = rank
         seen.update(judgments)
-    return list(keys) if all(key in human.blind for key in seen) else list(keys)[: last + 1]
+    return list(keys) if seen <= human.answered else list(keys)[: last + 1]
 
 
 def _answer(judgment: Judgment | None) -> Answer | None:

@@ -28,6 +28,7 @@ from ragauge.run.specs import JudgeFile, arguments_of, judge_file, judge_of_file
 from ragauge.statistics.agreement import balanced_accuracy
 from ragauge.statistics.intervals import Interval
 from ragauge.statistics.paired import Paired, paired_mean
+from ragauge.store import opinions, settled
 from ragauge.types import Answer, Failure, Label, Verdict
 
 #: The fewest labels, and the fewest with each answer in each half.
@@ -48,7 +49,7 @@ class Tuned(msgspec.Struct, frozen=True):
     adopted: whether the chosen judge is a cascade, or the interval of its gain is above 0. chosen: that judge in words.
     chosen_by, measured_by: numbers of labels. tried: variant -> its balanced accuracy on the labels that choose.
     before, after, gain, p: of balanced accuracy on the labels that measure. crossed: whether all labels choose, and the
-    gain is measured on each half with what the other half chooses.
+    gain is measured on each half with what the other half chooses. disputed: on so many questions people differ.
     """
 
     file: JudgeFile
@@ -63,6 +64,7 @@ class Tuned(msgspec.Struct, frozen=True):
     p: float | None
     thresholds: dict[str, FittedThreshold] = {}
     crossed: bool = False
+    disputed: int = 0
 
 
 class Tuner:
@@ -96,7 +98,9 @@ class Tuner:
             self._original = msgspec.structs.replace(self._original, judge=_with_threshold(self._original.judge))
         self.judge = judge_of_file(self._original)
         self._accuracy, self._seed = accuracy, seed
-        verdicts = {label.question: label.answer for label in labelled if label.question.kind in VERDICTS}
+        said = opinions(label for label in labelled if label.question.kind in VERDICTS)
+        self._disputed = sum(people.disputed for people in said.values())
+        verdicts = {question: label.answer for question, label in settled(said).items()}
         self._labels = {question: label for question, label in verdicts.items() if can_answer(self.judge, question)}
         self._yes = {question: says_yes(label) for question, label in self._labels.items()}
         if len(self._labels) < MIN_LABELS:
@@ -310,6 +314,7 @@ class Tuner:
             gain=gain.interval,
             p=gain.p,
             thresholds=thresholds,
+            disputed=self._disputed,
         )
         record = {name: value for name, value in msgspec.to_builtins(tuned).items() if name != "file"}
         return msgspec.structs.replace(tuned, file=msgspec.structs.replace(file, tuned=record))
@@ -385,6 +390,8 @@ def _example(question: Question, people: Answer | Failure, judge: Answer | Failu
 
 def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     """What was tried, what was chosen, and the gain."""
+    if tuned.disputed:
+        yield f"People differ on {counted(tuned.disputed, 'question')}: the majority counts, and without one no label."
     if tuned.tried:
         yield f"Tried on {counted(tuned.chosen_by, 'label')}, by balanced accuracy:"
         yield rich_table(("", "agreement"), [[name, number(share)] for name, share in tuned.tried.items()], left=[""])

@@ -167,7 +167,7 @@ export async function labelSession(data, metric) {
   return session;
 }
 
-/** One question after the other; the judge's verdict is hidden until requested. */
+/** One question after the other; the judge's verdicts, and figures that tell them, are hidden until requested. */
 class LabelSession {
   #history = [];
   #at = 0;
@@ -175,7 +175,6 @@ class LabelSession {
   #revealed = new Set();
   #form = null;
   #busy = false;
-  #requests = 0;
 
   constructor(data) {
     this.data = data;
@@ -196,7 +195,8 @@ class LabelSession {
       element("label", {}, "Metric ", choice("Metric", metrics, this.metric, go)),
       element("span", { class: "quiet" }, `labelling as ${by}`),
     );
-    await Promise.all([this.#fetchMore(), this.#showSummary()]);
+    await this.#fetchMore();
+    this.#hideSummary();
     this.#draw();
   }
 
@@ -219,10 +219,16 @@ class LabelSession {
     );
   }
 
+  #hideSummary() {
+    const show = element("button", { type: "button", click: () => this.#once(() => this.#showSummary()) }, "Show figures");
+    const note = " A label that you change after you saw them does not count as blind.";
+    this.summary.replaceChildren(element("p", { class: "quiet" }, show, note));
+  }
+
+  /** Show how far the judge agrees with people: by figures before and after a label its verdict can be read off. */
   async #showSummary() {
-    const request = (this.#requests += 1);
     const { summaries } = await this.data.labels.fetchSummaries(this.metric);
-    if (request !== this.#requests) return;
+    this.#history.forEach(({ answer }, i) => answer && this.#revealed.add(i));
     const parts = [summaryTable(summaries), confusions(summaries[this.metric].agreement), summaryNote()];
     this.summary.replaceChildren(...parts.filter(Boolean));
   }
@@ -257,8 +263,8 @@ class LabelSession {
     const { judgment } = current.question;
     const { pieces } = await this.data.labels.save(current.draw.position, this.metric, judgment, answer, draw);
     current.answer = pieces.find((one) => one.judgment === judgment).label.answer;
+    this.#hideSummary();
     await this.#go(1);
-    this.#showSummary().catch((error) => this.#showError(error));
   }
 
   #reveal() {

@@ -15,7 +15,7 @@ from ragauge.judges.base import Judge, JudgeBase, JudgeRouter, adapted, checked
 from ragauge.questions import Judgment, Question, judgment_key
 from ragauge.redaction import redacted
 from ragauge.run.budget import Budget, Stopped
-from ragauge.store import Store
+from ragauge.store import Opinions, Store, settled
 from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, Verdict
 
 
@@ -80,15 +80,16 @@ class Dispatcher:
     sample then gets each sample's questions; any other judge gets batches of whatever is waiting.
 
     labels: of people, passed to the run. asked, reused: numbers of questions that judges answered, and of those with a
-    stored answer or a label; labelled: with a label. unable: topics that a judge declares, but by its answers cannot
-    decide.
+    stored answer or a label; labelled: with a label. disputed: keys of questions on which people differ, with
+    whether one label is the majority's. unable: topics that a judge declares, but by its answers cannot decide.
     """
 
     def __init__(
-        self, router: JudgeRouter, store: Store, budget: Budget, labels: Mapping[Question, Judgment] | None = None
+        self, router: JudgeRouter, store: Store, budget: Budget, labels: Mapping[Question, Opinions] | None = None
     ) -> None:
         self.router, self.budget, self.labels = router, budget, labels or {}
         self.asked = self.reused = self.labelled = 0
+        self.disputed: dict[str, bool] = {}
         self.unable: set[str] = set()
         self._store = store
         self._write_error: Exception | None = None
@@ -105,9 +106,10 @@ class Dispatcher:
 
     def labelled_or_stored(self, keys: QuestionKeys) -> Judgments:
         """The judgments that people's labels or the store already hold."""
-        labelled = {question: self.labels[question] for question in keys if question in self.labels}
-        labelled.update(self._store.find_labels([question for question in keys if question not in labelled]))
-        return {**self._stored(keys), **labelled}
+        said = {question: self.labels[question] for question in keys if question in self.labels}
+        said.update(self._store.opinions([question for question in keys if question not in said]))
+        self.disputed |= {keys[q]: people.settled is not None for q, people in said.items() if people.disputed}
+        return {**self._stored(keys), **settled(said)}
 
     def _stored(self, keys: QuestionKeys) -> Judgments:
         questions = {key: question for question, key in keys.items() if key}
@@ -155,7 +157,7 @@ class Dispatcher:
             keys = _keys_of(routed)
             stored = self.labelled_or_stored(keys)
             if self.labels:
-                self._store.keep([self.labels[question] for question in stored if question in self.labels])
+                self._store.keep([stored[q] for q in stored if q in self.labels and stored[q].judge.name == PEOPLE])
             granted = self._store.lock([key for question, key in keys.items() if key and question not in stored])
         except Exception as error:
             self._fail(chain.from_iterable(requests), error)

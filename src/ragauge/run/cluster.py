@@ -292,6 +292,7 @@ class Part(NamedTuple):
     asked: int
     reused: int
     labelled: int
+    disputed: dict[str, bool]
     spent: TotalUsage
     exceeded: bool
 
@@ -346,7 +347,7 @@ class Worker:
         accumulators = Accumulators(scorer.settings.metrics)
         for record in records:
             accumulators.add(record)
-        counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled
+        counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled, dispatcher.disputed
         left_out = dict(scorer.settings.left_out)
         return Part(len(records), stopped, accumulators, left_out, *counts, budget.spent, budget.exceeded)
 
@@ -526,6 +527,7 @@ class _RayEvaluation(Evaluation):
         dispatcher = self._dispatcher
         for name in ("asked", "reused", "labelled"):
             setattr(dispatcher, name, getattr(dispatcher, name) + getattr(part, name))
+        dispatcher.disputed |= part.disputed
         dispatcher.budget.exceeded |= part.exceeded
         spent = dispatcher.budget.spent
         for name in spent.__struct_fields__:

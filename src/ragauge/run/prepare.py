@@ -21,7 +21,7 @@ from ragauge.report.wording import by_reason
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, DailyBudget, check_priced
 from ragauge.run.specs import load_judges
-from ragauge.store import Place, Store, read_labels
+from ragauge.store import Opinions, Place, Store, opinions, read_labels
 from ragauge.store.store import MemoryStore
 from ragauge.types import Sample
 
@@ -244,9 +244,9 @@ def existing_store(store: StoreLike) -> StoreLike:
     return store if isinstance(store, Store) or (store is not None and Store.exists(store)) else None
 
 
-def labels_by_question(labels: LabelsLike) -> dict[Question, Judgment]:
-    """People's labels by question; the last one for a question counts."""
+def labels_by_question(labels: LabelsLike) -> dict[Question, Opinions]:
+    """What people say, by question."""
     judgments = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
     if not isinstance(judgments, Iterable):
         raise BadParameter(f"labels are {labels!r}; give the path of a file, or judgments")
-    return {judgment.question: judgment for judgment in judgments}
+    return opinions(judgments)

@@ -26,6 +26,7 @@ from ragauge.run.prepare import Prepared, RunSettings
 from ragauge.run.results import Run
 from ragauge.run.sync import ordered_map
 from ragauge.scores import Evidence, RunRecord, SampleRecord, ScoreRecord
+from ragauge.store import opinions, settled
 from ragauge.store.store import MemoryStore
 from ragauge.types import TURN_KEY, Sample
 from ragauge.version import VERSION
@@ -172,6 +173,12 @@ class Evaluation:
                 f"{counted(foreign, 'judgment')} in the store not made by you on this machine, or made by an earlier "
                 "version; --only-own asks anew (in Python: Store.open(path, only_own=True))"
             )
+        if dispatcher.disputed:
+            undecided = list(dispatcher.disputed.values()).count(False)
+            notes.append(
+                f"People differ on {counted(len(dispatcher.disputed), 'labelled question')}; the majority counts, and "
+                f"where there is none ({undecided}) the judge. `ragauge label --differences` settles them"
+            )
         record.notes = tuple(notes)
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         for name, value in accumulators.fields().items():
@@ -192,9 +199,9 @@ class Evaluation:
         record.captions = {key: words for metric in metrics if (words := _caption(metric)) for key in metric.values}
         record.estimates = {key: estimate for key, estimate in accumulators.estimates().items() if key in record.about}
         stored = self._store.labels(by_doubt=False)  # where the judge is in doubt it errs more often than elsewhere
-        labels = {label.question: label.answer for label in (*stored, *dispatcher.labels.values())}
-        if labels:
-            state_judge_errors(record, metrics, labels, self._store)
+        if labels := settled({**opinions(stored), **dispatcher.labels}):
+            answers = {question: label.answer for question, label in labels.items()}
+            state_judge_errors(record, metrics, answers, self._store)
         self._store.finish(record)
 
 

@@ -417,14 +417,15 @@ def cascade(
 def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str, float]:
     """By kind, the confidence from which a judge is wrong no oftener than `risk`, as labels in a store show."""
     from ragauge.run.judge_error import stored_judgments
-    from ragauge.store import Store
+    from ragauge.store import Store, opinions, settled
 
     if not isinstance(store, Store) and not Store.exists(store):
         raise BadData(
             f"there is no store at {store} to show a risk by; `ragauge run` makes one, and `ragauge label` labels"
         )
     opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
-    labels = {judgment.question: judgment.answer for judgment in opened.labels() if judgment.question.kind in VERDICTS}
+    of_verdicts = [judgment for judgment in opened.labels() if judgment.question.kind in VERDICTS]
+    labels = {question: judgment.answer for question, judgment in settled(opinions(of_verdicts)).items()}
     stored = stored_judgments(labels, lambda _: judge.identity, opened)
     answers = {question: judgment.answer for question, judgment in stored.items()}
     fitted = fit_thresholds({question: says_yes(answer) for question, answer in labels.items()}, answers, 1 - risk)

@@ -1,12 +1,14 @@
 """People's labels; judgments and labels as JSON Lines files, which can be read, edited and put under version control.
 
 A line of a recording:   {"question": {...}, "answer": {...}, "judge": {"name": "...", "settings": [["...", "..."]]}}
-A line of a label file:  {"question": {...}, "answer": "entailed", "by": "ann"}
+A line of a label file:  {"question": {...}, "answer": "entailed", "by": "ann"}, with "decides": true where it was
+given to settle a difference of people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -29,15 +31,76 @@ class RowEdit(msgspec.Struct, frozen=True):
     answer_weights: tuple[float, ...] | None = None
 
 
-def label(question: Question, answer: Answer, by: str) -> Judgment:
-    """A person's label as a judgment. by: the person's name."""
-    judge = Identity(PEOPLE, (("by", by),))
+def label(question: Question, answer: Answer, by: str, decides: bool = False) -> Judgment:
+    """A person's label as a judgment. by: the person's name. decides: whether it settles a difference of people."""
+    judge = Identity(PEOPLE, (("by", by), *([("decides", "true")] if decides else [])))
     return Judgment(question, answer, judge, judgment_key(question, judge))
 
 
 def person_of(judgment: Judgment) -> str:
     """The name of the person who gave a label."""
     return dict(judgment.judge.settings)["by"]
+
+
+def decides(judgment: Judgment) -> bool:
+    """Whether a label was given to settle a difference of people."""
+    return "decides" in dict(judgment.judge.settings)
+
+
+#: Who gives the mean of the grades of several people.
+MEAN = "the mean"
+
+
+class Opinions:
+    """What people say to one question.
+
+    latest: the latest label of each person. decider: who last settled a difference.
+    """
+
+    def __init__(self) -> None:
+        self.latest: dict[str, Judgment] = {}
+        self.decider = ""
+
+    def add(self, judgment: Judgment) -> None:
+        """Add a label that is later than all others."""
+        self.latest[person_of(judgment)] = judgment
+        self.decider = person_of(judgment) if decides(judgment) else self.decider
+
+    @property
+    def disputed(self) -> bool:
+        """Whether people differ, and nobody has decided."""
+        return not self.decider and len(set(map(_said, self.latest.values()))) > 1
+
+    @property
+    def settled(self) -> Judgment | None:
+        """The label that counts: the decider's; else what more than half say, or the mean of grades; else None."""
+        labels = [self.latest[self.decider]] if self.decider else [self.latest[name] for name in sorted(self.latest)]
+        grades = [judgment.answer.value for judgment in labels if isinstance(judgment.answer, Grade)]
+        if len(set(grades)) > 1:
+            return label(labels[0].question, Grade(sum(grades) / len(grades)), MEAN)
+        (most, count), *_ = Counter(map(_said, labels)).most_common(1)
+        return next(filter(lambda judgment: _said(judgment) == most, labels)) if 2 * count > len(labels) else None
+
+
+def _said(judgment: Judgment) -> object:
+    """What a label says, whichever texts it names; who saw only that support is missing has called a claim neutral."""
+    answer = judgment.answer
+    if isinstance(answer, Verdict):
+        return Label.NEUTRAL if answer.label is Label.NOT_ENTAILED else answer.label
+    return answer
+
+
+def opinions(labels: Iterable[Judgment]) -> dict[Question, Opinions]:
+    """What people say, by question. labels: oldest first."""
+    said: dict[Question, Opinions] = {}
+    for judgment in labels:
+        said.setdefault(judgment.question, Opinions()).add(judgment)
+    return said
+
+
+def settled(said: Mapping[Question, Opinions]) -> dict[Question, Judgment]:
+    """The label that counts of each question that has one."""
+    return {question: judgment for question, of_people in said.items() if (judgment := of_people.settled)}
 
 
 def answered(judgments: Iterable[Judgment]) -> Iterator[Judgment]:
@@ -61,6 +124,7 @@ class _LabelLine(msgspec.Struct, forbid_unknown_fields=True):
     question: Question
     answer: Answer | Label | float
     by: str
+    decides: bool = False
 
     def judgment(self) -> Judgment:
         answer = self.answer
@@ -68,7 +132,7 @@ class _LabelLine(msgspec.Struct, forbid_unknown_fields=True):
             answer = Verdict(answer)
         elif isinstance(answer, float):
             answer = Grade(answer)
-        return label(self.question, answer, self.by)
+        return label(self.question, answer, self.by, self.decides)
 
 
 def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
@@ -89,7 +153,11 @@ def write_judgments(path: Path, judgments: Iterable[Judgment]) -> int:
 
 def write_labels(path: Path, labels: Iterable[Judgment]) -> int:
     """Write people's labels as `read_labels` reads them, and return their number. Raises as `write_judgments`."""
-    rows = [{"question": row.question, "answer": row.answer, "by": person_of(row)} for row in answered(labels)]
+    rows = [
+        {"question": row.question, "answer": row.answer, "by": person_of(row)}
+        | ({"decides": True} if decides(row) else {})
+        for row in answered(labels)
+    ]
     path.write_bytes(msgspec.json.Encoder().encode_lines(rows))
     return len(rows)
 

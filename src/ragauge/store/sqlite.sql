@@ -33,3 +33,6 @@ CREATE TABLE streams (name TEXT PRIMARY KEY, state TEXT NOT NULL)
 
 -- 7: rows of test sets as people changed them
 CREATE TABLE edits (id INTEGER PRIMARY KEY, test_set TEXT NOT NULL, edit TEXT NOT NULL)
+
+-- 8: decides: whether a label was given to settle a difference of people
+ALTER TABLE labels ADD COLUMN decides INTEGER NOT NULL DEFAULT 0

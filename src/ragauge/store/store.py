@@ -24,7 +24,7 @@ from ragauge.questions import Judgment, Question
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
-from ragauge.store.recording import RowEdit, answered, label, person_of
+from ragauge.store.recording import Opinions, RowEdit, answered, decides, label, opinions, person_of, settled
 from ragauge.store.texts import Connection, unpack
 from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, ModelResponse
 
@@ -427,7 +427,7 @@ class Store:
 
     @_in_database("write", "keep labels")
     def keep_labels(self, db: Connection, labels: Sequence[Judgment], *, blind: str = "", chance: bool = False) -> None:
-        """Add people's labels. Earlier ones are not overwritten; the latest of a question counts.
+        """Add people's labels. Earlier ones are not overwritten; `find_labels` says which count.
 
         Args:
             labels: as made by `ragauge.store.label`.
@@ -442,21 +442,28 @@ class Store:
                 raise ValueError(f"judge {judgment.judge} is not a person; make labels with ragauge.store.label")
             question, answer = _encode(judgment.question), _encode(judgment.answer)
             said = (texts.digest(question), question.decode(), answer.decode(), person_of(judgment))
-            rows.append((*said, now, blind, int(chance)))
-        sql = "INSERT INTO labels (digest, question, answer, person, at, blind, chance) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        db.executemany(sql, rows)
+            rows.append((*said, now, blind, int(chance), int(decides(judgment))))
+        columns = "digest, question, answer, person, at, blind, chance, decides"
+        db.executemany(f"INSERT INTO labels ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
+        """The label that counts of each question that has one: what more than half of the people say.
+
+        The latest label of each person counts, of grades the mean; where somebody settled a difference, that label.
+        """
+        return settled(self.opinions(questions))
 
     @_in_database("read", "find labels")
-    def find_labels(self, db: Connection, questions: Sequence[Question]) -> dict[Question, Judgment]:
-        """The latest label of each question that has one, by any person."""
+    def opinions(self, db: Connection, questions: Sequence[Question]) -> dict[Question, Opinions]:
+        """What people say to each question that has a label."""
         if not db.execute("SELECT 1 FROM labels LIMIT 1").fetchone():
             return {}
         asked = {texts.digest(_encode(question)): question for question in questions}
-        sql = "SELECT digest, answer, person FROM labels WHERE digest IN ? ORDER BY id"
-        return {
-            asked[address]: label(asked[address], _decode_answer(answer), person)
-            for address, answer, person in db.select_in(sql, asked)
-        }
+        sql = "SELECT digest, answer, person, decides FROM labels WHERE digest IN ? ORDER BY id"
+        return opinions(
+            label(asked[address], _decode_answer(answer), person, bool(decided))
+            for address, answer, person, decided in db.select_in(sql, asked)
+        )
 
     @_in_database("read", "read labels")
     def labels(
@@ -470,10 +477,13 @@ class Store:
             by_doubt: also labels whose sample was drawn because the judge was in doubt.
         """
         where, wanted = ("", []) if blind is None else ("blind = ? AND ", [blind])
-        sql = f"SELECT question, answer, person FROM labels WHERE {where}chance >= ?"
+        sql = f"SELECT question, answer, person, decides FROM labels WHERE {where}chance >= ?"
         sql += ("" if by_doubt else " AND (chance > 0 OR blind = '')") + " ORDER BY id"
         rows = db.execute(sql, [*wanted, int(chance)])
-        return [label(_decode_question(question), _decode_answer(answer), person) for question, answer, person in rows]
+        return [
+            label(_decode_question(question), _decode_answer(answer), person, bool(decided))
+            for question, answer, person, decided in rows
+        ]
 
 
 Place: TypeAlias = "str | Path | PostgresUrl"
@@ -609,9 +619,9 @@ class MemoryStore(Store):
             self._calls.extend(calls)
             return None
 
-    def find_labels(self, questions: Sequence[Question]) -> dict[Question, Judgment]:
-        """See `Store.find_labels`; labels are kept in a file alone."""
-        return super().find_labels(questions) if self._file is not None else {}
+    def opinions(self, questions: Sequence[Question]) -> dict[Question, Opinions]:
+        """See `Store.opinions`; labels are kept in a file alone."""
+        return super().opinions(questions) if self._file is not None else {}
 
     def labels(self, *, blind: str | None = None, chance: bool = False, by_doubt: bool = True) -> list[Judgment]:
         """See `Store.labels`; labels are kept in a file alone."""
