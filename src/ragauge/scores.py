@@ -319,16 +319,26 @@ class Gate(msgspec.Struct, frozen=True):
         return f"{self.key} {'≥' if self.fails == 'below' else '≤'} {self.bound:g}"
 
 
+class SliceDifference(msgspec.Struct, frozen=True):
+    """By how much a metric is higher in a slice than in all other samples, with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
 class Slice(msgspec.Struct, frozen=True):
     """The samples with one value of a metadata column: their number, and estimates by metric.
 
-    worse: the metrics that are worse here than in all other samples, at a level of 5 % over all comparisons.
+    differences: of the metrics that are compared with all other samples; the intervals cover together with 95 %. worse:
+    those of which the interval lies on the worse side of 0.
     """
 
     value: str
     samples: int
     estimates: dict[str, Estimate]
     worse: tuple[str, ...] = ()
+    differences: dict[str, SliceDifference] = {}
 
 
 #: What the measured system is called among the columns that a run is sliced by.

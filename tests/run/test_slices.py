@@ -57,11 +57,36 @@ def test_slices_have_their_own_estimates_the_worst_first() -> None:
 
 
 def test_only_a_slice_that_is_worse_beyond_chance_is_marked() -> None:
-    """Thirty bad samples of sixty are marked; of one bad sample in sixty nothing can be said."""
+    """Thirty bad samples of sixty are marked; of one bad sample in thirty nothing can be said."""
     assert [part.worse for part in measured().by("lang")] == [("faithfulness",), (), ()]
     judge = rg.judge_from(decompose=decompose, entail=entail)
-    few = rg.evaluate(rows(59, 1), "faithfulness", judge).by("lang")
+    few = rg.evaluate(rows(29, 1), "faithfulness", judge).by("lang")
     assert (few[0].value, few[0].estimates["faithfulness"].value, few[0].worse) == ("en", 0, ())
+
+
+def test_a_slice_is_compared_with_all_others() -> None:
+    """Seven right of 20 against 31 of 40 is worse, with the interval of the difference; six of eight shows nothing."""
+
+    def halves(right: int, samples: int, others: int, other_samples: int) -> rg.Run:
+        sides = [("a", right, samples), ("b", others, other_samples)]
+        return rg.evaluate(
+            [
+                {"response": "Ada", "references": ["Ada" if n < right else "Bob"], "side": side}
+                for side, right, samples in sides
+                for n in range(samples)
+            ],
+            "exact_match,token_f1",
+        )
+
+    worse, better = halves(7, 20, 31, 40).by("side")
+    difference, mirrored = (part.differences["exact_match"] for part in (worse, better))
+    assert (worse.value, worse.worse, better.worse) == ("a", ("exact_match", "token_f1"), ())
+    assert difference.value == pytest.approx(7 / 20 - 31 / 40)
+    assert -0.75 < difference.low < difference.value < difference.high < 0
+    assert (mirrored.low, mirrored.high) == pytest.approx((-difference.high, -difference.low))
+    few = halves(6, 8, 40, 40)
+    assert [part.worse for part in few.by("side")] == [(), ()]
+    assert "None is shown to be worse than all other samples" in " ".join(str(few).split())
 
 
 def test_reports_show_the_slices(tmp_path: Path) -> None:
@@ -73,7 +98,7 @@ def test_reports_show_the_slices(tmp_path: Path) -> None:
     again = rg.Run.open(tmp_path / "store")
     for text in (str(again), again._repr_markdown_()):
         assert "By lang" in text
-        assert "▼ is worse than all other samples beyond chance (5 % over 3 slices and 2" in " ".join(text.split())
+        assert "▼ is shown to be worse than all other samples (5 % over 3 slices and 2" in " ".join(text.split())
     document = again.to_dict()
     assert document["run"]["slices"]["lang"][0]["value"] == "en"
     assert document["sections"][0]["columns"] == ["lang", "samples", "faithfulness ↑", "hallucination ↓"]

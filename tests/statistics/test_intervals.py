@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.errors import BadParameter
-from ragauge.statistics.intervals import Interval, aggregate_interval, mean_interval
+from ragauge.statistics.intervals import Interval, aggregate_interval, difference_interval, mean_interval
 
 shares = st.integers(1, 6).flatmap(lambda total: st.integers(0, total).map(lambda hits: hits / total))
 scores = st.lists(st.one_of(shares, st.floats(0, 1)), min_size=1, max_size=40)
@@ -202,3 +202,22 @@ def test_counts_that_cannot_be_added_are_refused() -> None:
     """Counts whose sum exceeds the largest number are refused."""
     with pytest.raises(BadParameter, match="negative or infinite counts"):
         aggregate_interval([[1e308, 1e308]] * 3, lambda sums: sums[0] / sums[1])
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "least", "most"), [(0.5, 0.5, 0, 0.05), (0.9, 0.9, 0, 0.05), (0.45, 0.85, 0.8, 1)]
+)
+def test_the_difference_of_two_parts(first: float, second: float, least: float, most: float) -> None:
+    """Where parts are equal, the interval excludes 0 in at most 5 of 100 cases; where they differ much, in most."""
+    chance = np.random.default_rng(0)
+    excluded = 0
+    for _ in range(300):
+        parts = (chance.binomial(1, share, size).tolist() for share, size in ((first, 20), (second, 40)))
+        low, high = ends(difference_interval(*map(mean_interval, parts)))
+        excluded += not low <= 0 <= high
+    assert least <= excluded / 300 <= most
+
+
+def test_the_difference_to_a_part_without_a_score() -> None:
+    """Where one part has no value there is no difference."""
+    assert difference_interval(mean_interval([]), mean_interval([0.5])).value is None

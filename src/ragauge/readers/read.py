@@ -441,11 +441,17 @@ class SampleReader:
             del self.unmeasured["joined_contexts"]
 
     def _count_repeats(self, samples: Iterable[Sample], contents: set[int]) -> None:
-        """Count the samples without a group that repeat an earlier one. contents: hashes of those so far."""
+        """Count the samples without a group that repeat what an earlier one asked, retrieved and answered.
+
+        contents: hashes of those so far.
+        """
         for sample in samples:
             if sample.group is not None or not (sample.query or sample.source):
                 continue
-            content = hash(_content(sample))
+            texts = tuple(map(attrgetter("text"), sample.contexts or ()))
+            ids = sample.metadata.get("retrieved_context_ids")
+            others = str(ids), str(sample.turns), str(sample.tool_calls)
+            content = hash((sample.query, sample.source, sample.response, texts, others))
             self.unmeasured["repeated"] += content in contents
             if len(contents) < MAX_CONTENTS:
                 contents.add(content)
@@ -514,14 +520,6 @@ class SampleReader:
             raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
         is_empty = any(values.native(cells.get(column)) is None for column in self._empty_response)
         return {**cells, **self._empty_response} if is_empty else cells
-
-
-def _content(sample: Sample) -> tuple[Any, ...]:
-    """What was asked, retrieved and answered, by which a sample repeats another one under another id."""
-    texts = tuple(chunk.text for chunk in sample.contexts or ())
-    ids = sample.metadata.get("retrieved_context_ids")
-    others = [str(part) for part in (ids, sample.turns, sample.tool_calls) if part]
-    return sample.query, sample.source, sample.response, texts, *others
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:

@@ -116,9 +116,9 @@ def slice_section(run: RunRecord, column: str) -> Section:
         also = ", ".join(metric for metric in part.worse if metric not in keys)
         rows.append((part.value, part.samples, *cells, also))
     heads = (column, "samples", *(f"{metric} {arrow(run.estimates[metric].better)}" for metric in keys))
-    marked = "▼ is" if any(part.worse for part in slices) else "None is"
+    marked = "▼" if any(part.worse for part in slices) else "None"
     about = (
-        f"The worst first; intervals are of each slice by itself. {marked} worse than all other samples beyond chance "
+        f"The worst first; intervals are of each slice by itself. {marked} is shown to be worse than all other samples "
         f"(5 % over {counted(len(slices), 'slice')} and {counted(len(compared), 'metric')}, Bonferroni)."
     )
     heads = (*heads, "also worse") if any(row[-1] for row in rows) else heads

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
 from ragauge.run.aggregation import Accumulator, Accumulators
-from ragauge.scores import Gate, SampleRecord, Slice, slice_columns, slice_value
-from ragauge.statistics.intervals import Summary
+from ragauge.scores import Gate, SampleRecord, Slice, SliceDifference, slice_columns, slice_value
+from ragauge.statistics.intervals import Summary, difference_interval
 from ragauge.types import Sample
 
 #: The most values of a column that is sliced by.
@@ -27,8 +27,9 @@ def slices_of(
 ) -> list[Slice]:
     """The estimates for each value of a metadata column, or of that of the groups, in order of first occurrence.
 
-    A metric is worse in a slice if its interval lies on the worse side of that in all other samples, at the confidence
-    of a Bonferroni correction for all slices and `compared` metrics. Raises UnknownName and UsageError as `Run.by`.
+    A metric is worse in a slice if the interval of its difference from all other samples lies on the worse side of 0,
+    at the confidence of a Bonferroni correction for all slices (of which two are one comparison) and `compared`
+    metrics. Raises UnknownName and UsageError as `Run.by`.
     """
     parts: dict[str, Accumulators] = {}
     sizes: Counter[str] = Counter()
@@ -40,16 +41,16 @@ def slices_of(
         sizes[value] += 1
         _check_number(column, parts)
     _check_column(column, columns)
-    confidence = 1 - LEVEL / max(1, len(parts) * len(compared))
-    return [
-        Slice(
-            value,
-            sizes[value],
-            part.estimates(),
-            tuple(key for key in compared if key in part.by_key and _is_worse(key, value, parts, confidence)),
-        )
-        for value, part in parts.items()
-    ]
+    comparisons = (len(parts) if len(parts) > 2 else 1) * len(compared)
+    confidence = 1 - LEVEL / max(1, comparisons)
+    slices = []
+    for value, part in parts.items():
+        keys = [key for key in compared if key in part.by_key]
+        intervals = {key: _from_others(key, value, parts, confidence) for key in keys}
+        differences = {key: difference for key, difference in intervals.items() if difference is not None}
+        worse = tuple(key for key, difference in differences.items() if _is_worse(difference, part.by_key[key].measure))
+        slices.append(Slice(value, sizes[value], part.estimates(), worse, differences))
+    return slices
 
 
 def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[Gate], group_column: str) -> None:
@@ -93,13 +94,18 @@ def _check_column(column: str, columns: Collection[str]) -> None:
         raise UnknownName("metadata column", column, columns)
 
 
-def _is_worse(key: str, value: str, parts: dict[str, Accumulators], confidence: float) -> bool:
+def _from_others(key: str, value: str, parts: Mapping[str, Accumulators], confidence: float) -> SliceDifference | None:
+    """By how much a metric is higher in a slice than in all others; None where it has no value in either."""
     here = parts[value].by_key[key]
     others = Accumulator(here.measure, Summary(here.summary.scale))
     for name, part in parts.items():
         if name != value:
             others.extend(part.by_key[key])
-    interval, rest = here.interval(confidence), others.interval(confidence)
-    if interval.low is None or interval.high is None or rest.low is None or rest.high is None:
-        return False
-    return interval.high < rest.low if here.measure.better == "higher" else interval.low > rest.high
+    difference = difference_interval(here.interval(confidence), others.interval(confidence))
+    if difference.value is None or difference.low is None or difference.high is None:
+        return None
+    return SliceDifference(difference.value, difference.low, difference.high)
+
+
+def _is_worse(difference: SliceDifference, measure: Measure) -> bool:
+    return difference.high < 0 if measure.better == "higher" else difference.low > 0
