@@ -327,10 +327,10 @@ def test_goldens_come_back_as_they_were(tmp_path: Path) -> None:
         read = EvaluationDataset()
         read.add_goldens_from_json_file(EvaluationDataset([golden]).save_as(kind, tmp_path))
         assert read.goldens == [golden]
-    theirs = [{"input": "q", "expected_output": "e", "context": ["ideal"]}]
-    theirs[0]["expected_tools"] = [{"name": "find", "inputParameters": {"id": 7}}]  # type: ignore[list-item]
+    theirs = {"input": "q", "actual_output": None, "expected_output": "e", "context": ["ideal"]}
+    tools = [{"name": "find", "inputParameters": {"id": 7}}]
     path = tmp_path / "theirs.json"
-    path.write_text(json.dumps(theirs), encoding="utf-8")
+    path.write_text(json.dumps([{**theirs, "expected_tools": tools}]), encoding="utf-8")
     (sample,) = rg.read(path)
     assert (sample.contexts, [chunk.text for chunk in sample.reference_contexts or ()]) == (None, ["ideal"])
     assert (sample.reference_tool_calls or ())[0].arguments == {"id": 7}

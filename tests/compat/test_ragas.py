@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
 import warnings
@@ -23,6 +24,7 @@ from ragauge.compat.ragas.metrics import (
     Faithfulness,
     FaithfulnesswithHHEM,
     FaithulnesswithHHEM,
+    MetricResult,
     context_precision,
     context_recall,
     faithfulness,
@@ -194,3 +196,29 @@ def test_ragas_other_arguments_are_taken() -> None:
     assert evaluate(ROWS, [faithfulness], literal(), **idle, allow_nest_asyncio=True).means == {"faithfulness": 0.5}
     assert evaluate(ROWS, [Faithfulness(max_retries=3)], literal(), object(), "a name").means == {"faithfulness": 0.5}
     assert FaithulnesswithHHEM(device="cpu", batch_size=4).name == "faithfulness_with_hhem"
+
+
+def test_a_result_behaves_as_its_value() -> None:
+    """Results are compared, ordered and reckoned with as values, and texts keep their methods."""
+    result: Any = MetricResult(0.5, "because")
+    other: Any = MetricResult(0.25)
+    assert (result == 0.5, result != 0.5, result == other, result > 0.3, result >= other, result < 0.5) == (
+        True,
+        False,
+        False,
+        True,
+        True,
+        False,
+    )
+    assert (result + other, 1 - result, sum([result, other]), result / 2, float(result)) == (0.75, 0.5, 0.75, 0.25, 0.5)
+    verdict: Any = MetricResult("fail")
+    assert verdict == "fail"
+    assert {verdict: 1}["fail"] == 1
+    assert (verdict.upper(), bool(MetricResult(0.0)), result.to_dict()) == (
+        "FAIL",
+        False,
+        {"result": 0.5, "reason": "because"},
+    )
+    assert copy.deepcopy(result) == result
+    with pytest.raises(AttributeError, match="absent"):
+        verdict.absent  # noqa: B018

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +14,8 @@ from tests.compat.ragas_ferry import OLDER, ROWS, literal
 
 import ragauge as rg
 from ragauge.compat.ragas import BadInput, EvaluationDataset, SingleTurnSample, evaluate
-from ragauge.compat.ragas.metrics import Faithfulness, context_recall, faithfulness
+from ragauge.compat.ragas.metrics import Faithfulness, ToolCallAccuracy, context_recall, faithfulness
+from ragauge.compat.ragas.samples import AIMessage, HumanMessage, MultiTurnSample, ToolCall, ToolMessage
 
 
 def forms() -> dict[str, Callable[[list[dict[str, Any]]], Any]]:
@@ -43,6 +46,38 @@ def test_a_data_set_is_made_under_each_name(name: str) -> None:
     assert dataset[0] == SingleTurnSample(**ROWS[0])
     assert dataset.samples == list(dataset)
     assert (len(dataset), list(dataset), dataset.to_list()) == (2, [SingleTurnSample(**row) for row in ROWS], ROWS)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_conversations_come_back_as_they_were(kind: str, tmp_path: Path) -> None:
+    """A data set of conversations holds them, writes their messages, and is the same when it is read."""
+    call = ToolCall("book", {"id": 7})
+    messages = [HumanMessage("A hotel?"), AIMessage("Wait.", [call]), ToolMessage("free"), AIMessage("It is free.")]
+    sample = MultiTurnSample(user_input=messages, reference="It is free.", reference_tool_calls=[call])
+    dataset = EvaluationDataset([sample])
+    assert (dataset[0], dataset.is_multi_turn(), dataset[0].user_input[2].type) == (sample, True, "tool")
+    path = tmp_path / f"talks.{kind}"
+    getattr(dataset, f"to_{kind}")(path)
+    again = getattr(EvaluationDataset, f"from_{kind}")(path)
+    assert again == dataset
+    for held in (dataset, again, dataset.to_list()):
+        result = evaluate(held, [faithfulness, ToolCallAccuracy()], literal())
+        assert (result["faithfulness"], result["tool_call_accuracy"]) == ([0.0], [1.0])
+        assert result.dataset.to_list() == dataset.to_list()
+
+
+def test_columns_that_no_metric_reads_are_kept(tmp_path: Path) -> None:
+    """Samples take, write and read every column of ragas, and have its methods."""
+    more = {"rubrics": {"score1_description": "Bad."}, "multi_responses": ["a", "b"], "persona_name": "Ada"}
+    sample = SingleTurnSample(**ROWS[0], **more, query_style="formal", query_length="short")
+    assert SingleTurnSample.model_validate(json.loads(sample.model_dump_json(exclude_none=True))) == sample
+    assert sample.model_copy(update={"response": "No."}).response == "No."
+    dataset = EvaluationDataset([sample])
+    for kind in ("csv", "jsonl"):
+        getattr(dataset, f"to_{kind}")(tmp_path / f"rows.{kind}")
+        again = EvaluationDataset.from_jsonl(tmp_path / f"rows.{kind}")
+        assert (again, again.is_multi_turn()) == (dataset, False)
+    assert evaluate(dataset, [faithfulness], literal())["faithfulness"] == [0.5]
 
 
 def test_column_map_names_columns() -> None:

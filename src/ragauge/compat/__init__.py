@@ -14,6 +14,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.host import optional
+from ragauge.readers.values import parse_list, parse_object
 
 #: System -> the modules that it has, and what to use in place of what is not offered.
 DOORS: dict[str, Any] = tomllib.loads((files(__name__) / "doors.toml").read_text(encoding="utf-8"))
@@ -94,6 +95,11 @@ def _look_up(home: str, package: str, advice: str | None) -> Callable[[str], Any
 def passages_of(**chunks: Sequence[rg.types.Chunk] | None) -> dict[str, list[str]]:
     """The texts of chunks under the name that another system has for them, without those that are None."""
     return {name: [chunk.passage for chunk in held] for name, held in chunks.items() if held is not None}
+
+
+def parsed(cell: Any) -> Any:
+    """The list or object that is written in a text; any other cell as it is."""
+    return (parse_list(cell) or parse_object(cell) or cell) if isinstance(cell, str) else cell
 
 
 async def runs_of(rows: Any, measured: Sequence[tuple[Any, Any]], store: Any = None, **options: Any) -> list[rg.Run]:

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import ragauge as rg
-from ragauge.compat import BadInput, not_offered, passages_of
+from ragauge.compat import BadInput, not_offered, parsed, passages_of
 from ragauge.compat.deepeval import FIELDS, LLMTestCase, ToolCall, evaluate
 from ragauge.readers.columns import folded
-from ragauge.readers.values import parse_list, parse_object
 
 
 @dataclass
@@ -69,8 +68,7 @@ def case_of(kind: type[Case], sample: rg.Sample, named: Mapping[str, str] = {}, 
     parts: dict[str, Any] = {**passages_of(retrieval_context=retrieved, context=ideal)}
     cells = {folded(column): cell for column, cell in sample.metadata.items() if cell != ""}
     for part in kind.__dataclass_fields__.keys() - FIELDS.keys():
-        cell = cells.get(folded(named.get(part, part)))
-        parts[part] = (parse_list(cell) or parse_object(cell) or cell) if isinstance(cell, str) else cell
+        parts[part] = parsed(cells.get(folded(named.get(part, part))))
     for part in ("tools_called", "expected_tools"):
         parts[part] = None if parts[part] is None else list(map(_tool, parts[part]))
     expected = next(iter(sample.references or ()), None)

@@ -263,7 +263,8 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
     if not any(isinstance(item, Mapping) and "points" in item for item in rubrics):
         yield "criteria", "rubrics"  # of ragas, a description for each grade
     columns_of = [set(map(folded, row)) for row in rows]
-    if "response" not in others and any({"input", "expectedoutput"} <= columns for columns in columns_of):
+    is_answered = any(not is_blank(native(row.get(others.get("response", "")))) for row in rows)
+    if not is_answered and any({"input", "expectedoutput"} <= columns for columns in columns_of):
         yield "contexts", "context"  # of DeepEval's goldens
     if not any(map(_holds_annotations, rows)):
         yield "references", "annotations"

@@ -14,7 +14,7 @@ import ragauge as rg
 from ragauge.compat import BadInput as BadInput
 from ragauge.compat import Idle, open_modules, runs_of
 from ragauge.compat.ragas import metrics as named
-from ragauge.compat.ragas.samples import NO_IDS
+from ragauge.compat.ragas.samples import NO_IDS, SingleTurnSample
 from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
 from ragauge.host import optional
 
@@ -161,8 +161,9 @@ async def aevaluate(
     if unknown := idle.keys() - set(_IDLE):
         raise BadInput(f"evaluate() has no argument {min(unknown)!r}")
     samples = EvaluationDataset(dataset, column_map)
-    chosen = _checked(metrics, samples)
-    rows = [sample.row() for sample in samples]
+    turns = [sample.turn() for sample in samples]
+    chosen = _checked(metrics, turns)
+    rows = [turn.row() for turn in turns]
     runs = await runs_of(
         rows, [(metric.measure, metric.judge(llm)) for metric in chosen], store, name=experiment_name or "", map=NO_IDS
     )
@@ -176,15 +177,15 @@ async def aevaluate(
             warnings.warn(f"{name} is NaN for some samples: {reason}", stacklevel=2)
     by_sample: list[dict[str, float]] = [{} for _ in samples]
     for metric, run in zip(chosen, runs, strict=True):
-        for values, scores, sample in zip(by_sample, run.scores, samples, strict=True):
-            values[metric.key] = metric.value(scores, sample)
+        for values, scores, turn in zip(by_sample, run.scores, turns, strict=True):
+            values[metric.key] = metric.value(scores, turn)
     return EvaluationResult(by_sample, samples, {metric.key: run for metric, run in zip(chosen, runs, strict=True)})
 
 
 evaluate = rg.blocking(aevaluate, "evaluate")
 
 
-def _checked(metrics: Sequence[named.Metric] | None, samples: EvaluationDataset) -> Sequence[named.Metric]:
+def _checked(metrics: Sequence[named.Metric] | None, samples: list[SingleTurnSample]) -> Sequence[named.Metric]:
     if metrics is None:
         metrics = [named.answer_relevancy, named.context_precision, named.faithfulness, named.context_recall]
     listed = isinstance(metrics, list | tuple) and all(isinstance(metric, named.Metric) for metric in metrics)

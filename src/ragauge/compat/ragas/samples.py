@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import ragauge as rg
-from ragauge.compat import BadInput, passages_of
+from ragauge.compat import BadInput, parsed, passages_of
 from ragauge.host import optional
+from ragauge.readers.conversations import written
+from ragauge.readers.read import source
 
 #: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
 _FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
@@ -21,8 +23,51 @@ _UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
 NO_IDS = {"retrieved_context_ids": "", "reference_context_ids": ""}
 
 
+#: Columns of ragas that no metric here reads.
+_UNREAD = ("multi_responses", "rubrics", "persona_name", "query_style", "query_length")
+
+
+def _plain(value: Any, exclude_none: bool) -> Any:
+    """A value with the messages and calls in it as dicts."""
+    value = vars(value) if isinstance(value, _Sample | Message | ToolCall) else value
+    if isinstance(value, dict):
+        return {key: _plain(item, exclude_none) for key, item in value.items() if not (exclude_none and item is None)}
+    return [_plain(item, exclude_none) for item in value] if isinstance(value, list) else value
+
+
+class _Sample:
+    """What samples can be asked for."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns that are not None."""
+        return self.model_dump(exclude_none=True)
+
+    def model_dump(self, *, exclude_none: bool = False, **_: Any) -> dict[str, Any]:
+        """All columns."""
+        return dict(_plain(self, exclude_none))
+
+    def model_dump_json(self, **options: Any) -> str:
+        """All columns as JSON."""
+        return json.dumps(self.model_dump(**options), ensure_ascii=False)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, **_: Any) -> Self:
+        """A copy with some columns replaced."""
+        return replace(self, **(update or {}))
+
+    @classmethod
+    def model_validate(cls, row: Mapping[str, Any]) -> Self:
+        """The sample of a dict. Raises TypeError for other columns."""
+        return cls(**row)
+
+    def get_features(self) -> list[str]:
+        """The names of the columns that are not None."""
+        return list(self.to_dict())
+
+
 @dataclass(kw_only=True)
-class SingleTurnSample:
+class SingleTurnSample(_Sample):
     """A question with its contexts, response and reference. Raises BadInput for a value that is not text."""
 
     user_input: str | None = None
@@ -31,7 +76,12 @@ class SingleTurnSample:
     retrieved_context_ids: list[str | int] | None = None
     reference_context_ids: list[str | int] | None = None
     response: str | None = None
+    multi_responses: list[str] | None = None
     reference: str | None = None
+    rubrics: dict[str, str] | None = None
+    persona_name: str | None = None
+    query_style: str | None = None
+    query_length: str | None = None
     tool_calls: list[Any] | None = None
     reference_tool_calls: list[Any] | None = None
     reference_topics: list[str] | None = None
@@ -42,9 +92,9 @@ class SingleTurnSample:
             if not isinstance(value := getattr(self, column), str | None):
                 raise BadInput(f"{column} must be one text, not {value!r:.80}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """The columns that are not None."""
-        return {column: value for column, value in vars(self).items() if value is not None}
+    def turn(self) -> SingleTurnSample:
+        """The sample itself."""
+        return self
 
     def row(self) -> dict[str, Any]:
         """The columns for `rg.read`, with the reference contexts as the text of which a response is a summary too.
@@ -57,14 +107,6 @@ class SingleTurnSample:
         criteria = [text + request for request in self.requests or () for text in (is_answered, is_on_topic)]
         row = {**vars(self), "source_text": None if texts is None else "\n".join(texts)}
         return row if topics is None else row | {"criteria": criteria}
-
-    def model_dump(self, *, exclude_none: bool = False, **_: Any) -> dict[str, Any]:
-        """All columns."""
-        return self.to_dict() if exclude_none else dict(vars(self))
-
-    def get_features(self) -> list[str]:
-        """The names of the columns that are not None."""
-        return list(self.to_dict())
 
 
 @dataclass
@@ -81,6 +123,17 @@ class Message:
 
     content: str
     tool_calls: list[ToolCall] | None = None
+    metadata: dict[str, Any] | None = None
+    type: str = ""
+
+    def __post_init__(self) -> None:
+        self.type = type(self).__name__.removesuffix("Message").casefold()
+        self.tool_calls = _calls(self.tool_calls)
+
+
+def _calls(listed: Any) -> Any:
+    """Calls of tools, of which some may be dicts."""
+    return [ToolCall(**call) if isinstance(call, dict) else call for call in listed] if listed else listed
 
 
 class HumanMessage(Message):
@@ -95,14 +148,22 @@ class ToolMessage(Message):
     """What a tool returns."""
 
 
+_MESSAGES: dict[Any, type[Message]] = {"human": HumanMessage, "ai": AIMessage, "tool": ToolMessage}
+
+
 @dataclass(kw_only=True)
-class MultiTurnSample:
-    """A conversation. Metrics read it by `turn`."""
+class MultiTurnSample(_Sample):
+    """A conversation, whose messages may be dicts. Metrics read it by `turn`."""
 
     user_input: list[Message]
     reference: str | None = None
     reference_tool_calls: list[ToolCall] | None = None
+    rubrics: dict[str, str] | None = None
     reference_topics: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        said = [_MESSAGES[item["type"]](**item) if isinstance(item, dict) else item for item in self.user_input]
+        self.user_input, self.reference_tool_calls = said, _calls(self.reference_tool_calls)
 
     def pretty_repr(self) -> str:
         """The conversation in lines."""
@@ -129,12 +190,13 @@ class MultiTurnSample:
             tool_calls=[call for message in self.user_input for call in message.tool_calls or ()],
             reference_tool_calls=self.reference_tool_calls,
             reference_topics=self.reference_topics,
+            rubrics=self.rubrics,
             requests=[message.content for message in self.user_input if isinstance(message, HumanMessage)],
         )
 
 
-class EvaluationDataset(list[SingleTurnSample]):
-    """Samples to be evaluated.
+class EvaluationDataset(list[Any]):
+    """Samples to be evaluated: `MultiTurnSample`s where all rows are conversations of ragas, else `SingleTurnSample`s.
 
     Args:
         samples: anything that `rg.read` takes, such as `SingleTurnSample`s (also those of ragas), dicts, a
@@ -149,6 +211,11 @@ class EvaluationDataset(list[SingleTurnSample]):
         self, samples: Any, column_map: Mapping[str, str] | None = None, *, backend: Any = None, name: str | None = None
     ) -> None:
         mapped = {_FIELDS.get(name, name): column for name, column in (column_map or {}).items()}
+        table = source(samples)
+        conversations = [] if table.once or mapped else list(map(_conversation, table.rows()))
+        if conversations and all(conversations):
+            super().__init__(conversations)
+            return
         if isinstance(samples, list):
             samples = [sample.turn() if isinstance(sample, MultiTurnSample) else sample for sample in samples]
         super().__init__(map(_sample, rg.read(samples, map={**dict.fromkeys(_UNKNOWN, ""), **NO_IDS, **mapped})))
@@ -168,6 +235,14 @@ class EvaluationDataset(list[SingleTurnSample]):
             part.extend(item)
             return part
         return item
+
+    def get_sample_type(self) -> type:
+        """SingleTurnSample or MultiTurnSample."""
+        return type(self[0])
+
+    def is_multi_turn(self) -> bool:
+        """Whether the samples are conversations."""
+        return self.get_sample_type() is MultiTurnSample
 
     def features(self) -> set[str]:
         """The names of the columns of the first sample."""
@@ -198,12 +273,22 @@ class EvaluationDataset(list[SingleTurnSample]):
         return datasets.Dataset.from_list(self.to_list())
 
 
+def _conversation(row: Any) -> MultiTurnSample | None:
+    """The conversation in a row of ragas; None where it is another."""
+    if isinstance(row, MultiTurnSample) or not isinstance(row, Mapping):
+        return row if isinstance(row, MultiTurnSample) else None
+    said = written(row.get("user_input"))
+    is_ours = isinstance(said, list) and said and row.keys() <= MultiTurnSample.__dataclass_fields__.keys()
+    if not is_ours or not all(isinstance(item, dict) and item.get("type") in _MESSAGES for item in said):
+        return None
+    return MultiTurnSample(**{name: parsed(cell) or None for name, cell in row.items()} | {"user_input": said})
+
+
 def _sample(sample: rg.Sample) -> SingleTurnSample:
     """The sample as ragas has it, with the first of several references, as in ragas 0.1."""
     texts: Any = passages_of(retrieved_contexts=sample.contexts, reference_contexts=sample.reference_contexts)
-    other = {
-        name: sample.metadata[name] for name in (*NO_IDS, "reference_topics", "requests") if name in sample.metadata
-    }
+    names = (*NO_IDS, *_UNREAD, "reference_topics", "requests")
+    other = {name: parsed(sample.metadata[name]) for name in names if name in sample.metadata}
     calls = {"tool_calls": sample.tool_calls, "reference_tool_calls": sample.reference_tool_calls}
     for name, made in calls.items():
         other |= {name: [{"name": call.name, "arguments": call.arguments} for call in made]} if made is not None else {}
