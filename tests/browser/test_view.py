@@ -211,7 +211,7 @@ def test_a_verdict_is_accepted_by_keyboard(watched: Watched, served: str, store:
 def test_a_grade_is_typed_wherever_the_focus_is(watched: Watched, store: Store) -> None:
     """A digit goes into the field of the grade, and keys work after a click elsewhere on the page."""
     rows = [{"id": str(n), "query": "Who?", "response": f"Ada {n}."} for n in range(2)]
-    judge = rg.judge_from(rate=lambda *_, **__: 3)
+    judge = rg.judge_from(rate=lambda *_, wording, **__: 3)
     rg.evaluate(rows, [rg.criterion("It is polite")], judge, store=store, name="graded")
     with serving(Server(store, "ann")) as server:
         page = watched.open(server.address, run=_run(store, "graded"), view="label")

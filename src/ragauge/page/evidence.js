@@ -185,8 +185,8 @@ function earlierTurns({ turns = [], tool_calls: calls = [] }) {
     const text = turn.text ? quoted(turn.text, "span") : null;
     return element("li", { class: turn.role }, element("b", {}, turn.role), " ", text, (turn.calls ?? []).map(called));
   });
-  const chat = said.length ? element("ol", { class: "chat", "aria-label": "Earlier turns", tabindex: 0 }, said) : null;
-  return [chat, ...calls.map(called)].filter(Boolean);
+  const chat = element("ol", { class: "chat", "aria-label": "Earlier turns", tabindex: 0 }, said);
+  return [...(said.length ? [element("h2", {}, "Earlier turns"), chat] : []), ...calls.map(called)];
 }
 
 function called({ name, arguments: given = {}, result, error }) {

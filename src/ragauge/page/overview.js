@@ -75,14 +75,15 @@ function isFlawed(data, metric, value) {
   return isHigher ? value < best : value > best;
 }
 
-/** A response, the claim in it that decides the score, and what contradicts that. */
+/** A response, the claim in it that decides the score, and what contradicts that. Without a query the link tells it. */
 function answer(data, record, metric) {
   const piece = decidingEvidence(record, metric, data.better(metric));
   const response = quoted(record.sample.response || "(empty response)", "div", { class: "answer" });
-  if (!piece) return [response];
+  const told = record.sample.query || !record.sample.response ? [response] : [];
+  if (!piece) return told;
   const claim = element("div", { class: "answer" }, verdictBadge(piece, data.better(metric)), " ", quoted(piece.text));
   const quotes = contradictingQuotes(record, piece).map((line) => element("div", { class: "answer" }, line));
-  return [response, claim, ...quotes];
+  return [...told, claim, ...quotes];
 }
 
 /** What a metric is, in about four words or else in one line; runs of earlier versions do not say. */

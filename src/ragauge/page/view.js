@@ -107,10 +107,11 @@ const HEADS = {
 /** The list of all runs; it follows those under way as long as it is shown. */
 async function runList() {
   const list = element("tbody", {});
-  const chosen = { a: null, b: null };
   const draw = (runs) => list.replaceChildren(...runs.map((run) => runRow(run, chosen)));
   const runs = await fetchData("api/runs");
-  [chosen.b, chosen.a] = runs.map(({ id }) => id);
+  const [newest, ...older] = runs;
+  const baseline = older.find(({ data }) => data === newest.data) ?? older[0];
+  const chosen = { a: baseline?.id, b: newest?.id };
   draw(runs);
   followList(list, runs, draw);
   const compare = () => {

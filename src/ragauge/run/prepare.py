@@ -109,9 +109,11 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         fix = f"the traces hold {content}"
     if {"reference_tool_calls"} & {*fields} & columns.keys() and any(sample.is_turn for sample in samples):
         fix = OF_CONVERSATIONS
-    can_be_of_source = isinstance(metric, Metric) and "against" in metric.parameters
-    if fields == ["contexts"] and can_be_of_source and any(sample.source for sample in samples):
-        fix = "for a summary there is faithfulness(against=source)"
+    if fields == ["contexts"] and isinstance(metric, Metric) and "against" in metric.parameters:
+        if any(sample.source for sample in samples):
+            fix = "for a summary there is faithfulness(against=source)"
+        elif any(sample.calls for sample in samples):
+            fix += "; where tools returned what the answer rests on, there is faithfulness(against=calls)"
     return f"no sample has {' and '.join(map(_field_words, fields))}; {fix}"
 
 
