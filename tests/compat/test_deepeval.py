@@ -383,5 +383,7 @@ def test_a_data_set_measures_what_observed_functions_set(tmp_path: Path, capsys:
     idle = observe(metrics=[deepeval.ExactMatchMetric()])(print)
     with pytest.raises(rg.errors.UsageError, match="has metrics and no test case"):
         [idle() for _ in dataset.evals_iterator()]
+    with pytest.raises(rg.errors.UsageError, match=r"evaluate\(dataset.test_cases, metrics\)"):
+        dataset.evaluate([])
     with pytest.raises(rg.errors.UsageError, match="nothing is sent"):
         dataset.push(alias="mine")

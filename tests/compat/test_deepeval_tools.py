@@ -109,7 +109,7 @@ def test_a_conversation_is_graded_whole() -> None:
     assert "clerk" in read[0]
     assert "at nine" not in read[0]
     turns[1].tools_called, turns[3].retrieval_context = [FIND], ["It sails at nine."]
-    params = [MultiTurnParams.CONTENT, MultiTurnParams.RETRIEVAL_CONTEXT, MultiTurnParams.TOOLS_CALLED]
+    params: list[Any] = [MultiTurnParams.CONTENT, MultiTurnParams.RETRIEVAL_CONTEXT, MultiTurnParams.TOOLS_CALLED]
     params += [MultiTurnParams.SCENARIO, MultiTurnParams.EXPECTED_OUTCOME]
     ticket = ConversationalTestCase(turns, scenario="A stranger asks.", expected_outcome="A ticket.")
     assert evaluate([ticket], [ConversationalGEval("Help", params, "Does it help?", model=grade)])

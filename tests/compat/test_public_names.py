@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -34,6 +35,37 @@ def test_names_are_there_or_advise(module: str, names: list[str]) -> None:
     if "rag_evals" in module:
         pytest.importorskip("pydantic")
     assert [name for name in names if not _given(module, name)] == []
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "advice"),
+    [
+        ("ragas.dataset_schema", "EvaluationResult", ""),
+        ("ragas.dataset_schema", "MetricAnnotation", "ragauge label"),
+        ("ragas.metrics", "context_relevancy", "context_relevance"),
+        ("ragas.exceptions", "ExceptionInRunner", "RunFailed"),
+        ("ragas.validation", "validate_required_columns", "column_map"),
+        ("ragas.integrations.langsmith", "evaluate", "langchain.md"),
+        ("ragas.callbacks", "RagasTracer", "evidence"),
+        ("ragas.utils", "safe_nanmean", "means"),
+        ("deepeval.errors", "MissingTestCaseParamsError", ""),
+        ("deepeval.metrics.base_metric", "BaseMetric", ""),
+        ("deepeval.metrics.g_eval.g_eval", "GEval", ""),
+        ("deepeval.test_case.llm_test_case", "LLMTestCase", ""),
+        ("deepeval.dataset.golden", "Golden", ""),
+        ("deepeval.evaluate.types", "EvaluationResult", ""),
+        ("deepeval.utils", "get_or_create_event_loop", "running event loop"),
+        ("deepeval.metrics", "StepEfficiencyMetric", "repeated_calls"),
+    ],
+)
+def test_modules_within_packages(module: str, name: str, advice: str) -> None:
+    """What programs import from inner modules is there, or the advice is on what they look for."""
+    look_up = partial(getattr, import_module(f"ragauge.compat.{module}"), name)
+    if advice:
+        with pytest.raises(NotOffered, match=advice):
+            look_up()
+    else:
+        assert look_up().__name__ == name
 
 
 def test_other_names_are_plain_errors() -> None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.compat.ragas_ferry import OLDER, ROWS, literal
@@ -68,7 +68,7 @@ def test_conversations_come_back_as_they_were(kind: str, tmp_path: Path) -> None
 
 def test_columns_that_no_metric_reads_are_kept(tmp_path: Path) -> None:
     """Samples take, write and read every column of ragas, and have its methods."""
-    more = {"rubrics": {"score1_description": "Bad."}, "multi_responses": ["a", "b"], "persona_name": "Ada"}
+    more: Any = {"rubrics": {"score1_description": "Bad."}, "multi_responses": ["a", "b"], "persona_name": "Ada"}
     sample = SingleTurnSample(**ROWS[0], **more, query_style="formal", query_length="short")
     assert SingleTurnSample.model_validate(json.loads(sample.model_dump_json(exclude_none=True))) == sample
     assert sample.model_copy(update={"response": "No."}).response == "No."
@@ -117,7 +117,7 @@ def test_an_empty_text_counts_as_missing() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SingleTurnSample(user_input=3), "user_input must be one text, not 3"),
+        (lambda: SingleTurnSample(user_input=cast(Any, 3)), "user_input must be one text, not 3"),
         (lambda: Faithfulness(retries=3), "faithfulness has no argument 'retries'"),
     ],
 )

@@ -14,8 +14,9 @@ import ragauge as rg
 from ragauge.compat import BadInput as BadInput
 from ragauge.compat import Idle, open_modules, runs_of
 from ragauge.compat.ragas import metrics as named
-from ragauge.compat.ragas.samples import NO_IDS, SingleTurnSample
+from ragauge.compat.ragas.samples import NO_IDS
 from ragauge.compat.ragas.samples import EvaluationDataset as EvaluationDataset
+from ragauge.compat.ragas.samples import SingleTurnSample as SingleTurnSample
 from ragauge.host import optional
 
 open_modules("ragas")
