@@ -315,7 +315,9 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One call to a model, of `asked` questions. model: the name reported by the server.
 
     Tokens are as counted by the server, cached ones included in those of the prompt; estimated where the price is known
-    and it reported none or too few. cost: in US dollars. fault: what was wrong with the reply, if anything.
+    and it reported none or too few. cost: in US dollars. fault: what was wrong with the reply, if anything. abandoned:
+    how often it was sent before, and given up because no reply came in time; these calls are in tokens and cost, which
+    are estimated for them.
     """
 
     id: str
@@ -327,6 +329,7 @@ class Call(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     cost: float | None = None
     seconds: float = 0.0
     fault: str = ""
+    abandoned: int = 0
 
 
 class TotalUsage(msgspec.Struct):
@@ -341,7 +344,7 @@ class TotalUsage(msgspec.Struct):
 
     def add(self, call: Call) -> None:
         """Add one call."""
-        self.calls += 1
+        self.calls += 1 + call.abandoned
         self.prompt_tokens += call.prompt_tokens
         self.cached_tokens += call.cached_tokens
         self.completion_tokens += call.completion_tokens

@@ -70,17 +70,21 @@ def test_a_preference_is_asked_in_both_orders() -> None:
     assert about
     assert (about.by, about.judge, about.samples, about.flips) == (COMPLETE, "grading", 10, 0)
     assert comparison.to_dict()["preference"]["run"] == about.run
-    assert "on 0 of 10 comparisons" in str(comparison)
-    assert "on 0 of 10 comparisons" in comparison._repr_markdown_()
+    assert "on 0 of 10 pairs" in str(comparison)
+    assert "on 0 of 10 pairs" in comparison._repr_markdown_()
 
 
 def test_a_flip_is_a_tie_and_counted() -> None:
-    """A judge that prefers whatever comes first decides nothing, and its flips are counted."""
-    comparison = rg.compare(run_of(["a"] * 9), run_of(["b"] * 9), prefer=COMPLETE, judge=Grading(lambda *_: 2.0))
+    """A judge that prefers whatever comes first decides nothing; its flips are counted among what was asked."""
+    runs = run_of(["a"] * 9 + ["c"]), run_of(["b"] * 9 + ["c"])
+    comparison = rg.compare(*runs, prefer=COMPLETE, judge=Grading(lambda *_: 2.0))
     row = comparison.differences[PREFERRED]
-    assert (row.wins, row.ties, row.losses, row.difference, row.verdict) == (0, 9, 0, 0.0, "")
-    assert comparison.preference
-    assert comparison.preference.flips == 9
+    assert (row.wins, row.ties, row.losses, row.difference, row.verdict) == (0, 10, 0, 0.0, "")
+    about = comparison.preference
+    assert about
+    assert (about.samples, about.asked, about.flips) == (10, 9, 9)
+    assert "on 9 of 9 pairs that changed the answer" in str(about)
+    assert "goes by the order more than by the criterion" in str(about)
 
 
 def test_each_preference_is_asked_once() -> None:

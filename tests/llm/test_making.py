@@ -20,7 +20,7 @@ from ragauge.judges.llm.pricing import Price
 from ragauge.questions import Decompose, Entail, Question, Relevant
 from ragauge.run.specs import load_judge
 from ragauge.testing import check_judge
-from ragauge.types import Answer, Failure
+from ragauge.types import Answer, Failure, TotalUsage
 
 if TYPE_CHECKING:
     from tests.llm.conftest import Act, Kit, Request
@@ -170,6 +170,22 @@ def test_a_clean_wave_takes_two_calls(stub_server: StubFactory) -> None:
     assert sum(call.completion_tokens for call in till.calls) == stats["completion_tokens"]
     dollars = (stats["prompt_tokens"] * 1 + stats["completion_tokens"] * 2) / 1e6
     assert sum(call.cost or 0 for call in till.calls) == pytest.approx(dollars)
+
+
+def test_a_call_that_was_abandoned_counts(stub_server: StubFactory) -> None:
+    """Of a call that is sent twice, since no reply came in time, both count and cost something, once as expected."""
+    server, till = stub_server(script=["stall"]), Till()
+    judge = rg.llm("openai/some-model", base_url=server.url, price=(1, 2), timeout=0.5)
+    asyncio.run(_judged(judge, 1, till))
+    (twice,) = (call for call in till.calls if call.abandoned)
+    assert twice.abandoned == 1
+    usage = TotalUsage()
+    for call in till.calls:
+        usage.add(call)
+    assert usage.calls == server.stats()["calls"] == 3
+    assert twice.cost == pytest.approx((twice.prompt_tokens * 1 + twice.completion_tokens * 2) / 1e6)
+    assert usage.prompt_tokens == pytest.approx(server.stats()["prompt_tokens"], rel=0.3)
+    assert judge.notes() == ["openai/some-model: calls were tried again once: timeout 1"]
 
 
 def test_what_was_tried_again_is_reported(stub_server: StubFactory) -> None:

@@ -71,6 +71,8 @@ def test_the_level_of_probability_is_fitted() -> None:
     assert found.gain.low > 0
     assert found.adopted
     assert (found.chosen_by, found.measured_by) == (200, 198)  # two claims have no answer
+    assert found.before is not None
+    assert found.tried["as it is"] == pytest.approx(found.before.value, abs=0.02)  # of the same labels as the level
     judge = judge_of_file(found.file)
     (answer,) = asyncio.run(judge.answer([Entail(("x",), "share 40")]))
     assert isinstance(answer, Verdict)
@@ -177,12 +179,14 @@ def test_a_cascade_takes_its_thresholds() -> None:
 
 
 @pytest.mark.parametrize("own", ["", ",entail=0.6"])
-def test_a_cascade_without_a_threshold_that_qualifies_leaves_all_to_the_second(own: str) -> None:
-    """Where the first judge is never right enough, everything goes to the second, whatever its threshold was."""
+def test_a_cascade_without_a_threshold_that_qualifies_is_its_second_judge(own: str) -> None:
+    """Where the first judge is never right enough, the second is to be used alone, whatever the threshold was."""
     found = tuned(f"cascade(python:shy_judges:shy,lexical{own})", labels(40, lambda at: at % 2 == 0))
     assert found.thresholds["entail"].threshold is None
-    assert found.file.judge == "cascade(python:shy_judges:shy,lexical,threshold=2)"
-    assert any("no threshold of the first judge qualifies" in str(line) for line in tuning_view(found))
+    assert (found.file.judge, found.adopted) == ("lexical", False)
+    assert own or found.gain.value == 0.0 == found.gain.low
+    assert any("so use the second judge alone" in str(line) for line in tuning_view(found))
+    assert not any("the loss that this accepts" in str(line) for line in tuning_view(found))
 
 
 @pytest.mark.parametrize("accuracy", [0, 1, 1.5])

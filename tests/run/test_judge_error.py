@@ -54,6 +54,9 @@ def test_an_estimate_says_what_the_judges_error_does_to_it(tmp_path: Path) -> No
     assert "faithfulness is 0.300 [" in str(run)
     assert "by 200 labels" in str(run)
     assert Store.open(tmp_path / "kept").run(run.id).estimates["faithfulness"].judge_error == error
+    again = rg.evaluate(_rows("own", 60, 140), "faithfulness", JUDGE, store, labels=store.labels())
+    assert again.estimates["faithfulness"].judge_error == error
+    assert "No label was used" not in str(again)
 
 
 def test_labels_of_what_the_judge_was_in_doubt_of_do_not_count(tmp_path: Path) -> None:

@@ -322,8 +322,8 @@ class Labelling:
         a difference of people.
         """
         blind = self.run.record.data_hash if drawn else ""
-        given = label(question, answer, by, decides)
-        self._store.keep_labels([given], blind=blind, chance=bool(drawn and drawn.at_random))
+        judgment = label(question, answer, by, decides)
+        self._store.keep_labels([judgment], blind=blind, chance=bool(drawn and drawn.at_random))
 
     def scores(self, position: int) -> dict[str, Score]:
         """The scores of a sample with human labels in place of the judge's answers, without evidence."""

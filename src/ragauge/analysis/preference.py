@@ -39,14 +39,16 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True):
     """How responses were preferred.
 
     by: the criterion, or "claims against references" or "contexts". judge: who was asked; "" for claims. samples: how
-    often two responses were compared. flips: how often the judge preferred another one once they were swapped, which
-    makes a tie. run: the id of the run that keeps each preference with its reason. failure: why a preference is
-    missing, the first reason. stopped: why not all were asked.
+    often two responses were compared; asked: how often they differ, and were asked about in both orders. flips: how
+    often of these the judge preferred another one once they were swapped, which makes a tie. run: the id of the run
+    that keeps each preference with its reason. failure: why a preference is missing, the first reason. stopped: why not
+    all were asked.
     """
 
     by: str
     judge: str = ""
     samples: int
+    asked: int = 0
     flips: int = 0
     run: str = ""
     failure: str = ""
@@ -58,7 +60,9 @@ class Preference(msgspec.Struct, frozen=True, kw_only=True):
                 f"{PREFERRED}: by {self.by}, as judged in the runs: correct ones that B gains less contradicted ones, "
                 "as a share of those of both. Nothing was asked."
             )
-        flips = f"on {self.flips} of {counted(self.samples, 'comparison')} that changed the answer, which is a tie"
+        flips = f"on {self.flips} of {counted(self.asked, 'pair')} that changed the answer, which is a tie"
+        if 2 * self.flips > self.asked:
+            flips += "; this judge goes by the order more than by the criterion, so take another"
         words = [f"{PREFERRED}: by {self.judge}, “{shortened(self.by, 100)}”, asked in both orders; {flips}"]
         words += [f"failed because: {self.failure}"] if self.failure else []
         words += [f"stopped: {self.stopped}"] if self.stopped else []
@@ -119,13 +123,21 @@ def preferences(
     run = evaluate(
         samples, metrics, judge, b.store, max_cost=max_cost, name=name, progress=progress or (lambda _: None)
     )
-    values: Iterator[Cell] = (cell_of(record.scores[asked.key]) for record in run.records())
+    cells: list[Cell] = []
+    flips: list[bool] = []
+    for record in run.records():
+        cells.append(cell_of(record.scores[asked.key]))
+        flip = record.score(flipped.key)
+        if flip.value is not None and any(piece.judgment for piece in flip.evidence):  # equal texts are not asked about
+            flips.append(flip.value == 1)
+    values = iter(cells)
     return Preferences(
         Preference(
             by=criterion,
             judge=str(next(iter(run.record.judges.values()))),
             samples=run.record.samples,
-            flips=sum(value == 1 for value in run.values(flipped.key)),
+            asked=len(flips),
+            flips=sum(flips),
             run=run.id,
             failure=run.record.failures.get(asked.key, ""),
             stopped=run.record.stopped,

@@ -40,13 +40,17 @@ _EXAMPLES, _SETS, _EXAMPLE_BYTES = 4, 3, 1500
 #: The id of a source, as in "S1 says so".
 _SOURCE = re.compile(r"\bS\d")
 
+#: The threshold of a cascade that no verdict of the first judge reaches.
+_ALL_UP = "threshold=2"
+
 Answers = Mapping[Question, Answer | Failure]
 
 
 class Tuned(msgspec.Struct, frozen=True):
     """A tuned judge. file: the judge to use, which is the chosen one if `adopted`, else the judge as it was.
 
-    adopted: whether the chosen judge is a cascade, or the interval of its gain is above 0. chosen: that judge in words.
+    adopted: whether the chosen judge is a cascade, or the interval of its gain is above 0. Of a cascade of which no
+    threshold qualifies, `file` is its second judge alone. chosen: the chosen judge in words.
     chosen_by, measured_by: numbers of labels. tried: variant -> its balanced accuracy on the labels that choose.
     before, after, gain, p: of balanced accuracy on the labels that measure. crossed: whether all labels choose, and the
     gain is measured on each half with what the other half chooses. disputed: on so many questions people differ.
@@ -232,6 +236,10 @@ class Tuner:
         after = _verdicts(answers)
         if levels := self._levels(answers):
             self._best = msgspec.structs.replace(self._original, thresholds=levels)
+            on_half = f" (on {len(self._choosing)})"
+            others = {name: share for name, share in self._tried.items() if name != "as it is"}
+            self._tried = {name if "(on " in name else name + on_half: share for name, share in others.items()}
+            self._tried["as it is"] = self._agreement(answers)
             self._tried[f"yes from {_thresholds_text(levels)}"] = self._agreement(answers, levels)
             after = {question: says_yes(answer, level_of[question]) for question, answer in answers.items()}
         return msgspec.structs.replace(self._tuned(answers, after, len(answers), {}), crossed=True)
@@ -261,7 +269,7 @@ class Tuner:
     async def _with_thresholds(self) -> dict[str, FittedThreshold]:
         """Fit thresholds to the cascade's first judge; the best judge is the cascade with those that qualify.
 
-        Where none does, all verdicts go to the second judge.
+        Where none does, all verdicts would go to the second judge, which is then the best alone.
         """
         (first, second), _ = arguments_of(self._original.judge)
         judge = load_judge(first)
@@ -272,9 +280,11 @@ class Tuner:
             )
         fitted = fit_thresholds(self._yes, await self._answers_of(judge, questions), self._accuracy)
         qualified = {kind: fit.threshold for kind, fit in fitted.items() if fit.threshold is not None}
-        tuned = f"cascade({first},{second},{_thresholds_text(qualified) or 'threshold=2'})"
+        tuned = f"cascade({first},{second},{_thresholds_text(qualified)})" if qualified else second
         if tuned != self._original.judge:
             self._best = JudgeFile(judge=tuned)
+        if not qualified and self._original.judge == f"cascade({first},{second},{_ALL_UP})":
+            self._original = self._best  # the same verdicts
         return fitted
 
     async def _measured(self, thresholds: dict[str, FittedThreshold]) -> Tuned:
@@ -287,7 +297,7 @@ class Tuner:
     def _tuned(
         self, answers: Answers, after: Mapping[Question, bool], chosen_by: int, thresholds: dict[str, FittedThreshold]
     ) -> Tuned:
-        """The result: the best judge, if it is a cascade or its gain is shown, else the original one.
+        """The result: the best judge, if it comes of a cascade or its gain is shown, else the original one.
 
         answers: of the original judge. after: whether the best judge says yes.
         """
@@ -300,8 +310,9 @@ class Tuner:
             gain = Paired(Interval(0.0, 0.0, 0.0, "the same judge"), 1.0)
         else:
             gain = _gain(labels, before_yes, after_yes, texts)
-        adopted = self._is_cascade or (gain.interval.low or 0.0) > 0
-        file = self._best if adopted else self._original
+        has_threshold = any(fitted.threshold is not None for fitted in thresholds.values())
+        adopted = has_threshold or (gain.interval.low or 0.0) > 0
+        file = self._best if adopted or self._is_cascade else self._original
         tuned = Tuned(
             file,
             adopted,
@@ -363,7 +374,7 @@ def _with_threshold(spec: str) -> str:
     if len(judges) != 2:
         raise BadParameter(f"{spec}: tune a cascade of two judges; its second may be a cascade")
     has_own = options or adapted(load_judge(judges[0])).threshold is not None
-    return spec if has_own else f"cascade({judges[0]},{judges[1]},threshold=2)"
+    return spec if has_own else f"cascade({judges[0]},{judges[1]},{_ALL_UP})"
 
 
 def _example(question: Question, people: Answer | Failure, judge: Answer | Failure) -> dict[str, Any] | None:
@@ -400,7 +411,7 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
         if fitted.threshold is not None:
             yield f"{kind}: the first judge stands from {fitted.threshold:g}; {beyond}"
             continue
-        yield f"{kind}: no threshold of the first judge qualifies, so its verdicts go to the second"
+        yield f"{kind}: no threshold of the first judge qualifies"
         if fitted.at is not None:
             right = f"{fitted.accuracy or 0.0:.0%} of these are right (at least {fitted.bound:.0%})"
             yield f"  the nearest is {fitted.at:g}: {beyond}, {right}"
@@ -408,7 +419,9 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     remark = ""
     if tuned.adopted and low < 0:
         remark = f"; the loss that this accepts is at most {-low:.3f}"
-    if not tuned.adopted and tuned.chosen != _in_words(tuned.file):
+    if tuned.thresholds and not any(fitted.threshold is not None for fitted in tuned.thresholds.values()):
+        remark = ": no threshold qualifies, so use the second judge alone"
+    elif not tuned.adopted and tuned.chosen != _in_words(tuned.file):
         remark = f"; it could lose {max(-low, 0):.3f} as well as gain {max(high, 0):.3f}, so the judge stays as it was"
     yield f"chosen: {tuned.chosen}{remark}"
     before, after, gain = with_interval(tuned.before), with_interval(tuned.after), with_interval(tuned.gain, signed)

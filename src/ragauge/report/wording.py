@@ -267,7 +267,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
         notes.append(f"Intervals are over {groups}{few if run.groups < MIN_GROUPS else ''}.")
     if run.unread:
         notes.append(f"Columns that no metric reads: {shortened(', '.join(run.unread), 200)}.")
-    if run.labels and not run.labelled:
+    if run.labels and not run.labelled and not any(estimate.judge_error for estimate in run.estimates.values()):
         notes.append("No label was used: a label counts for the very texts it names, and the query where there is one.")
     if run.empty:
         notes.append(f"Empty responses: {run.empty} of {run.samples}.")

@@ -162,7 +162,7 @@ class ModelClient:
     ) -> Call:
         """The record of a call, with a cost wherever the price is known.
 
-        expected: its tokens, for what the server does not count.
+        expected: its tokens, for what the server does not count, and for what was abandoned, since that is billed too.
         """
         name = f"{self._session_id}-{next(self._numbers)}"
         if isinstance(outcome, Failure):
@@ -176,8 +176,10 @@ class ModelClient:
             self.estimated += reported.prompt + reported.cached < usage.prompt or reported.completion < usage.completion
         if usage is None:
             return Call(name, n_questions, outcome.model, seconds=seconds, fault=fault)
-        cost = self.price.of(usage) if self.price else None
+        abandoned = outcome.abandoned
+        cost = self.price.of(usage) + abandoned * self.price.of(expected) if self.price else None
         self.priced |= bool(cost)
+        prompt, written = usage.prompt + abandoned * expected.prompt, usage.completion + abandoned * expected.completion
         return Call(
-            name, n_questions, outcome.model, usage.prompt, usage.cached, usage.completion, cost, seconds, fault
+            name, n_questions, outcome.model, prompt, usage.cached, written, cost, seconds, fault, abandoned=abandoned
         )

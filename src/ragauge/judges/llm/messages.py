@@ -132,7 +132,8 @@ def credible(reported: TokenUsage | None, estimate: TokenUsage) -> TokenUsage:
 class Completion(msgspec.Struct, frozen=True):
     """A reply. finish: why it ended. model: as the server names it. usage: None where the server does not report it.
 
-    tokens: with their log-probabilities, where these were asked for.
+    tokens: with their log-probabilities, where these were asked for. abandoned: how often the prompt was sent before,
+    and given up because no reply came in time.
     """
 
     text: str
@@ -140,6 +141,7 @@ class Completion(msgspec.Struct, frozen=True):
     usage: TokenUsage | None = None
     model: str = ""
     tokens: tuple[ReplyToken, ...] = ()
+    abandoned: int = 0
 
 
 class CallFailed(Exception):

@@ -156,7 +156,8 @@ class HttpTransport(Transport):
         if self.retries:
             by_count = sorted(self.retries.items(), key=lambda item: (-item[1], item[0]))
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
-            notes.append(f"{self.name}: calls were tried again {sum(self.retries.values())} times: {counts}")
+            times = "once" if self.retries.total() == 1 else f"{self.retries.total()} times"
+            notes.append(f"{self.name}: calls were tried again {times}: {counts}")
         n_spoiled = self._session.n_spoiled if self._session else self._n_spoiled
         if n_spoiled:
             notes.append(f"{self.name}: replies that nobody asked for were discarded on {n_spoiled} connections")
@@ -228,13 +229,22 @@ class HttpTransport(Transport):
 
     async def send(self, prompt: Prompt) -> Completion:
         """The reply to a prompt; a field that the server does not support is no longer sent. Raises CallFailed."""
-        tokens = (len(prompt.system) + len(prompt.user)) // 4
-        result = await self._scheduler.scheduled(partial(self._exchanged, prompt), tokens)
+        tokens, abandoned = (len(prompt.system) + len(prompt.user)) // 4, 0
+
+        async def attempt() -> Completion | Fault:
+            nonlocal abandoned
+            try:
+                return await self._exchanged(prompt)
+            except asyncio.CancelledError:
+                abandoned += 1
+                raise
+
+        result = await self._scheduler.scheduled(attempt, tokens)
         if isinstance(result, Fault):
             raise self.failed(result)
         if result.usage is not None:
             self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
-        return result
+        return msgspec.structs.replace(result, abandoned=abandoned) if abandoned else result
 
     @property
     def session(self) -> Session:
