@@ -66,6 +66,13 @@ def test_conversations_come_back_as_they_were(kind: str, tmp_path: Path) -> None
         assert result.dataset.to_list() == dataset.to_list()
 
 
+def test_conversations_of_other_systems_are_their_last_turn() -> None:
+    """Messages of another form, and rows with other columns, are read as everywhere."""
+    for message in ({"role": "assistant", "content": "At nine."}, {"type": "ai", "content": "At nine.", "id": "7"}):
+        (sample,) = EvaluationDataset([{"user_input": [{"type": "human", "content": "When?"}, message]}])
+        assert (sample.user_input, sample.response) == ("When?", "At nine.")
+
+
 def test_columns_that_no_metric_reads_are_kept(tmp_path: Path) -> None:
     """Samples take, write and read every column of ragas, and have its methods."""
     more: Any = {"rubrics": {"score1_description": "Bad."}, "multi_responses": ["a", "b"], "persona_name": "Ada"}

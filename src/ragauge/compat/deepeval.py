@@ -177,8 +177,13 @@ class AsyncConfig:
 class ErrorConfig:
     """ignore_errors: a metric that raises fails with its `error`. skip_on_missing_params: it is left out instead."""
 
-    ignore_errors: bool = False
-    skip_on_missing_params: bool = False
+    ignore_errors: bool | None = False
+    skip_on_missing_params: bool | None = False
+
+
+#: What DeepEval's results hold of a metric.
+_DATA = """name threshold success score reason strict_mode flaky evaluation_model error evaluation_cost input_tokens
+    output_tokens verbose_logs""".split()
 
 
 class BaseMetric:
@@ -225,7 +230,7 @@ class BaseMetric:
 
     def model_dump(self, **_: Any) -> dict[str, Any]:
         """What DeepEval's results hold of a metric."""
-        return _data(self)
+        return {part: getattr(self, part, None) for part in _DATA} | {"name": self.__name__}
 
     def __str__(self) -> str:
         passed = {True: "passed", False: "failed", None: "measured"}[self.success]
@@ -391,8 +396,10 @@ class GEval(_Ours):
 
     It reads the evaluation_params, by default input and actual output. The embedded judge grades nothing, so a model
     must be named, here or in the environment. Raises BadInput without one, without criteria and steps, and for a rubric
-    whose ranges overlap or are one grade.
+    whose ranges overlap or are one grade. by_rubric: whether the rubric is the scale.
     """
+
+    by_rubric = True
 
     def __init__(
         self,
@@ -416,7 +423,7 @@ class GEval(_Ours):
         ranges = sorted(tuple(step.score_range) for step in rubric or ())
         if any(first[1] >= second[0] for first, second in pairwise(ranges)):
             raise BadInput(f"GEval {name!r} has a rubric whose ranges overlap: {ranges}")
-        self.scale = self._scale(ranges)
+        self.scale = (ranges[0][0], ranges[-1][1]) if ranges and self.by_rubric else (0, 10)
         if self.scale[0] == self.scale[1]:
             raise BadInput(f"GEval {name!r} has a rubric with the grade {self.scale[0]} alone; describe others too")
         meanings = [f"{step.score_range[0]} to {step.score_range[1]}: {step.expected_outcome}" for step in rubric or ()]
@@ -424,10 +431,6 @@ class GEval(_Ours):
         wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *ends])
         self.key = re.sub(r"\W+", "_", f"{name} GEval")
         self.metric = rg.graded(rg.questions.Rubric(self.key, fields, *self.scale, wording))
-
-    def _scale(self, ranges: Sequence[tuple[int, ...]]) -> tuple[int, int]:
-        """The ends of the scale, from the ranges of the rubric in their order."""
-        return (ranges[0][0], ranges[-1][1]) if ranges else (0, 10)
 
     def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
         """Our fields of the parts that are read; parts without one are written as the source."""
@@ -502,8 +505,7 @@ class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turn
     scenario, expected outcome, and each turn's retrieval context and calls of tools.
     """
 
-    def _scale(self, ranges: Sequence[tuple[int, ...]]) -> tuple[int, int]:
-        return (0, 10)  # whatever the rubric, as in DeepEval
+    by_rubric = False  # as in DeepEval
 
     def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
         self.reads = {"turns": "turns", **{param.value: "" for param in evaluation_params or ()}}
@@ -816,14 +818,8 @@ async def _measured(
     return copies
 
 
-#: What DeepEval's results hold of a metric, and what they repeat of a test case.
-_DATA = """name threshold success score reason strict_mode flaky evaluation_model error evaluation_cost input_tokens
-    output_tokens verbose_logs""".split()
+#: What DeepEval's results repeat of a test case.
 _PARTS = "input actual_output expected_output context retrieval_context turns metadata".split()
-
-
-def _data(metric: Any) -> dict[str, Any]:
-    return {part: getattr(metric, part, None) for part in _DATA} | {"name": metric.__name__}
 
 
 @dataclass
@@ -862,7 +858,7 @@ class EvaluationResult:
         rows = []
         for result in self.test_results:
             turns = [asdict(turn) for turn in result.turns] if result.turns else None
-            data = [_data(metric) for metric in result.metrics_data]
+            data = [BaseMetric.model_dump(metric) for metric in result.metrics_data]
             rows.append({name: getattr(result, name) for name in names} | {"turns": turns, "metrics_data": data})
         return {"test_results": rows, "confident_link": None, "test_run_id": None}
 
@@ -894,7 +890,10 @@ async def a_evaluate(
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
     if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
         raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
-    errors, concurrency = error_config or _config(ErrorConfig, idle), async_config or _config(AsyncConfig, idle)
+    errors = error_config or ErrorConfig(*map(idle.get, ("ignore_errors", "skip_on_missing_params")))
+    concurrency = async_config or AsyncConfig(
+        idle.get("run_async", True), max_concurrent=idle.get("max_concurrent", 20)
+    )
     at_once = concurrency.max_concurrent if concurrency.run_async else 1
     results = []
     for number, (case, own) in enumerate(zip(cases, await _measured(cases, metrics, errors, at_once), strict=True)):
@@ -902,12 +901,6 @@ async def a_evaluate(
         success = all(metric.success is not False for metric in kept) if kept else None
         results.append(TestResult(case.name or f"test_case_{number + 1}", success, kept, case, number))
     return EvaluationResult(results)
-
-
-def _config(kind: Any, options: Mapping[str, Any]) -> Any:
-    """A configuration of the options of its names that are not None."""
-    names = kind.__dataclass_fields__.keys() & options.keys()
-    return kind(**{name: options[name] for name in names if options[name] is not None})
 
 
 def evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **idle: Any) -> EvaluationResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,17 +22,12 @@ _UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
 #: For `map`: ids of contexts are columns of their own, not those of our chunks.
 NO_IDS = {"retrieved_context_ids": "", "reference_context_ids": ""}
 
-
 #: Columns of ragas that no metric here reads.
 _UNREAD = ("multi_responses", "rubrics", "persona_name", "query_style", "query_length")
 
 
-def _plain(value: Any, exclude_none: bool) -> Any:
-    """A value with the messages and calls in it as dicts."""
-    value = vars(value) if isinstance(value, _Sample | Message | ToolCall) else value
-    if isinstance(value, dict):
-        return {key: _plain(item, exclude_none) for key, item in value.items() if not (exclude_none and item is None)}
-    return [_plain(item, exclude_none) for item in value] if isinstance(value, list) else value
+def _filled(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in pairs if value is not None}
 
 
 class _Sample:
@@ -46,7 +41,7 @@ class _Sample:
 
     def model_dump(self, *, exclude_none: bool = False, **_: Any) -> dict[str, Any]:
         """All columns."""
-        return dict(_plain(self, exclude_none))
+        return asdict(self, dict_factory=_filled if exclude_none else dict)
 
     def model_dump_json(self, **options: Any) -> str:
         """All columns as JSON."""
@@ -278,10 +273,12 @@ def _conversation(row: Any) -> MultiTurnSample | None:
     if isinstance(row, MultiTurnSample) or not isinstance(row, Mapping):
         return row if isinstance(row, MultiTurnSample) else None
     said = written(row.get("user_input"))
-    is_ours = isinstance(said, list) and said and row.keys() <= MultiTurnSample.__dataclass_fields__.keys()
-    if not is_ours or not all(isinstance(item, dict) and item.get("type") in _MESSAGES for item in said):
+    if not isinstance(said, list) or not said or not all(isinstance(item, dict | Message) for item in said):
         return None
-    return MultiTurnSample(**{name: parsed(cell) or None for name, cell in row.items()} | {"user_input": said})
+    try:
+        return MultiTurnSample(**{name: parsed(cell) or None for name, cell in row.items()} | {"user_input": said})
+    except (TypeError, KeyError):  # other columns, or messages of other systems
+        return None
 
 
 def _sample(sample: rg.Sample) -> SingleTurnSample:
