@@ -373,3 +373,15 @@ def test_a_row_of_a_test_set_is_edited(watched: Watched, served: str, store: Sto
         ("Marit", "The Marit"),
         (("Marit",), ("It sails",)),
     )
+
+
+def test_runs_preselected_for_comparison_are_of_the_same_data(watched: Watched, store: Store, tmp_path: Path) -> None:
+    """The newest run is compared with the one before it on its data, although another run is between them."""
+    for name, data in (("older", "a"), ("other", "b"), ("newest", "a")):
+        file = tmp_path / f"{data}.jsonl"
+        file.write_text('{"response": "Yes."}')
+        rg.evaluate(file, "max_words(9)", store=store, name=name)
+    with serving(Server(store, "ann")) as server:
+        page = watched.open(server.address)
+        expect(page.get_by_label("A: older")).to_be_checked()
+        expect(page.get_by_label("B: newest")).to_be_checked()

@@ -120,7 +120,7 @@ def test_scores_of_a_sample_name_the_estimate(run: rg.Run) -> None:
         run.scores[0]["trust_scor"]
     counted = run.scores[0].counted["trust_score"]
     assert (counted.value, counted.counts[0]) == (None, 1.0)
-    assert rg.explain(counted).startswith("counts 1, 0, 0, 0, 1, 1, 1, 1; ")
+    assert rg.explain(counted).startswith("counts 1, 0, 0, 0, 0, 0, 1, 1, 1, 1; ")
     assert rg.explain(run.scores[1].counted["trust_score"]) == f"undefined: {ODD}"
 
 
