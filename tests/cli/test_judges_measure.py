@@ -13,7 +13,7 @@ import pytest
 from click.testing import Result
 from tests.llm.stub.fixture import StubFactory
 
-from ragauge.analysis.measure import Measurement
+from ragauge.analysis.measure import Confusion, Measurement
 from ragauge.store import Store, read_labels
 
 Call = Callable[..., Result]
@@ -66,6 +66,50 @@ def test_a_judge_without_probabilities_is_measured(call: Call, sets: Path, stub_
     assert stats["calls"] == 60
     assert stats["widest"] > 8
     assert "calls to models: 60 calls" in result.stdout
+
+
+def test_verdicts_are_counted_against_labels_of_people(call: Call, folder: Path) -> None:
+    """A file of labels is measured with accuracy, kappa and the confusion matrix, of several people by the majority."""
+    answers = [("A dog.", "entailed", "ann"), ("A cat.", "neutral", "ann"), ("A cow.", "entailed", "ann")]
+    answers += [("A cow.", "neutral", "bob"), ("A cow.", "neutral", "cy"), ("A dog and.", "contradicted", "ann")]
+    lines = [
+        {"question": {"kind": "entail", "premise": ["A dog."], "hypothesis": claim}, "answer": answer, "by": by}
+        for claim, answer, by in answers
+    ]
+    write(folder / "kept" / "labels.jsonl", lines)
+    labels = folder / "kept" / "labels.jsonl"
+    (folder / "dogs.py").write_text(
+        "import ragauge as rg\njudge = rg.judge_from(entail=lambda premise, hypothesis: 'dog' in hypothesis)\n"
+    )
+    result = call("judges", "measure", "python:dogs:judge", "--labels", labels, "-o", folder / "m.json")
+    assert result.exit_code == 0, result.output
+    (measured,) = msgspec.json.decode((folder / "m.json").read_bytes(), type=Measurement).sets
+    assert measured.confusion == Confusion(1, 0, 1, 2)
+    assert measured.accuracy is not None
+    assert measured.kappa is not None
+    assert (measured.name, measured.accuracy.value, measured.kappa.value) == ("labels", 0.75, 0.5)
+    assert "1 of 1" in result.stdout
+    assert "2 of 3" in result.stdout
+
+
+def test_rows_that_contradict_each_other_are_counted(call: Call, sets: Path) -> None:
+    """Rows with the same texts and opposite labels are counted; a blank label stops a set, or its row is left out."""
+    rows = [{"premise": "A dog.", "claim": "A dog.", "label": label} for label in (1, 0)]
+    write(sets / "ent_dogs.jsonl", [*rows, {"premise": "A dog.", "claim": "A cat.", "label": ""}])
+    result = call("judges", "measure", "lexical", "--data", sets / "ent_dogs.jsonl")
+    assert result.exit_code == 2
+    assert "row 3: the label '' is neither 1 nor 0" in " ".join(result.stdout.split())
+    result = call("judges", "measure", "lexical", "--data", sets / "ent_dogs.jsonl", "--skip-bad-rows")
+    assert result.exit_code == 0, result.output
+    assert "ent_dogs: 2 rows have the texts of another and the opposite label" in result.stdout
+    assert "ent_dogs: 1 row skipped, the first because of row 3" in result.stdout
+
+
+def test_measuring_needs_labels(call: Call) -> None:
+    """Without labels the error names both options."""
+    result = call("judges", "measure", "lexical")
+    assert result.exit_code == 2
+    assert "give people's labels: --labels FILE, or --data FOLDER" in result.stderr
 
 
 def test_an_interrupted_measurement_continues(call: Call, sets: Path, stub_server: StubFactory) -> None:

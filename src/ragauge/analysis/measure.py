@@ -41,7 +41,7 @@ from ragauge.report.wording import counted, p_value, signed, with_interval
 from ragauge.statistics import agreement
 from ragauge.statistics.intervals import Interval, mean_interval
 from ragauge.statistics.paired import holm, paired_mean
-from ragauge.store import label
+from ragauge.store import label, opinions, read_labels, settled
 from ragauge.text.overlap import largest_matching
 from ragauge.text.sentences import sentence_texts
 from ragauge.types import POSITIVE, Answer, Decomposition, Failure, Grade, Identity, Label, Verdict
@@ -85,7 +85,7 @@ def labelled_files(folder: Path) -> list[Path]:
     """
     if folder.is_file():
         if _maker(folder) is None:
-            raise BadData(f"{folder}: {_NAMES}; {_FIX}")
+            raise BadData(f"{folder}: {_NAMES}; {_FIX}; labels that `ragauge label` writes are given as --labels FILE")
         return [folder]
     rows = [file for file in folder.glob("*") if extension(file) != ".txt" and is_readable(extension(file))]
     files = sorted(file for file in rows if file.is_file() and (extension(file) == ".jsonl" or _maker(file)))
@@ -94,8 +94,11 @@ def labelled_files(folder: Path) -> list[Path]:
     return files
 
 
-def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | None:
-    """The rows of a set, or `limit` of them at random; None if no question fits. Raises BadData for a faulty file."""
+def read_cases(file: Path, limit: int | None = None, bad: list[str] | None = None) -> list[LabelledCase] | None:
+    """The rows of a set, or `limit` of them at random; None if no question fits.
+
+    bad: gets the faults of rows, which are left out. Raises BadData for a faulty file, and without `bad` for a row.
+    """
     if (make := _maker(file)) is None:
         return None
     cases: list[LabelledCase] = []
@@ -105,7 +108,14 @@ def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | Non
         try:
             cases += make(row)
         except (ValueError, LookupError, TypeError, AttributeError) as problem:
-            raise BadData(f"{file}, row {number}: {_fault(problem)}; {_FIX}") from problem
+            if bad is None:
+                fix = f"{_FIX}; --skip-bad-rows leaves such rows out"
+                raise BadData(f"{file}, row {number}: {_fault(problem)}; {fix}") from problem
+            bad.append(f"row {number}: {_fault(problem)}")
+    return _drawn(cases, limit)
+
+
+def _drawn(cases: list[LabelledCase], limit: int | None) -> list[LabelledCase]:
     return cases if limit is None or limit >= len(cases) else random.Random(0).sample(cases, limit)
 
 
@@ -119,6 +129,16 @@ def labelled_sets(folder: Path, limit: int | None = None) -> list[Judgment]:
                 no, yes = question.no_and_yes
                 made.append(label(question, Verdict(yes if case.label else no), file.name.partition(".")[0]))
     return made
+
+
+def label_cases(file: Path, limit: int | None = None) -> list[LabelledCase]:
+    """People's labels of verdicts as rows, each question once; of several people's labels the majority."""
+    cases = []
+    for question, judgment in settled(opinions(read_labels(file))).items():
+        if isinstance(question, VerdictQuestion) and isinstance(judgment.answer, Verdict):
+            words = overlap(question.hypothesis, *question.premise) if isinstance(question, Entail) else None
+            cases.append(LabelledCase(int(judgment.answer.label in POSITIVE), question.subject, (question,), words))
+    return _drawn(cases, limit)
 
 
 def _fault(problem: Exception) -> str:
@@ -420,11 +440,22 @@ class Calibration(msgspec.Struct, frozen=True):
     lost: float
 
 
+class Confusion(msgspec.Struct, frozen=True):
+    """How many rows judge and people label alike, and otherwise; positive is label 1, such as supported or right."""
+
+    true_positives: int
+    false_negatives: int
+    false_positives: int
+    true_negatives: int
+
+
 class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """A judge on one set: the number of rows with an answer and without, and figures, which are None if undefined.
 
     words: the AUC of the share of words that occur in the text. correlation: Spearman's, with people's grades. f1: of
-    claims, the mean over texts; sentences: that of whole sentences. note: why there are no figures.
+    claims, the mean over texts; sentences: that of whole sentences. accuracy: the share of rows that judge and people
+    label alike; kappa: Cohen's. opposed: rows with the same texts as another of the other label. note: why there are no
+    figures.
     """
 
     name: str
@@ -438,6 +469,10 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     sentences: Interval | None = None
     calibration: Calibration | None = None
     against: BaselineDifference | None = None
+    accuracy: Interval | None = None
+    kappa: Interval | None = None
+    confusion: Confusion | None = None
+    opposed: int = 0
     note: str = ""
     failure: str = ""
 
@@ -456,8 +491,17 @@ def _figures(name: str, cases: Sequence[LabelledCase], outcomes: Outcomes) -> Se
         return replace(result, f1=f1, sentences=mean_interval(whole) if whole else None)
     grades = _all_known(case.grade for case in kept)
     positive = [float(outcome.positive) for _, outcome in pairs]
+    verdicts = [(int(outcome.positive), case.label) for case, outcome in pairs]
+    cells = Counter(verdicts)
+    labels_of: dict[tuple[Question, ...], set[int]] = {}
+    for case in kept:
+        labels_of.setdefault(case.questions, set()).add(case.label)
     return replace(
         result,
+        accuracy=mean_interval([float(judge == people) for judge, people in verdicts], clusters=groups),
+        kappa=agreement.kappa_interval(verdicts, (0, 1), clusters=groups),
+        confusion=Confusion(cells[1, 1], cells[0, 1], cells[1, 0], cells[0, 0]),
+        opposed=sum(len(labels_of[case.questions]) > 1 for case in kept),
         auc=figure(labels, probabilities, groups, agreement.auc),
         balanced_accuracy=figure(labels, positive, groups, agreement.balanced_accuracy),
         words=figure(labels, _all_known(case.words for case in kept), groups, agreement.auc),
@@ -535,22 +579,30 @@ def adjusted(results: Sequence[SetResult]) -> list[SetResult]:
 
 async def measure(
     judge: Judge,
-    folder: Path,
+    folder: Path | None,
     limit: int | None = None,
     answer: AnswerFunction | None = None,
     baseline: Judge | None = None,
+    labels: Path | None = None,
+    skip_bad_rows: bool = False,
 ) -> AsyncIterator[SetResult]:
-    """`judge` on every labelled set in `folder`, compared with `baseline`; answers may come from a store by `answer`.
+    """`judge` on every labelled set in `folder` and on a file of people's `labels`, compared with `baseline`.
 
-    Raises BadData if the folder holds no set, and after the last set RunFailed if no row of a set was answered.
+    Answers may come from a store by `answer`. Raises BadData if the folder holds no set, or a line is no label, and
+    after the last set RunFailed if no row of a set was answered.
     """
     unanswered: list[SetResult] = []
-    for file in labelled_files(folder):
-        name = file.name.partition(".jsonl")[0]
+    for file in [*(labelled_files(folder) if folder else ()), *([labels] if labels else ())]:
+        name, skipped = file.name.partition(".jsonl")[0], list[str]()
+        bad_rows = skipped if skip_bad_rows else None
         try:
-            result = await _measure_set(name, read_cases(file, limit), judge, baseline, answer)
+            cases = label_cases(file, limit) if file == labels else read_cases(file, limit, bad_rows)
+            result = await _measure_set(name, cases, judge, baseline, answer)
         except BadData as bad:
             result = SetResult(name, note=f"not measured: {bad}")
+        if skipped:
+            note = f"{counted(len(skipped), 'row')} skipped, the first because of {skipped[0]}"
+            result = msgspec.structs.replace(result, note="; ".join(filter(None, [result.note, note])))
         unanswered += [result] if result.failed and not result.rows else []
         yield result
     if unanswered:
@@ -628,12 +680,18 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
     measured = [result for result in measurement.sets if result.rows]
     columns: tuple[str, ...] = ("set", "rows", "AUC", "balanced accuracy", "AUC of words")
     rows = [
-        [row.name, f"{row.rows:,}", _words(row.auc), _words(row.balanced_accuracy), _words(row.words)]
+        [row.name, f"{row.rows:,}", _words(row.auc), _words(row.balanced_accuracy), _words(row.auc and row.words)]
         for row in measured
         if row.balanced_accuracy is not None or row.auc is not None
     ]
     if rows:
         yield f"{measurement.judge} compared with people's labels, with 95 % intervals:", columns, rows
+    verdicts = [
+        [row.name, *_verdicts(row, row.confusion)] for row in measured if row.confusion and row.balanced_accuracy
+    ]
+    if verdicts:
+        columns = ("set", "accuracy", "kappa", "yes by people, judge yes", "no by people, judge no")
+        yield "Verdicts against people's labels:", columns, verdicts
     sure = [[row.name, *_sure(row.calibration)] for row in measured if row.calibration]
     if sure:
         title = "Right of the verdicts by confidence, with their share; the best threshold, known afterwards:"
@@ -652,6 +710,12 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
         judge, baseline = str(measurement.judge), str(measurement.baseline)
         columns = ("set", judge, baseline, "difference, 95 %", "p", f"{judge} is")
         yield f"{judge} against {baseline} on the same rows:", columns, compared
+
+
+def _verdicts(row: SetResult, confusion: Confusion) -> Iterator[str]:
+    yield from (_words(row.accuracy), _words(row.kappa))
+    yield f"{confusion.true_positives} of {confusion.true_positives + confusion.false_negatives}"
+    yield f"{confusion.true_negatives} of {confusion.true_negatives + confusion.false_positives}"
 
 
 def _sure(calibration: Calibration) -> Iterator[str]:
@@ -680,6 +744,8 @@ def _set_remarks(result: SetResult) -> Iterator[str]:
         yield "compared by balanced accuracy, as one judge gives no probabilities"
     if result.against is not None and result.against.by == "f1":
         yield "compared by the F1 of the claims"
+    if result.opposed:
+        yield f"{counted(result.opposed, 'row')} have the texts of another and the opposite label: none is right on all"
     if result.note:
         yield result.note
     if result.failure:

@@ -56,6 +56,7 @@ _judge_option = opts.combined(
     opts.allow_host_option,
 )
 _labels_option = click.option("--labels", type=opts.FILE, help="People's labels (.jsonl), as for `ragauge run`.")
+_NO_LABELS = "give people's labels: --labels FILE, or --data FOLDER of labelled sets"
 _asking_options = opts.combined(opts.store_options, opts.max_cost_option)
 
 
@@ -74,7 +75,8 @@ def command(ctx: click.Context) -> None:
 @command.command("measure")
 @click.argument("judge", default="embedded", callback=_judge)
 @opts.allow_host_option
-@click.option("--data", type=opts.INPUT, required=True, help="Labelled set, or folder of them; names tell their kind.")
+@click.option("--data", type=opts.INPUT, help="Labelled set, or folder of them; names tell their kind.")
+@_labels_option
 @click.option(
     "--against",
     metavar="JUDGE",
@@ -82,25 +84,35 @@ def command(ctx: click.Context) -> None:
     help="Compare with this judge on the same rows. [default: lexical, where JUDGE is embedded]",
 )
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
+@opts.skip_option
 @_asking_options
 @opts.output_option("Write the figures", MEASUREMENT_WRITERS)
 def measure_command(
-    judge: str | JudgeSpec, data: Path, against: str | JudgeSpec | None, limit: int | None, output: Paths, **asking: Any
+    judge: str | JudgeSpec,
+    data: Path | None,
+    labels: Path | None,
+    against: str | JudgeSpec | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+    output: Paths,
+    **asking: Any,
 ) -> None:
-    """Measure JUDGE against people's labels, set by set: AUC and balanced accuracy, with 95 % intervals.
+    """Measure JUDGE against people's labels, set by set: AUC, accuracy and kappa, with 95 % intervals.
 
     "AUC of words" is that of the share of words that occur in the text, on the same rows. If another judge is compared,
     p is from a paired bootstrap. Intervals and p resample whole questions or texts. A file that cannot be read is
     reported, and the others are measured.
     """
-    opts.check_outputs(output, MEASUREMENT_WRITERS)
+    opts.check_outputs(output, MEASUREMENT_WRITERS, [data, labels])
+    if not (labels or data):
+        raise BadParameter(_NO_LABELS)
     baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(judge, **asking, baseline=baseline)
     results: list[SetResult] = []
     failure = None
     try:
         with exit_on_interrupt(asking["store"], "answer"):
-            blocking(_measured, "measured")(cached, data, limit, results)
+            blocking(_measured, "measured")(cached, results, data, limit, labels, skip_bad_rows)
     except RunFailed as error:
         failure = error
     identity = cached.baseline.identity if cached.baseline else None
@@ -114,8 +126,8 @@ def measure_command(
         raise failure
     if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
         raise BadData(
-            f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
-            "embedded-judge`"
+            f"{data or labels}: no labelled set here that {cached.judge.identity} can be measured on; see "
+            "`ragauge docs embedded-judge`"
         )
 
 
@@ -169,7 +181,7 @@ def tune_command(
     """
     opts.check_outputs([output], [".json"], [labels, data])
     if not (labels or data):
-        raise BadParameter("give people's labels: --labels FILE, or --data FOLDER of labelled sets")
+        raise BadParameter(_NO_LABELS)
     if code := code_in(judge_file(judge).judge):
         raise BadParameter(f"{code} is code, which a judge file cannot hold; tune a judge with a name of its own")
     judgments_of_people = [*(read_labels(labels) if labels else ()), *(labelled_sets(data, limit) if data else ())]
@@ -278,11 +290,19 @@ class _CachedJudge:
             exit_stopped(budget.reason, self._store)
 
 
-async def _measured(cached: _CachedJudge, data: Path, limit: int | None, results: list[SetResult]) -> None:
+async def _measured(
+    cached: _CachedJudge,
+    results: list[SetResult],
+    data: Path | None,
+    limit: int | None,
+    labels: Path | None,
+    skip_bad_rows: bool,
+) -> None:
     """Append the result of each set to `results`."""
     asker = cached.asker
     async with asker.opened():
         with progress_bar("measuring") as progress:
-            async for result in measure(cached.judge, data, limit, asker.ask_member, cached.baseline):
+            sets = measure(cached.judge, data, limit, asker.ask_member, cached.baseline, labels, skip_bad_rows)
+            async for result in sets:
                 results.append(result)
                 progress(len(results))
