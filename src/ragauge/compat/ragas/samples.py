@@ -275,8 +275,9 @@ def _conversation(row: Any) -> MultiTurnSample | None:
     said = written(row.get("user_input"))
     if not isinstance(said, list) or not said or not all(isinstance(item, dict | Message) for item in said):
         return None
+    columns: dict[str, Any] = {name: parsed(cell) or None for name, cell in row.items()}
     try:
-        return MultiTurnSample(**{name: parsed(cell) or None for name, cell in row.items()} | {"user_input": said})
+        return MultiTurnSample(**{**columns, "user_input": said})
     except (TypeError, KeyError):  # other columns, or messages of other systems
         return None
 
