@@ -208,7 +208,7 @@ def test_a_custom_metric_with_its_own_scale(run: Make) -> None:
 
 
 def test_over_the_data_set() -> None:
-    """Pooled values and the trust score, with eight counts a sample, are compared by the counts of both runs."""
+    """Pooled values and the trust score, with ten counts a sample, are compared by the counts of both runs."""
     rows = [
         {
             "query": f"What is {n}?",

@@ -359,6 +359,9 @@ CountFunction = Callable[[Sequence[float]], float | None]
 
 CountRow = tuple[float, ...]
 
+#: From the sums of the counts and the size of a row to the rows that lower and raise a value most; see `extreme_rows`.
+ExtremeRows = Callable[[Sequence[float], float], tuple[CountRow | None, CountRow | None]]
+
 #: The most counts per sample; up to 2¹⁶ candidate rows are tried.
 MAX_COLUMNS = 16
 #: Random weights drawn at a time, which bounds memory to about 16 MB.
@@ -374,6 +377,7 @@ def aggregate_interval(
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 2000,
+    extremes: ExtremeRows | None = None,
 ) -> Interval:
     """A function of summed counts, with an interval by the Bayesian bootstrap over samples (or clusters).
 
@@ -389,6 +393,7 @@ def aggregate_interval(
         scale: the lowest and the highest number that `value` can return.
         clusters, confidence: as in `mean_interval`.
         seed, resamples: of the random weightings, and how many.
+        extremes: in place of `extreme_rows`, the worst and the best row from the sums and the size of a row.
 
     Returns:
         The value of the summed counts with both ends.
@@ -398,7 +403,8 @@ def aggregate_interval(
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
     summary = Summary.of(count_rows(counts).tolist(), clusters, None)
-    return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, seed=seed, resamples=resamples)
+    settings: dict[str, Any] = {"scale": scale, "confidence": confidence, "seed": seed, "resamples": resamples}
+    return interval_of_aggregate(summary, value, extremes=extremes, **settings)
 
 
 def interval_of_aggregate(
@@ -409,6 +415,7 @@ def interval_of_aggregate(
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 2000,
+    extremes: ExtremeRows | None = None,
 ) -> Interval:
     """What `aggregate_interval` returns, from a summary of counts."""
     check_parameters(0, None, confidence, scale, resamples)
@@ -430,7 +437,7 @@ def interval_of_aggregate(
         raise BadParameter(f"value({sums}) is {total!r}, which is not on the scale {scale!r}; pass the metric's scale")
     units += multiplicity.sum()
     size = float((multiplicity @ rows.max(axis=1, initial=0.0) + largest) / units) if units else 1.0
-    worst, best = extreme_rows(sums, size, value, scale)
+    worst, best = extremes(sums, size) if extremes else extreme_rows(sums, size, value, scale)
     resampled, weights = random_sums(rows, multiplicity, seed, resamples)
     if products.any():
         random = np.random.default_rng(seed + 1)

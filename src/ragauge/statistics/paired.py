@@ -15,10 +15,12 @@ from ragauge.statistics.intervals import (
     ROUNDING,
     Clusters,
     CountFunction,
+    CountRow,
     Interval,
     aggregate_interval,
     check_parameters,
     count_rows,
+    extreme_rows,
     mean_interval,
     on_unit_scale,
     sums_by_cluster,
@@ -112,7 +114,7 @@ def paired_aggregate(
     not assume that the systems differ only by chance; see docs/compare.md.
 
     Args:
-        first: the counts of each sample in the first run, at most 8.
+        first: the counts of each sample in the first run, at most 16.
         second: those of the same samples in the second run.
         value: as in `aggregate_interval`.
         scale: the lowest and the highest number that `value` can return.
@@ -133,6 +135,13 @@ def paired_aggregate(
         before, after = value(sums[:width]), value(sums[width:])
         return None if before is None or after is None else after - before
 
+    def extremes(sums: Sequence[float], size: float) -> tuple[CountRow | None, CountRow | None]:
+        lowest, highest = extreme_rows(sums[:width], size, value, scale)
+        lowest_after, highest_after = extreme_rows(sums[width:], size, value, scale)
+        if lowest is None or highest is None or lowest_after is None or highest_after is None:
+            return None, None
+        return (*highest, *lowest_after), (*lowest, *highest_after)
+
     rows = sums_by_cluster(count_rows(both), clusters)
     difference = difference_of(rows.sum(axis=0).tolist()) if len(both) else None
     if difference is None:
@@ -142,7 +151,14 @@ def paired_aggregate(
     ]
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
     by_sums = partial(
-        aggregate_interval, both, difference_of, scale=wide, clusters=clusters, confidence=confidence, seed=seed
+        aggregate_interval,
+        both,
+        difference_of,
+        scale=wide,
+        clusters=clusters,
+        confidence=confidence,
+        seed=seed,
+        extremes=extremes,
     )
     return _paired(difference, of_halves, wide, differ, 1 - confidence, _method(clusters), by_sums)
 
