@@ -116,6 +116,7 @@ def test_signs() -> None:
     assert _signs(Sample("1", response="Six.", answerable=False)) == {"refused": 0, "answerable": 0}
     assert _signs(Sample("1", response="Six.", answerable=True)) == {"refused": 0, "answerable": 1}
     assert _signs(Sample("1")) == {}
+    assert _signs(Sample("1", response=" "), refusal=ScoreRecord(0.0)) == {}
 
 
 @pytest.mark.parametrize(("labels", "answerable"), [(([0], [1]), 1), (([0], [0]), 0), (([0], None), None)])

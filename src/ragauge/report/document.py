@@ -95,11 +95,12 @@ def _refused(record: SampleRecord) -> float | None:
     from ragauge.needs.checks import instructed_refusal
     from ragauge.text.refusals import refusal
 
-    measured = record.scores.get("refusal")
+    measured, sample = record.scores.get("refusal"), record.sample
+    if not sample.response or not sample.response.strip():
+        return None
     if measured is not None and measured.value is not None:
         return measured.value
-    sample = record.sample
-    return None if sample.response is None else bool(refusal(sample.response, instructed_refusal(sample)))
+    return bool(refusal(sample.response, instructed_refusal(sample)))
 
 
 def _answerable(sample: Sample) -> bool | None:
