@@ -27,6 +27,7 @@ from ragauge.text.overlap import bleu, chrf, rouge
 from ragauge.text.refusals import is_refusal_sentence, refusal
 from ragauge.text.sentences import punkt_sentences, sentences
 from ragauge.text.tokens import TOKENIZERS, tokenizer_named
+from ragauge.types import Chunk
 
 #: What texts are made of. Some stand for a kind: a digit, a letter, white space, a mark of Markdown, a language.
 PIECES = (
@@ -69,7 +70,7 @@ _QUESTION = "How much fat does the harbour of Ada have in 1989, and why?"
 _CLAIM = "Ada has 9 fat and the harbour, which is red, costs $5 in May 1989."
 _PACK = Pack((Entail((_CLAIM, "Another."), _CLAIM), Relevant(_QUESTION, _CLAIM)))
 _LABELS = ("1", "2")
-_NAMES = {"a": [0, 1], "1": [0], "https://a": [1]}
+_CHUNKS = [Chunk("a", "a", "b"), Chunk("b", "http://a", "b")]
 _WORDS = WordPiece(vocabulary())
 
 #: A function of a text, by a name.
@@ -79,7 +80,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "chrf": lambda given: chrf(given, [given[1:]]),
     "citations": lambda given: (
         citation_marks(given),
-        list(citations_in(given, 2, names=_NAMES)),
+        list(citations_in(given, _CHUNKS)),
         cites_otherwise(given, []),
     ),
     "cited": lambda given: (

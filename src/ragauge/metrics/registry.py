@@ -40,7 +40,7 @@ from ragauge.metrics.base import (
 from ragauge.needs.base import Need, NothingToCount
 from ragauge.needs.checks import aligned
 from ragauge.scores import RunRecord
-from ragauge.text.citations import chunk_names, citations_in
+from ragauge.text.citations import citations_in
 from ragauge.types import Sample
 
 _MODULES = (claims, retrieval, rubrics, trust, checks, agents)
@@ -132,9 +132,10 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
 
 
 def _cites(sample: Sample) -> bool:
-    chunks, text = sample.contexts, sample.response or ""
-    may_cite = chunks is not None and not {"[", "［", "【", ":"}.isdisjoint(text)
-    return may_cite and any(citations_in(text, len(chunks or ()), names=chunk_names(chunks or ())))
+    text = sample.response or ""
+    return (
+        sample.contexts is not None and bool(re.search(r"[\[［【:]", text)) and any(citations_in(text, sample.contexts))
+    )
 
 
 def _retrieves_relevant(sample: Sample) -> bool:

@@ -16,7 +16,7 @@ from ragauge.needs.gold import Variant, gold_labels
 from ragauge.questions import Entail, Judgment
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
-from ragauge.text.citations import Citation, CitationStyle, chunk_names, citations_in
+from ragauge.text.citations import Citation, CitationStyle, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
 from ragauge.text.no_claim import QUESTION, claims_nothing
 from ragauge.text.refusals import is_refusal_sentence
@@ -62,10 +62,9 @@ def parse_citations(sample: Sample, style: CitationStyle, units: Units) -> list[
     and cites nothing. A response without words is one empty sentence, which nothing supports.
     """
     text, chunks, instructed = response_of(sample), sample.contexts or (), instructed_refusal(sample)
-    reading = text, len(chunks), style, chunk_names(chunks)
-    pieces = (cited_items if units == "items" else cited_sentences)(*reading)
+    pieces = (cited_items if units == "items" else cited_sentences)(text, chunks, style)
     if not pieces:
-        return [_cited_sentence(text, "", CitedPiece("", (0, len(text)), tuple(citations_in(*reading))))]
+        return [_cited_sentence(text, "", CitedPiece("", (0, len(text)), tuple(citations_in(text, chunks, style))))]
     return [
         _cited_sentence(text, _with_query(sample, piece.text, units), piece)
         for piece in pieces

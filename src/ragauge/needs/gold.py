@@ -14,7 +14,7 @@ from ragauge.needs.base import Need, NothingToCount, NotReported, QuestionFlow, 
 from ragauge.needs.entailment import response_of, support
 from ragauge.scores import ChunkEvidence, Evidence
 from ragauge.text import trust_eval
-from ragauge.text.citations import CitationStyle, chunk_names
+from ragauge.text.citations import CitationStyle
 from ragauge.text.cited import cited_items, without_citations
 from ragauge.text.tokens import squad_normalise
 from ragauge.types import Chunk, Label, Sample, Statement
@@ -126,8 +126,7 @@ def _listed(sample: Sample, variant: Variant, style: CitationStyle) -> QuestionF
     yield from ()
     answers = gold_answers(sample)
     if variant == "default":
-        chunks = sample.contexts or ()
-        pieces = [item.text for item in cited_items(response_of(sample), len(chunks), style, chunk_names(chunks))]
+        pieces = [item.text for item in cited_items(response_of(sample), sample.contexts or (), style)]
     else:
         bare = _without_citations(sample, variant, style)
         pieces = [bare[slice(*span)] for span in trust_eval.list_items(bare)]
@@ -142,8 +141,7 @@ _FLOWS = {"cm": _entailed, "em": _present, "em5": _listed}
 
 def _without_citations(sample: Sample, variant: Variant, style: CitationStyle) -> str:
     if variant == "default":
-        chunks = sample.contexts or ()
-        return without_citations(response_of(sample), len(chunks), style, chunk_names(chunks))
+        return without_citations(response_of(sample), sample.contexts or (), style)
     return trust_eval.without_citations(response_of(sample))
 
 

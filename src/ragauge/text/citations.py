@@ -57,8 +57,8 @@ _BEFORE_NAME = re.compile(rf"\s*(?i:{_NOUN}|ids?)\s?(?:[:_-]\s?|\s)")
 
 _DIGITS = re.compile(r"\d+")
 
-#: The positions of the chunks of each name: an id, a title or an address.
-Names = Mapping[str, Sequence[int]]
+#: The chunks that a text may cite, or their number, where it cites by numbers alone.
+Chunks = int | Sequence[Chunk]
 #: The keys of a chunk's metadata that name it.
 _NAME_KEYS = ("url", "uri", "link", "source", "file", "filename", "file_name", "path")
 
@@ -89,11 +89,11 @@ def cites_otherwise(text: str, chunks: Sequence[Chunk]) -> bool:
     """Whether a text seems to cite, as in [d1], (Doc 1), ¹ or with an address, but no citation of a chunk is read."""
     if not _SEEMS_TO_CITE.search(re.sub(CODE, "", text, flags=re.DOTALL)):
         return False
-    return all(citation.chunk is None for citation in citations_in(text, len(chunks), names=chunk_names(chunks)))
+    return all(citation.chunk is None for citation in citations_in(text, chunks))
 
 
-def chunk_names(chunks: Sequence[Chunk]) -> Names:
-    """The names of chunks; a number is none where it may be a position."""
+def _names_of(chunks: Sequence[Chunk]) -> dict[str, list[int]]:
+    """The positions of the chunks of each name; a number is none where it may be a position."""
     numbered = any(chunk.id.isdecimal() and int(chunk.id) <= len(chunks) for chunk in chunks)
     names: dict[str, list[int]] = {}
     for position, chunk in enumerate(chunks):
@@ -107,23 +107,22 @@ def _name_key(name: str) -> str:
     return " ".join(name.casefold().split()).rstrip("/")
 
 
-def citations_in(
-    text: str, chunks: int, style: CitationStyle = "brackets", names: Names | None = None
-) -> Iterator[Citation]:
+def citations_in(text: str, chunks: Chunks, style: CitationStyle = "brackets") -> Iterator[Citation]:
     """The citations of a text, in order.
 
     Args:
         text: the text with the citations.
-        chunks: the number of chunks. A larger number is a citation without a chunk; of a range beyond the last chunk,
-            only the end is kept. A year in brackets is no citation, unless there are that many chunks.
+        chunks: the chunks, or their number. A larger number is a citation without a chunk; of a range beyond the last
+            chunk, only the end is kept. A year in brackets is no citation, unless there are that many chunks. Names of
+            chunks take precedence over numbers; a name that several chunks have cites all. What has the form of a name,
+            such as doc_9 beside doc_1, cites no chunk.
         style: how citations are written.
-        names: those of the chunks, which take precedence over numbers; a name that several chunks have cites all. What
-            has the form of a name, such as doc_9 beside doc_1, cites no chunk.
     """
+    count, names = (chunks, {}) if isinstance(chunks, int) else (len(chunks), _names_of(chunks))
     citations = list(_by_name(text, style, names)) if names else []
     spans = list(dict.fromkeys(citation.span for citation in citations))
-    forms = {_DIGITS.sub("1", name) for name in names or ()} - {"1"}
-    for citation in _by_number(text, chunks, style):
+    forms = {_DIGITS.sub("1", name) for name in names} - {"1"}
+    for citation in _by_number(text, count, style):
         start, end = citation.span
         if not spans_within(citation.span, spans):
             is_unknown_name = _DIGITS.sub("1", _name_key(text[start + 1 : end - 1])) in forms
@@ -131,7 +130,7 @@ def citations_in(
     yield from sorted(citations, key=lambda citation: citation.span)
 
 
-def _by_name(text: str, style: CitationStyle, names: Names) -> Iterator[Citation]:
+def _by_name(text: str, style: CitationStyle, names: Mapping[str, Sequence[int]]) -> Iterator[Citation]:
     """The citations by names. In brackets with the name of a chunk, other names are citations without one."""
     for match in _NAMED[style].finditer(text):
         name = re.sub(_PAGES, "", match["name"] or match["file"] or "")

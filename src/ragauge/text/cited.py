@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from ragauge.text.citations import MARK, Citation, CitationStyle, Names, TextWithoutSpans, citations_in, unmarked
+from ragauge.text.citations import MARK, Chunks, Citation, CitationStyle, TextWithoutSpans, citations_in, unmarked
 from ragauge.text.markdown import Block, Kind, blocks
 from ragauge.text.patterns import any_of
 from ragauge.text.sentences import sentences
@@ -55,34 +55,30 @@ class CitedPiece(NamedTuple):
     kind: Kind = "prose"
 
 
-def cited_sentences(
-    text: str, chunks: int, style: CitationStyle = "brackets", names: Names | None = None
-) -> list[CitedPiece]:
+def cited_sentences(text: str, chunks: Chunks, style: CitationStyle = "brackets") -> list[CitedPiece]:
     """The sentences of a text with their citations.
 
     A mark after the full stop belongs to the preceding sentence, even in a paragraph of its own; one that starts a line
     belongs to the text that follows on it. If every mark precedes a sentence, including the first of the text, each
     belongs to the sentence after it. Bracketed years are text; lists of sources are excluded.
     """
-    reading = _CitationReading(text, chunks, style, names)
+    reading = _CitationReading(text, chunks, style)
     spans = map(reading.without_marker, sentences(text, reading.marks))
     return reading.pieces([reading.without_marks(span) for span in spans])
 
 
-def cited_items(
-    text: str, chunks: int, style: CitationStyle = "brackets", names: Names | None = None
-) -> list[CitedPiece]:
+def cited_items(text: str, chunks: Chunks, style: CitationStyle = "brackets") -> list[CitedPiece]:
     """The items of a list, separated by commas, semicolons or line breaks outside marks, with their citations."""
-    reading = _CitationReading(text, chunks, style, names)
+    reading = _CitationReading(text, chunks, style)
     bare = TextWithoutSpans(text, reading.excluded)
     cuts = [bare.origin(match.start()) for match in _BETWEEN_ITEMS.finditer(bare.text)]
     spans = zip([0, *(cut + 1 for cut in cuts)], [*cuts, len(text)], strict=True)
     return reading.pieces([reading.without_marker(_trimmed(text, span)) for span in spans])
 
 
-def without_citations(text: str, chunks: int, style: CitationStyle = "brackets", names: Names | None = None) -> str:
+def without_citations(text: str, chunks: Chunks, style: CitationStyle = "brackets") -> str:
     """The text without citations and sources; bracketed years stay."""
-    return unmarked(text, (0, len(text)), _CitationReading(text, chunks, style, names).excluded)
+    return unmarked(text, (0, len(text)), _CitationReading(text, chunks, style).excluded)
 
 
 def _trimmed(text: str, span: Span) -> Span:
@@ -94,12 +90,13 @@ def _trimmed(text: str, span: Span) -> Span:
 class _CitationReading:
     """A text with its citations. excluded: their marks, and lists of sources."""
 
-    def __init__(self, text: str, chunks: int, style: CitationStyle, names: Names | None) -> None:
+    def __init__(self, text: str, chunks: Chunks, style: CitationStyle) -> None:
         self._text = text
         layout = blocks(text)
         sources = [(block.start, block.end) for block in bibliography(text, layout)]
-        citations = citations_in(text, chunks, style, names)
-        self._citations = [citation for citation in citations if not _within(citation.span[0], sources)]
+        self._citations = [
+            citation for citation in citations_in(text, chunks, style) if not _within(citation.span[0], sources)
+        ]
         self.marks = list(dict.fromkeys(citation.span for citation in self._citations))
         self.excluded = sorted([*self.marks, *sources])
         self._bodies = {block.start: block.body for block in layout}
