@@ -19,6 +19,10 @@ _MONTHS = frozenset(
 _WEEKDAYS = frozenset(map(key_of, "monday tuesday wednesday thursday friday saturday sunday".split()))
 _CURRENCIES = frozenset({"dollar", "euro", "pound", "yen"})
 
+#: Sorts of values that are no words: parts of a date, and numbers without a unit.
+_YEAR, _DECADE, _MONTH, _WEEKDAY, _DAY, _BARE = "Year", "Decade", "Month", "Weekday", "Day", ""
+_DATES = frozenset({_YEAR, _MONTH, _WEEKDAY, _DAY})
+
 
 def as_answer(query: str, windows: Sequence[str], reference: str) -> tuple[Reading, ...]:
     """A reference read against an answer: alone, and both ways behind the query."""
@@ -39,37 +43,39 @@ def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> 
     """The values of a reference for the layers. read: the logits of its readings.
 
     By name: how far the answer entails the reference, and the reverse, which counts less for an answer that is long and
-    so says more; what words say; whether a number or date is another; and 1 where both open with the same yes or no, -1
-    where one opens with yes and the other with no.
+    so says more; what words say; whether a number or date is another; whether a date is; and 1 where both open with the
+    same yes or no, -1 where one opens with yes and the other with no.
     """
     stands, behind, back = (log_odds(*logits) for logits in read)
     length = len(question.response.split())
     opening, expected = polarity(question.response)[0], polarity(reference)[0]
     agreement = 1.0 if opening == expected else -1.0
+    others = conflicting(question.response, reference)
     return {
         "forth": (stands + behind) / 2,
         "back": back * min(1.0, _BRIEF_WORDS / max(1, length)),
         "words": logit(words_of_reference(question, reference)),
-        "conflict": float(conflicts(question.response, reference)),
+        "conflict": float(bool(others)),
+        "date": float(not others.isdisjoint(_DATES)),
         "polarity": 0.0 if opening is None or expected is None else agreement,
     }
 
 
-def conflicts(text: str, reference: str) -> bool:
-    """Whether a text has numbers, dates or days of a sort that the reference has, and none of them is the same.
+def conflicting(text: str, reference: str) -> frozenset[str]:
+    """The sorts of numbers and dates that a text and its reference both have, and of which none is the same.
 
     Numbers of other units are of another sort: "two years" conflicts with "three years", and not with "36 months". A
     number without a unit counts where the reference has no other, and is compared with every number.
     """
     wanted, there = _by_sort(reference), _by_sort(text)
     if len(wanted) > 1:
-        wanted.pop("", None)
-    numbers = (values for sort, values in there.items() if sort not in ("day", "month", "weekday"))
-    there[""] = set().union(*numbers)
-    return any(
-        there[sort] and not any(_same(value, other) for value in values for other in there[sort])
+        wanted.pop(_BARE, None)
+    numbers = (values for sort, values in there.items() if sort not in _DATES - {_YEAR})
+    there[_BARE] = set().union(*numbers)
+    return frozenset(
+        sort
         for sort, values in wanted.items()
-        if sort in there
+        if there.get(sort) and not any(_same(value, other) for value in values for other in there[sort])
     )
 
 
@@ -86,18 +92,18 @@ def _by_sort(text: str) -> dict[str, set[str]]:
         if word.kind is Kind.NUMBER:
             by_sort[_sort(word, before, after)].add(word.key)
         elif text[word.start].isupper() and word.key in _MONTHS | _WEEKDAYS:  # "may" is no month
-            by_sort["month" if word.key in _MONTHS else "weekday"].add(word.key)
+            by_sort[_MONTH if word.key in _MONTHS else _WEEKDAY].add(word.key)
     return by_sort
 
 
 def _sort(number: Word, before: Word | None, after: Word | None) -> str:
     if is_year(number.key):
-        return "year"
+        return _DECADE if after and after.key == "s" else _YEAR
     if any(beside and beside.key in _MONTHS for beside in (before, after)):
-        return "day"
+        return _DAY
     if before and before.key in _CURRENCIES:
         return before.key
-    return after.key if after and after.kind in (Kind.CONTENT, Kind.NAME) else ""
+    return after.key if after and after.kind in (Kind.CONTENT, Kind.NAME) else _BARE
 
 
 def judged_answer(values: Sequence[Mapping[str, float]]) -> Verdict:
