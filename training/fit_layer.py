@@ -43,7 +43,7 @@ SENSES = {
     "entailed": {"entailed": 1, "words": 1},
     "relevant": {"words": 1, "near": 1},
     "answers": {"words": 1, "near": 1},
-    "right": {"forth": 1, "back": 1, "words": 1, "conflict": -1, "date": -1, "polarity": 1},
+    "right": {"forth": 1, "back": 1, "words": 1, "conflict": -1, "polarity": 1},
     "partly": {"forth": 0, "back": 0, "words": 0, "conflict": 0, "polarity": 0},
 }
 SHARES = {"natural": 0.8, "bots": 0.1, "written": 0.1}
