@@ -29,7 +29,6 @@ from fit_layer import BATCH, SEED, Example, figures, fit
 from kept import WRITTEN, part_of
 from rows import by_source, read
 
-from ragauge.judges.embedded.answers import rightness
 from ragauge.judges.embedded.judge import Trained
 from ragauge.judges.embedded.layer import linear
 from ragauge.judges.embedded.lexical import decided
@@ -61,7 +60,7 @@ def main() -> None:
     OUT.write_text(json.dumps(layers, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(layers, indent=1))
     for kind in SHARES:
-        held = [(one, rightness(right, one.values)) for one, _ in examples if one.held and one.kind == kind]
+        held = [(one, linear(right, one.values)) for one, _ in examples if one.held and one.kind == kind]
         print(f"{kind:12}", figures(held))
     own = [(one, linear(partly, one.values)) for one in refused if one.held and one.kind == "answers"]
     print(f"{'partly':12}", figures(own))
@@ -160,21 +159,22 @@ def sort(answer: str) -> str:
 
 
 def valued(rows: Sequence[Labelled]) -> Iterator[tuple[Example, str]]:
-    """The values of the answers that the encoder reads, by the reference nearest to each, with their labels."""
+    """The values of the answers that the encoder decides, by the reference nearest to each, with their labels."""
     backend = Trained()
     for start in range(0, len(rows), BATCH):
         batch = [row for row in rows[start : start + BATCH] if not decided(row[0])]
         list(backend.prepare([question for question, *_ in batch]))
         for question, label, part, kind in batch:
-            values = max(backend.answered(question), key=lambda one: sum(one.values()))
-            yield Example(values, float(label == "right"), part == "f", kind, kind), label
+            if values := backend.answered(question):
+                nearest = max(values, key=lambda by_name: sum(by_name.values()))
+                yield Example(nearest, float(label == "right"), part == "f", kind, kind), label
 
 
 def confusion(examples: Sequence[tuple[Example, str]], layers: Any) -> None:
     """Print how written answers of part "f" are labelled, a line for each of their own labels."""
     for wanted in LABELS:
         own = [one.values for one, label in examples if one.held and one.kind == "answers" and label == wanted]
-        right = np.array([rightness(layers["right"], values) >= 0 for values in own])
+        right = np.array([linear(layers["right"], values) >= 0 for values in own])
         partly = np.array([linear(layers["partly"], values) >= 0 for values in own]) & ~right
         print(f"{wanted:12}{len(own):6}  right {right.mean():.2f}, partly {partly.mean():.2f}")
 

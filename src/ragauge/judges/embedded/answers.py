@@ -6,14 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ragauge.judges.embedded.encoder import Logits, Reading, log_odds
-from ragauge.judges.embedded.layer import coefficients, linear, logistic, logit, predict
+from ragauge.judges.embedded.layer import coefficients, logit, predict
 from ragauge.judges.embedded.lexical import Terms, best_windows, polarity, words_of_reference
 from ragauge.judges.embedded.words import Kind, Word, is_year, key_of, rounds_to, words
 from ragauge.questions import Correct
 from ragauge.types import Label, Verdict
 
 _BRIEF_WORDS = 8  # the most of an answer that a reference should hold completely
-_OTHER_DATE = 0.01  # probability to be right with another date: 4 of 409 answers that were written for training are
+_OTHER_DATE = 0.01  # probability to be right with another date: 4 of 409 answers written for training are, 13 partly
 _MONTHS = frozenset(
     map(key_of, "january february march april may june july august september october november december".split())
 )
@@ -44,22 +44,25 @@ def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> 
     """The values of a reference for the layers. read: the logits of its readings.
 
     By name: how far the answer entails the reference, and the reverse, which counts less for an answer that is long and
-    so says more; what words say; whether a number or date is another; whether a date is; and 1 where both open with the
-    same yes or no, -1 where one opens with yes and the other with no.
+    so says more; what words say; whether a number is another; and 1 where both open with the same yes or no, -1 where
+    one opens with yes and the other with no.
     """
     stands, behind, back = (log_odds(*logits) for logits in read)
     length = len(question.response.split())
     opening, expected = polarity(question.response)[0], polarity(reference)[0]
     agreement = 1.0 if opening == expected else -1.0
-    others = conflicting(question.response, reference)
     return {
         "forth": (stands + behind) / 2,
         "back": back * min(1.0, _BRIEF_WORDS / max(1, length)),
         "words": logit(words_of_reference(question, reference)),
-        "conflict": float(bool(others)),
-        "date": float(not others.isdisjoint(_DATES)),
+        "conflict": float(bool(conflicting(question.response, reference))),
         "polarity": 0.0 if opening is None or expected is None else agreement,
     }
+
+
+def has_other_date(text: str, reference: str) -> bool:
+    """Whether a text has a year, month, day or weekday where its reference has another."""
+    return not conflicting(text, reference).isdisjoint(_DATES)
 
 
 def conflicting(text: str, reference: str) -> frozenset[str]:
@@ -107,16 +110,17 @@ def _sort(number: Word, before: Word | None, after: Word | None) -> str:
     return after.key if after and after.kind in (Kind.CONTENT, Kind.NAME) else _BARE
 
 
-def rightness(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
-    """The logit that an answer is right by a reference: that of the layer, unless the reference has another date."""
-    return logit(_OTHER_DATE) if values["date"] else linear(layer, values)
-
-
 def judged_answer(values: Sequence[Mapping[str, float]]) -> Verdict:
-    """The verdict by the reference that makes the answer likeliest to be right. values: of each reference."""
+    """The verdict by the reference that makes the answer likeliest to be right.
+
+    Args:
+        values: of each reference, but for those that have another date.
+    """
+    if not values:
+        return Verdict(Label.WRONG, _OTHER_DATE, rationale="its date is another than the reference's")
     layers = coefficients("correct")
-    nearest = max(values, key=lambda by_name: rightness(layers["right"], by_name))
-    probability = logistic(rightness(layers["right"], nearest))
+    nearest = max(values, key=lambda by_name: predict(layers["right"], by_name))
+    probability = predict(layers["right"], nearest)
     if probability >= 0.5:
         return Verdict(Label.RIGHT, round(probability, 4))
     partly = predict(layers["partly"], nearest) >= 0.5

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from ragauge.judges.base import JudgeBase, in_context
-from ragauge.judges.embedded.answers import answer_readings, answer_values, as_answer, judged_answer
+from ragauge.judges.embedded.answers import answer_readings, answer_values, as_answer, has_other_date, judged_answer
 from ragauge.judges.embedded.encoder import Logits, Reading, encoder, fingerprint, log_odds
 from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
 from ragauge.judges.embedded.lexical import (
@@ -125,10 +125,13 @@ class Trained(Lexical):
         return decided(question) or judged_answer(self.answered(question))
 
     def answered(self, question: Correct) -> list[Mapping[str, float]]:
-        """The values for the layers, of each reference."""
+        """The values for the layers, of each reference but those of which the answer has another date."""
         read = (list(map(self._read, readings)) for readings in answer_readings(question))
-        pairs = zip(question.references, read, strict=True)
-        return [answer_values(question, reference, logits) for reference, logits in pairs]
+        return [
+            answer_values(question, reference, logits)
+            for reference, logits in zip(question.references, read, strict=True)
+            if not has_other_date(question.response, reference)
+        ]
 
     def toxicity(self, text: str) -> Verdict:
         """The verdict of cues and of the meaning of each sentence."""
