@@ -159,18 +159,35 @@ def test_a_large_corpus_is_drawn_from(tmp_path: Path) -> None:
 
 
 def test_versions_of_a_set_are_told_apart(tmp_path: Path) -> None:
-    """Rows that were added, removed and edited are named; what a system adds to a row changes nothing."""
+    """Rows that were added, removed and edited are named with what was edited, and other columns apart.
+
+    What a system adds to a row changes nothing.
+    """
     made = questions(MINI, n=4, kinds=["cloze"])
     made.save(tmp_path / "a.jsonl")
     rows = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text(encoding="utf-8").splitlines()]
     first, second, third, _ = rows
     second["references"] = ["something else"]
+    third["difficulty"] = "high"
     rows = [{**first, "response": "an answer", "contexts": []}, second, third, {"id": "own", "query": "Who?"}]
     (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     found = difference(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
-    assert found == {"added": ["own"], "removed": [made.samples[3].id], "changed": [second["id"]]}
-    shown = _call("dataset", "diff", tmp_path / "a.jsonl", tmp_path / "b.jsonl")
-    assert shown.output.splitlines()[0] == "added: 1 (own)"
+    before = made.samples[1].references
+    assert found == {
+        "added": ["own"],
+        "removed": [made.samples[3].id],
+        "changed": {second["id"]: {"references": (before, ("something else",))}},
+        "columns": {"difficulty": [third["id"]]},
+    }
+    shown = _call("dataset", "diff", tmp_path / "a.jsonl", tmp_path / "b.jsonl").output.splitlines()
+    assert shown[:2] == ["added: 1", "  own"]
+    assert f'  {second["id"]}: references {json.dumps(before)} → ["something else"]' in shown
+    assert shown[-2:] == ["columns: 1", "  difficulty: 1 row"]
+    query = {"id": "own", "query": f"{'Who? ' * 50}Ada", "references": None}
+    (tmp_path / "c.jsonl").write_text(json.dumps(query), encoding="utf-8")
+    (tmp_path / "d.jsonl").write_text(json.dumps({**query, "query": f"{'Who? ' * 50}Bob"}), encoding="utf-8")
+    long = _call("dataset", "diff", tmp_path / "c.jsonl", tmp_path / "d.jsonl").output.splitlines()
+    assert '  own: query …Who? Who? Who? Who? Ada" → …Who? Who? Who? Who? Bob"' in long
 
 
 def test_building_a_set_changes_no_row(tmp_path: Path) -> None:
@@ -179,7 +196,7 @@ def test_building_a_set_changes_no_row(tmp_path: Path) -> None:
     made.save(tmp_path / "a.jsonl")
     build(tmp_path / "a.jsonl", MINI).save(tmp_path / "b.jsonl")
     assert any(sample.answerable for sample in rg.read(tmp_path / "b.jsonl"))
-    assert difference(tmp_path / "a.jsonl", tmp_path / "b.jsonl")["changed"] == []
+    assert difference(tmp_path / "a.jsonl", tmp_path / "b.jsonl")["changed"] == {}
 
 
 def test_questions_and_retrieval_have_the_same_passages(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from shutil import copytree
 from typing import Any, get_args
 
 import click
+import msgspec
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
@@ -25,7 +26,7 @@ from ragauge.datasets.offline_questions import NEEDED
 from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
-from ragauge.report.wording import counted, usage_words
+from ragauge.report.wording import counted, shortened, usage_words
 from ragauge.store import Place, Store
 
 
@@ -154,14 +155,32 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
         raise RunFailed(f"{corpus} gives no question, and nothing is written; {needed}")
 
 
+#: The most rows of each kind that `diff` lists.
+_SHOWN = 10
+
+
 @dataset_command.command("diff")
 @click.argument("a", type=opts.FILE)
 @click.argument("b", type=opts.FILE)
 def diff_command(a: Path, b: Path) -> None:
-    """What distinguishes test set B from A: rows that were added, removed or changed."""
-    for what, ids in difference(a, b).items():
-        shown = ", ".join(ids[:10]) + (f" and {len(ids) - 10} more" if len(ids) > 10 else "")
-        say(f"{what}: {len(ids)}{f' ({shown})' if ids else ''}")
+    """What distinguishes test set B from A: rows that were added, removed or changed, with both values in short."""
+    parts = difference(a, b)
+    parts["changed"] = [
+        f"{id}: {'; '.join(f'{field} {_both(*values)}' for field, values in changes.items())}"
+        for id, changes in parts["changed"].items()
+    ]
+    parts["columns"] = [f"{column}: {counted(len(ids), 'row')}" for column, ids in parts["columns"].items()]
+    for what, lines in parts.items():
+        hidden = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+        say(f"{what}: {len(lines)}", *(f"  {line}" for line in (*lines[:_SHOWN], *hidden)))
+
+
+def _both(*values: Any) -> str:
+    """Two values in short, from shortly before the place where they differ."""
+    texts = [msgspec.json.encode(value).decode() for value in values]
+    same = next((place for place, (old, new) in enumerate(zip(*texts, strict=False)) if old != new), 0)
+    start = max(0, same - 20)
+    return " → ".join(shortened(f"{'…' if start else ''}{text[start:]}", 60) for text in texts)
 
 
 @dataset_command.command("edited")

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
-from ragauge.datasets.asked_questions import KIND, AskedQuestions
+from ragauge.datasets.asked_questions import KIND, TEST_SET, AskedQuestions
 from ragauge.datasets.asked_questions import QuestionSet as QuestionSet
 from ragauge.datasets.calls import ModelCalls
 from ragauge.datasets.corpus import WORDS, Corpus, read_corpus
@@ -42,6 +42,9 @@ OFFLINE_KINDS: tuple[OfflineKind, ...] = get_args(OfflineKind)
 
 #: The most passages that are held in memory; from a larger corpus, so many are drawn at random.
 MOST_PASSAGES = 50_000
+
+#: Fields that a system adds to a question, and the metadata that other columns are read into.
+_OF_SYSTEMS = ("response", "contexts", "system", "metadata")
 
 #: What a judge must answer to prove questions.
 PROOF_TOPICS = ("decompose", "entail:support", "relevant", "correct")
@@ -216,34 +219,41 @@ def _checked_kinds(model: Any, options: QuestionOptions) -> tuple[str, ...]:
     return kinds
 
 
-def difference(a: Any, b: Any) -> dict[str, list[str]]:
-    """The rows in which two versions of a test set differ.
+def difference(a: Any, b: Any) -> dict[str, Any]:
+    """What distinguishes two versions of a test set.
 
     Args:
         a, b: in any form that `read` takes. Rows are matched by id. A system's response and contexts and the identity
             of the set are ignored.
 
     Returns:
-        The ids of the rows that were "added", "removed" and "changed", in the order of the rows.
+        The ids of the rows that were "added" and "removed", in their order; for those that were "changed", their id ->
+        field -> both values; and of other "columns": column -> the ids of the rows in which they differ.
 
     Raises what `read` raises.
     """
     first, second = ({sample.id: _content(sample) for sample in read(data)} for data in (a, b))
-    return {
-        "added": [id for id in second if id not in first],
-        "removed": [id for id in first if id not in second],
-        "changed": [id for id in first if id in second and _differ(first[id], second[id])],
-    }
+    changed: dict[str, dict[str, tuple[Any, Any]]] = {}
+    columns: dict[str, list[str]] = {}
+    for id in (id for id in first if id in second):
+        (fields, others), (new_fields, new_others) = first[id], second[id]
+        if changes := _changes(fields, new_fields):
+            changed[id] = changes
+        for column in _changes(others, new_others):
+            columns.setdefault(column, []).append(id)
+    added, removed = [id for id in second if id not in first], [id for id in first if id not in second]
+    return {"added": added, "removed": removed, "changed": changed, "columns": columns}
 
 
-def _differ(a: Sample, b: Sample) -> bool:
-    """Whether two versions of a row differ, in `answerable` only where both have it, since `build` adds it."""
-    if None in (a.answerable, b.answerable):
-        b = msgspec.structs.replace(b, answerable=a.answerable)
-    return a != b
+def _changes(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """Key -> both values where they differ, of `answerable` only where both have it, since `build` adds it."""
+    both = {key: (a.get(key), b.get(key)) for key in {**a, **b}}
+    return {key: pair for key, pair in both.items() if pair[0] != pair[1] and (key != "answerable" or None not in pair)}
 
 
-def _content(sample: Sample) -> Sample:
-    """The sample without what a system added and without the identity of its set."""
-    kept = {key: value for key, value in sample.metadata.items() if key in (KIND, STANDALONE)}
-    return msgspec.structs.replace(sample, response=None, contexts=None, system=None, metadata=kept)
+def _content(sample: Sample) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of a question, and the other columns, without what a system added and the identity of the set."""
+    others = {key: value for key, value in sample.metadata.items() if key != TEST_SET}
+    asked = {key: others.pop(key) for key in (KIND, STANDALONE) if key in others}
+    fields = msgspec.structs.asdict(sample)
+    return {key: fields[key] for key in fields if key not in _OF_SYSTEMS} | asked, others
