@@ -60,6 +60,17 @@ def test_another_parameter_is_no_change(call: Call) -> None:
     assert "ndcg: it was measured as ndcg(k=1) in the first run and as ndcg(k=10) in the second" in compared.stderr
 
 
+def test_a_judge_with_other_settings_is_named(call: Call) -> None:
+    """Where a judge of the same name has another setting, history says which."""
+    rows = [{"response": "Ann built it.", "contexts": ["Ann built it."]}] * 3
+    with Store.open(".ragauge") as store:
+        for level in (0.9, 0.8):
+            judge = rg.cascade("lexical", "embedded", threshold={"entail": level})
+            rg.evaluate(rows, "faithfulness", judge, store=store, name="r")
+    text = "".join(call("history", "r").stdout.split())  # as cells wrap
+    assert text.count("nowotherthreshold.entail") == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -48,7 +48,10 @@ def test_a_recording_is_replaced_whole(tmp_path: Path, judgment: Callable[..., J
             f'{{"question": {ENTAIL}, "answer": "yes", "by": "ann"}}',
             "line 2: the answer does not fit.*not one of.*entailed",
         ),
-        (f'{{"question": {ENTAIL}, "answer": "entaild", "by": "ann"}}', "line 2: Invalid enum value 'entaild'"),
+        (
+            f'{{"question": {ENTAIL}, "answer": "entaild", "by": "ann"}}',
+            "line 2: the answer 'entaild' is no label; write entailed, neutral",
+        ),
         (f'{{"question": {ENTAIL}, "answer": 0.5, "by": "ann"}}', "line 2: the answer does not fit"),
         (
             '{"question": ' + RATE.replace("source", "sauce") + ', "answer": 1, "by": "ann"}',
@@ -89,11 +92,11 @@ def test_keys_survive_a_recording(tmp_path: Path) -> None:
 
 
 def test_labels_may_be_short_or_full(tmp_path: Path) -> None:
-    """A label, a number and a full answer are read as a verdict, a grade and that answer."""
+    """A label, or a usual word for it, a number and a full answer are read as a verdict, a grade and that answer."""
     full = '{"type": "decomposition", "statements": [{"text": "t"}]}'
     path = lines(
         tmp_path / "labels.jsonl",
-        f'{{"question": {ENTAIL}, "answer": "contradicted", "by": "ann"}}',
+        f'{{"question": {ENTAIL}, "answer": "Refuted", "by": "ann"}}',
         f'{{"question": {RATE}, "answer": 4, "by": "bob"}}',
         f'{{"question": {{"kind": "decompose", "text": "t"}}, "answer": {full}, "by": "ann"}}',
     )

@@ -412,9 +412,8 @@ def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
             yield f"{kind}: the first judge stands from {fitted.threshold:g}; {beyond}"
             continue
         yield f"{kind}: no threshold of the first judge qualifies"
-        if fitted.at is not None:
-            right = f"{fitted.accuracy or 0.0:.0%} of these are right (at least {fitted.bound:.0%})"
-            yield f"  the nearest is {fitted.at:g}: {beyond}, {right}"
+        if fitted.nearest:
+            yield f"  {fitted.nearest}"
     low, high = tuned.gain.low or 0.0, tuned.gain.high or 0.0
     remark = ""
     if tuned.adopted and low < 0:

@@ -77,9 +77,18 @@ def _rows(runs: Sequence[RunRecord], key: str, specs: Sequence[str]) -> Iterator
         if spec != spec_before:
             numbers[-1] = f"now {spec}"
         seconds_taken = f"{run.seconds:.1f} s" if run.seconds else ""
+        if before and (changed := _changed_settings(before, run)):
+            judges += f", now other {', '.join(changed)}"
         judging = [judges, price(run.spent), seconds_taken, run.version, ", ".join(run.tags)]
         yield [run.id, *numbers, *_facts(run.system), *judging]
         before, spec_before = run, spec
+
+
+def _changed_settings(before: RunRecord, run: RunRecord) -> list[str]:
+    """The settings, such as prompts, in which judges of the same names differ."""
+    judges = ((before.judges.get(topic), judge) for topic, judge in run.judges.items())
+    pairs = [(old, new) for old, new in judges if old and old.name == new.name]
+    return sorted({name for old, new in pairs for name, _ in set(old.settings) ^ set(new.settings)})
 
 
 def _facts(system: SystemFacts) -> list[str]:

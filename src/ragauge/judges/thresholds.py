@@ -27,6 +27,14 @@ class FittedThreshold(msgspec.Struct, frozen=True):
     accuracy: float | None = None
     bound: float = 0.0
 
+    @property
+    def nearest(self) -> str:
+        """What comes nearest, in words; "" where no confidence is high enough to be tested."""
+        if self.at is None:
+            return ""
+        right = f"{self.accuracy or 0.0:.0%} of these are right (at least {self.bound:.0%}, with texts as clusters)"
+        return f"the nearest is {self.at:g}: {self.share:.0%} of {self.labelled} labelled verdicts lie beyond, {right}"
+
 
 def fewest_labels(accuracy: float) -> int:
     """The fewest labels that can show an accuracy with 95 % confidence, all of them right."""

@@ -435,6 +435,7 @@ def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str
             f"{opened.place}: {counted(len(answers), 'labelled verdict')} of {judge.identity} do not show a risk of "
             f"{risk:g}; it takes {fewest_labels(1 - risk)} or more that it is sure of, all right (more, where some are "
             "wrong): have it judge, and label with `ragauge label`"
+            + "".join(f"; {name}: {fit.nearest}" for name, fit in fitted.items() if fit.nearest)
         )
     return shown
 

@@ -15,6 +15,7 @@ import msgspec
 
 from ragauge.errors import BadData, UsageError
 from ragauge.host import decoded, open_file
+from ragauge.kinds.call import LABEL_BY_SYNONYM, word
 from ragauge.questions import Judgment, Question, invalid_reason, judgment_key
 from ragauge.types import PEOPLE, Answer, Failure, Grade, Identity, Label, Verdict
 
@@ -122,14 +123,18 @@ class _RecordingLine(msgspec.Struct, forbid_unknown_fields=True):
 
 class _LabelLine(msgspec.Struct, forbid_unknown_fields=True):
     question: Question
-    answer: Answer | Label | float
+    answer: Answer | str | float
     by: str
     decides: bool = False
 
     def judgment(self) -> Judgment:
         answer = self.answer
-        if isinstance(answer, Label):
-            answer = Verdict(answer)
+        if isinstance(answer, str):
+            name = LABEL_BY_SYNONYM.get(word(answer), word(answer))
+            if name not in list(Label):
+                possible = ", ".join(self.question.labels) or "a number, the grade"
+                raise ValueError(f"the answer {answer!r} is no label; write {possible}")
+            answer = Verdict(Label(name))
         elif isinstance(answer, float):
             answer = Grade(answer)
         return label(self.question, answer, self.by, self.decides)
