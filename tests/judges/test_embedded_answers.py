@@ -26,6 +26,7 @@ from ragauge.judges.embedded.answers import conflicting
         ("2017", "In 2017, with a profit of 6.3 million", []),
         ("Late", "8 pm", []),
         ("In 1833", "the 1830s", []),
+        ("In the 1830s", "1833", ["Year"]),
         ("The fourth month", "April", []),
     ],
 )

@@ -21,7 +21,7 @@ _WEEKDAYS = frozenset(map(key_of, "monday tuesday wednesday thursday friday satu
 _CURRENCIES = frozenset({"dollar", "euro", "pound", "yen"})
 
 #: Sorts of values that are no words: parts of a date, and numbers without a unit.
-_YEAR, _DECADE, _MONTH, _WEEKDAY, _DAY, _BARE = "Year", "Decade", "Month", "Weekday", "Day", ""
+_YEAR, _MONTH, _WEEKDAY, _DAY, _BARE = "Year", "Month", "Weekday", "Day", ""
 _DATES = frozenset({_YEAR, _MONTH, _WEEKDAY, _DAY})
 
 
@@ -84,8 +84,12 @@ def conflicting(text: str, reference: str) -> frozenset[str]:
 
 
 def _same(value: str, other: str) -> bool:
-    both = value[0] == other[0] == "#"
-    return value == other or (both and (rounds_to(value, other) or rounds_to(other, value)))
+    """Whether a value of a reference is that of a text; of a decade or century each of its years is."""
+    if value == other or not value[0] == other[0] == "#":
+        return value == other
+    if value.endswith("s") or other.endswith("s"):
+        return value.endswith("s") and other.startswith(value.rstrip("0s"))
+    return rounds_to(value, other) or rounds_to(other, value)
 
 
 def _by_sort(text: str) -> dict[str, set[str]]:
@@ -94,7 +98,8 @@ def _by_sort(text: str) -> dict[str, set[str]]:
     read = words(text)
     for before, word, after in zip((None, *read), read, (*read[1:], None), strict=False):
         if word.kind is Kind.NUMBER:
-            by_sort[_sort(word, before, after)].add(word.key)
+            is_decade = is_year(word.key) and after is not None and after.key == "s"
+            by_sort[_sort(word, before, after)].add(word.key + "s" * is_decade)
         elif text[word.start].isupper() and word.key in _MONTHS | _WEEKDAYS:  # "may" is no month
             by_sort[_MONTH if word.key in _MONTHS else _WEEKDAY].add(word.key)
     return by_sort
@@ -102,7 +107,7 @@ def _by_sort(text: str) -> dict[str, set[str]]:
 
 def _sort(number: Word, before: Word | None, after: Word | None) -> str:
     if is_year(number.key):
-        return _DECADE if after and after.key == "s" else _YEAR
+        return _YEAR
     if any(beside and beside.key in _MONTHS for beside in (before, after)):
         return _DAY
     if before and before.key in _CURRENCIES:
