@@ -188,10 +188,6 @@ class HumanLabels:
         self.answered = {key for key, question in self.questions.items() if question in of_blind}
         self.chance = {key for key, question in self.questions.items() if question in drawn}
 
-    def completes(self, keys: Collection[str]) -> bool:
-        """Whether all judgments with these keys have a blind label."""
-        return self.answered >= set(keys)
-
 
 class SampleDraw(msgspec.Struct, frozen=True):
     """A sample to label: its position in the run, and whether it was drawn at random or as most informative."""
@@ -248,7 +244,7 @@ class Labelling:
             apart = self.people(metric).differing.keys()
             left = [position for position, judgments in keys.items() if not apart.isdisjoint(judgments)]
             return next((SampleDraw(position, False) for position in left if position not in skipped), None)
-        complete = {position for position, judgments in keys.items() if human.completes(judgments)}
+        complete = {position for position, judgments in keys.items() if human.answered.issuperset(judgments)}
         left = [position for position in keys if position not in skipped and position not in complete]
         if not left or len(complete) >= (self.run.record.to_label or len(keys)):
             return None

@@ -448,6 +448,11 @@ class Confusion(msgspec.Struct, frozen=True):
     false_positives: int
     true_negatives: int
 
+    def shares(self) -> tuple[str, str]:
+        """How many of what people affirm, and of what they deny, the judge labels so."""
+        affirmed, denied = self.true_positives + self.false_negatives, self.true_negatives + self.false_positives
+        return f"{self.true_positives} of {affirmed}", f"{self.true_negatives} of {denied}"
+
 
 class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """A judge on one set: the number of rows with an answer and without, and figures, which are None if undefined.
@@ -687,7 +692,9 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
     if rows:
         yield f"{measurement.judge} compared with people's labels, with 95 % intervals:", columns, rows
     verdicts = [
-        [row.name, *_verdicts(row, row.confusion)] for row in measured if row.confusion and row.balanced_accuracy
+        [row.name, _words(row.accuracy), _words(row.kappa), *row.confusion.shares()]
+        for row in measured
+        if row.confusion and row.balanced_accuracy
     ]
     if verdicts:
         columns = ("set", "accuracy", "kappa", "yes by people, judge yes", "no by people, judge no")
@@ -710,12 +717,6 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
         judge, baseline = str(measurement.judge), str(measurement.baseline)
         columns = ("set", judge, baseline, "difference, 95 %", "p", f"{judge} is")
         yield f"{judge} against {baseline} on the same rows:", columns, compared
-
-
-def _verdicts(row: SetResult, confusion: Confusion) -> Iterator[str]:
-    yield from (_words(row.accuracy), _words(row.kappa))
-    yield f"{confusion.true_positives} of {confusion.true_positives + confusion.false_negatives}"
-    yield f"{confusion.true_negatives} of {confusion.true_negatives + confusion.false_positives}"
 
 
 def _sure(calibration: Calibration) -> Iterator[str]:

@@ -87,24 +87,17 @@ def command(ctx: click.Context) -> None:
 @opts.skip_option
 @_asking_options
 @opts.output_option("Write the figures", MEASUREMENT_WRITERS)
-def measure_command(
-    judge: str | JudgeSpec,
-    data: Path | None,
-    labels: Path | None,
-    against: str | JudgeSpec | None,
-    limit: int | None,
-    skip_bad_rows: bool,
-    output: Paths,
-    **asking: Any,
-) -> None:
+def measure_command(judge: str | JudgeSpec, against: str | JudgeSpec | None, output: Paths, **sets: Any) -> None:
     """Measure JUDGE against people's labels, set by set: AUC, accuracy and kappa, with 95 % intervals.
 
     "AUC of words" is that of the share of words that occur in the text, on the same rows. If another judge is compared,
     p is from a paired bootstrap. Intervals and p resample whole questions or texts. A file that cannot be read is
     reported, and the others are measured.
     """
-    opts.check_outputs(output, MEASUREMENT_WRITERS, [data, labels])
-    if not (labels or data):
+    asking = {name: sets.pop(name) for name in ("store", "max_cost")}
+    data, limit = sets["data"] or sets["labels"], sets["limit"]
+    opts.check_outputs(output, MEASUREMENT_WRITERS, [sets["data"], sets["labels"]])
+    if not data:
         raise BadParameter(_NO_LABELS)
     baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(judge, **asking, baseline=baseline)
@@ -112,7 +105,7 @@ def measure_command(
     failure = None
     try:
         with exit_on_interrupt(asking["store"], "answer"):
-            blocking(_measured, "measured")(cached, results, data, limit, labels, skip_bad_rows)
+            blocking(_measured, "measured")(cached, results, **sets)
     except RunFailed as error:
         failure = error
     identity = cached.baseline.identity if cached.baseline else None
@@ -126,8 +119,8 @@ def measure_command(
         raise failure
     if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
         raise BadData(
-            f"{data or labels}: no labelled set here that {cached.judge.identity} can be measured on; see "
-            "`ragauge docs embedded-judge`"
+            f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
+            "embedded-judge`"
         )
 
 
@@ -290,19 +283,11 @@ class _CachedJudge:
             exit_stopped(budget.reason, self._store)
 
 
-async def _measured(
-    cached: _CachedJudge,
-    results: list[SetResult],
-    data: Path | None,
-    limit: int | None,
-    labels: Path | None,
-    skip_bad_rows: bool,
-) -> None:
-    """Append the result of each set to `results`."""
+async def _measured(cached: _CachedJudge, results: list[SetResult], data: Path | None, **how: Any) -> None:
+    """Append the result of each set to `results`. how: as for `measure`."""
     asker = cached.asker
     async with asker.opened():
         with progress_bar("measuring") as progress:
-            sets = measure(cached.judge, data, limit, asker.ask_member, cached.baseline, labels, skip_bad_rows)
-            async for result in sets:
+            async for result in measure(cached.judge, data, answer=asker.ask_member, baseline=cached.baseline, **how):
                 results.append(result)
                 progress(len(results))
