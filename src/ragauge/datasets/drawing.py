@@ -10,7 +10,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import permutations, zip_longest
-from math import log, log1p
 from random import Random
 from typing import Any
 from zlib import crc32
@@ -41,12 +40,12 @@ class PassageMap:
         for words_in, _ in counted:
             passages_with[words_in] += 1
         self.frequency = dict(zip(ids, passages_with.tolist(), strict=True))
-        hashes = np.array([crc32(word.encode()) for word in ids], np.int64)
-        weights = np.log((1 + len(texts)) / passages_with) * np.where(hashes & 1, 1.0, -1.0)
+        self._ids, hashes = ids, np.array([crc32(word.encode()) for word in ids], np.int64)
+        self._places = (hashes >> 1) % _SIZE
+        self._weights = np.log((1 + len(texts)) / passages_with) * np.where(hashes & 1, 1.0, -1.0)
         self.vectors = np.zeros((len(texts), _SIZE), np.float32)
         for row, (words_in, counts) in zip(self.vectors, counted, strict=True):
-            tf_idf = np.log1p(counts) * weights[words_in]
-            row[:] = np.bincount((hashes[words_in] >> 1) % _SIZE, tf_idf, _SIZE)
+            row[:] = self._vector(words_in, counts)
         self.vectors = _normalised(self.vectors)
 
     def covering_order(self, count: int, rng: Random, ranks: Sequence[float] = ()) -> list[int]:
@@ -89,14 +88,13 @@ class PassageMap:
 
     def nearest(self, text: str, count: int) -> list[int]:
         """The passages that are most like a text, best first."""
-        vector = np.zeros(_SIZE, np.float32)
-        for word, times in Counter(words_of(text)).items():
-            if passages_with := self.frequency.get(word):
-                hashed = crc32(word.encode())
-                weight = log((1 + len(self.vectors)) / passages_with) * (1 if hashed & 1 else -1)
-                vector[(hashed >> 1) % _SIZE] += log1p(times) * weight
-        positions: list[int] = np.argsort(-(self.vectors @ vector), kind="stable")[:count].tolist()
+        words = [self._ids[word] for word in words_of(text) if word in self._ids]
+        cosines = self.vectors @ self._vector(*np.unique(np.array(words, np.int32), return_counts=True))
+        positions: list[int] = np.argsort(-cosines, kind="stable")[:count].tolist()
         return positions
+
+    def _vector(self, words: Any, counts: Any) -> Any:
+        return np.bincount(self._places[words], np.log1p(counts) * self._weights[words], _SIZE)
 
 
 class NameLinks:

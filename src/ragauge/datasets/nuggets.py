@@ -38,10 +38,7 @@ class Nugget(msgspec.Struct, omit_defaults=True):
 
 @dataclass
 class NuggetSet:
-    """The nuggets of each question, None where the judge did not answer.
-
-    run: the run that judged them; None if every question already had nuggets.
-    """
+    """The nuggets of each question, None where the judge did not answer, and the run that judged them, if any did."""
 
     questions: list[tuple[Sample, list[Nugget] | None]]
     run: Run | None

@@ -121,8 +121,8 @@ def worst_view(records: Sequence[SampleRecord], key: str, run: RunRecord) -> Ite
             yield indented(f"{'✗' if piece.label in BAD else '○'} {piece_words(piece, record.sample)}{sure}", style)
 
 
-#: The characters from which on a table of a section becomes several, each with its first column.
-_TABLE_WIDTH = 120
+#: The most characters of a line of a section; wider tables become several, each with the first column.
+_WIDTH = 120
 
 
 def _section_view(section: Section) -> Iterator[RenderableType]:
@@ -131,8 +131,8 @@ def _section_view(section: Section) -> Iterator[RenderableType]:
         yield section.description
     if section.rows:
         columns = list(zip(section.columns, *section.shown_rows(), strict=True))
-        is_wide = sum(max(map(len, column)) + 3 for column in columns) > _TABLE_WIDTH
-        step = 4 if is_wide else len(columns)
+        width = sum(max(map(len, column)) + 3 for column in columns)
+        step = 4 if width > _WIDTH else len(columns)
         for start in range(1, max(2, len(columns)), step):
             head, *rows = zip(columns[0], *columns[start : start + step], strict=True)
             yield rich_table(head, rows, left=head)

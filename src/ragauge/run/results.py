@@ -10,7 +10,7 @@ from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Bounds, Measure
 from ragauge.metrics.registry import key_of, registered_metrics
 from ragauge.report.document import run_document
-from ragauge.report.explain import chooser, compared_metrics, explain, worst
+from ragauge.report.explain import chooser, explain, worst
 from ragauge.report.files import save
 from ragauge.report.losses import loss_section
 from ragauge.report.sections import Section, sections_of, slice_section
@@ -217,9 +217,7 @@ class Run:
             UsageError: the column has too many values.
         """
         if column not in self.record.slices:
-            slices = slices_of(
-                self.records(), self._measures(), column, compared_metrics(self.record), self.record.group_column
-            )
+            slices = slices_of(self.records(), self._measures(), column, self.record)
             key = chooser(self.record)
             sign = -1 if key and self.estimates[key].better == "lower" else 1
 

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
+from ragauge.report.explain import compared_metrics
 from ragauge.run.aggregation import Accumulator, Accumulators
-from ragauge.scores import Gate, SampleRecord, Slice, SliceDifference, slice_columns, slice_value
+from ragauge.scores import Gate, RunRecord, SampleRecord, Slice, SliceDifference, slice_columns, slice_value
 from ragauge.statistics.intervals import Summary, difference_interval
 from ragauge.types import Sample
 
@@ -19,24 +20,20 @@ LEVEL = 0.05
 
 
 def slices_of(
-    samples: Iterable[SampleRecord],
-    metrics: Collection[Measure],
-    column: str,
-    compared: Collection[str],
-    group_column: str,
+    samples: Iterable[SampleRecord], metrics: Collection[Measure], column: str, run: RunRecord
 ) -> list[Slice]:
     """The estimates for each value of a metadata column, or of that of the groups, in order of first occurrence.
 
     A metric is worse in a slice if the interval of its difference from all other samples lies on the worse side of 0,
-    at the confidence of a Bonferroni correction for all slices (of which two are one comparison) and `compared`
+    at the confidence of a Bonferroni correction for all slices (of which two are one comparison) and compared
     metrics. Raises UnknownName and UsageError as `Run.by`.
     """
-    parts: dict[str, Accumulators] = {}
+    compared, parts = compared_metrics(run), dict[str, Accumulators]()
     sizes: Counter[str] = Counter()
     columns: set[str] = set()
     for record in samples:
-        value = slice_value(record.sample, column, group_column)
-        columns.update(slice_columns(record.sample, group_column))
+        value = slice_value(record.sample, column, run.group_column)
+        columns.update(slice_columns(record.sample, run.group_column))
         parts.setdefault(value, Accumulators(metrics)).add(record)
         sizes[value] += 1
         _check_number(column, parts)
