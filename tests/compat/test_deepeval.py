@@ -14,7 +14,7 @@ from tests.compat.ragas_ferry import literal
 
 import ragauge as rg
 from ragauge.analysis.parity import read_sheet
-from ragauge.compat import deepeval
+from ragauge.compat import BadInput, deepeval
 from ragauge.compat.deepeval import (
     AnswerRelevancyMetric,
     BaseMetric,
@@ -125,6 +125,9 @@ def test_a_metric_of_ones_own_fails(verdict: dict[str, Any], threshold: float | 
     if success is False:
         with pytest.raises(AssertionError, match="Own failed"):
             assert_test(CASE, [Own()])
+    Own.threshold = None
+    with pytest.raises(BadInput, match="needs a metric with a threshold"):
+        assert_test(CASE, [Own()])
 
 
 def test_errors_of_a_case_are_ignored_or_left_out() -> None:

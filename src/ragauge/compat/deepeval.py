@@ -911,7 +911,9 @@ def evaluate(test_cases: Sequence[TestCase], metrics: Sequence[Any], **idle: Any
 
 
 def assert_test(test_case: TestCase, metrics: Sequence[Any], run_async: bool = True) -> None:  # noqa: ARG001
-    """Raises AssertionError with the metrics that a test case fails."""
+    """Raises AssertionError with the metrics that a test case fails, BadInput where no metric has a threshold."""
+    if all(getattr(metric, "threshold", 0) is None for metric in metrics):
+        raise BadInput("assert_test needs a metric with a threshold=, which the test case passes or not")
     (result,) = rg.blocking(a_evaluate, "assert_test")([test_case], metrics).test_results
     if failed := [str(data) for data in result.metrics_data if data.success is False]:
         raise AssertionError("; ".join(failed))

@@ -212,8 +212,6 @@ class _Row:
         """The conversation in a column, as what came before the query where that has a column of its own."""
         if column not in self._read:
             cell = conversations.written(self.cells[column])
-            if isinstance(cell, str) and column == self.columns.get("turns"):
-                cell = values.list_items(cell) or cell
             said = [] if isinstance(cell, str) else conversations.messages(cell)
             if isinstance(cell, list) and not said and column in self._asked and (fault := conversations.unread(cell)):
                 raise fault
