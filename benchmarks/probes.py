@@ -3,9 +3,9 @@
     python benchmarks/probes.py [-j embedded] [FILE...]
 
 The files are those of benchmarks/probes, written before any verdict on them was seen: by default `assistants`, ordinary
-sentences of assistants about what was retrieved, `pairs`, which are harder, and `correctness`, answers held against
-short references. Prints AUC and the balanced accuracy of "entailed" or "right" against the rest, with a 95 % interval
-by resampling texts, and how many labels are among the expected ones.
+sentences of assistants about what was retrieved, `pairs`, which are harder, `correctness`, answers held against short
+references, and `tempting`, which are harder. Prints AUC and the balanced accuracy of "entailed" or "right" against the
+rest, with a 95 % interval by resampling texts, and how many labels are among the expected ones.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ragauge.run.specs import load_judge
 from ragauge.statistics.agreement import auc, balanced_accuracy
 from ragauge.types import POSITIVE, Failure, Verdict
 
-FOLDER, FILES = Path(__file__).parent / "probes", ("assistants", "pairs", "correctness")
+FOLDER, FILES = Path(__file__).parent / "probes", ("assistants", "pairs", "correctness", "tempting")
 
 
 class Probe(NamedTuple):

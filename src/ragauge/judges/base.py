@@ -136,6 +136,7 @@ class JudgeBase(ABC):
         is_checked: whether its answers need no check: they fit their questions, have the declared types throughout,
             so that a store returns them as they are, and repeat no key of this process.
         unable: topics that it cannot judge, although it answers questions of their kind.
+        remedy: what would make it able, for messages; "" where nothing would.
         is_paid: whether its calls may cost money.
         price: of the tokens of its model; None where that is not known, or it has none.
         threshold: the confidence from which a cascade accepts its answers, for all kinds of question or by kind.
@@ -147,6 +148,7 @@ class JudgeBase(ABC):
     members: tuple[JudgeBase, ...] = ()
     is_checked: bool = False
     unable: frozenset[str] = frozenset()
+    remedy: str = ""
     is_paid: bool = False
     price: Price | None = None
     threshold: Mapping[str, float] | float | None = None

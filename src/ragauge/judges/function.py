@@ -143,9 +143,6 @@ def _is_standard(module: str | None) -> bool:
     return module is not None and module.partition(".")[0] in sys.stdlib_module_names
 
 
-#: Topics whose questions have the same rubric's name and differ in its wording.
-_WORDED = frozenset({"rate:policy", "rate:criterion"})
-
 #: How many questions asynchronous functions answer concurrently.
 ASYNC_BATCH = 16
 
@@ -153,13 +150,19 @@ ASYNC_BATCH = 16
 class FunctionJudge(JudgeBase):
     """A judge whose answers come from functions; see `judge_from`."""
 
+    remedy = "let its function take wording=, the rule or the criterion, or give a criterion a name"
+
     def __init__(self, functions: dict[str, Callable[..., Any]], name: str | None) -> None:
         self._functions = functions
         self._keywords: dict[str, tuple[set[str], bool]] = {}
         self._two_way: set[str] = set()
         self.batch = ASYNC_BATCH if any(map(inspect.iscoroutinefunction, functions.values())) else 1
-        if "rate" in functions and "wording" not in _keywords(functions["rate"], 1)[0]:
-            self.unable = _WORDED
+        self.unable = frozenset(
+            topic
+            for kind, function in functions.items()
+            for topic, keyword in KIND_TYPES[kind].told_apart.items()
+            if keyword not in _keywords(function, 1)[0]
+        )
         settings, self._notes = fingerprint({} if name else functions)
         self.identity = Identity(name or "function", settings)
 
@@ -179,9 +182,7 @@ class FunctionJudge(JudgeBase):
     async def _answer(self, question: Question) -> Answer | Failure:
         try:
             if question.topic in self.unable:
-                return Failure(
-                    "unanswerable", f"the function is not told the {question.topic[5:]}; let it take wording="
-                )
+                return Failure("unanswerable", f"the function does not answer {question.topic}; {self.remedy}")
             return await question.answer_by(partial(self._replies, question))
         except UnusableReply as unusable:
             return Failure("invalid_answer", str(unusable), raw=repr(unusable.reply)[:2000])

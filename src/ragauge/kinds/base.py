@@ -78,6 +78,8 @@ class BaseQuestion(
     answer_type: ClassVar[type[Answer]]
     #: Whether judges may answer a part of the kind, a topic such as "classify:toxic".
     has_topics: ClassVar[bool] = False
+    #: Topics that questions of one name share: a function tells them apart only by this keyword.
+    told_apart: ClassVar[Mapping[str, str]] = {}
     #: The topic of judges that tell support from its absence, and no more.
     support_topic: ClassVar[str] = ""
     #: The first field, where many questions share its long texts: they are hashed and encoded once.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import ceil, floor
 from statistics import median
+from typing import ClassVar
 
 import msgspec
 
@@ -149,6 +150,7 @@ class Rate(BaseQuestion, frozen=True):
 
     answer_type = Grade
     has_topics = True
+    told_apart: ClassVar[Mapping[str, str]] = {"rate:policy": "wording", "rate:criterion": "wording"}
     answer_field = "grade"
     item_fields = frozenset({"grade"})
 

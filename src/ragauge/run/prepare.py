@@ -152,9 +152,10 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
     names = " and ".join(sorted({str(judge.identity) for judge in router.judges.values()}))
     answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
     not_answered = sorted({topic if kind in answered else kind for topic, kind in kind_of.items()})
-    fix = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
-    if any("rate" in judge.answers and topics.count(topic) for judge in router.unique for topic in judge.unable):
-        fix = "let its function take wording=, the rule or the criterion, or give a criterion a name"
+    remedies = (judge.remedy for judge in router.unique if not judge.unable.isdisjoint(topics))
+    fix = next(
+        filter(None, remedies), "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
+    )
     return f"{names} does not answer {', '.join(not_answered)}; {fix}"
 
 
