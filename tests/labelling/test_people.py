@@ -19,7 +19,7 @@ from ragauge.analysis.labels import Labelling, parse_answer
 from ragauge.cli.main import main
 from ragauge.questions import Question
 from ragauge.store import Store
-from ragauge.view import Server
+from ragauge.view import App, Server
 
 Measured = Callable[..., rg.Run]
 METRIC = "faithfulness"
@@ -101,7 +101,9 @@ def test_without_a_majority_the_judge_counts(measured: Measured) -> None:
     answers(labelling, "bob", 6, sceptical)
     people = labelling.people(METRIC)
     assert people.undecided == 2
-    assert list(people.lines())[-1] == ("  2 differences to decide (2 without a majority): ragauge label --differences")
+    assert list(people.lines())[-1] == (
+        "  2 differences to decide (2 without a majority, left out of the figures): ragauge label --differences"
+    )
     assert labelling.next(METRIC) is None
     summary = labelling.summaries([METRIC])[METRIC]
     assert summary.counted == 5  # the sample on which they differ has no score by people
@@ -146,18 +148,36 @@ def test_labels_of_colleagues_come_from_files(measured: Measured, store: Store, 
         assert len(other.labels()) == 32
 
 
+def test_the_page_of_differences_settles_them(measured: Measured, store: Store) -> None:
+    """What is labelled in a page of differences decides; in another page the label is one of several."""
+    labelling = Labelling(measured(6))
+    answers(labelling, "ann", 6)
+    answers(labelling, "bob", 6, sceptical)
+    run = f"api/runs/{labelling.run.id}"
+    for differing, left in ((False, 2), (True, 0)):
+        app = App(store, "cy", each=True, differing=differing)
+        for judgment in labelling.people(METRIC).differing:
+            body = {"position": 0, "metric": METRIC, "judgment": judgment, "answer": "n"}
+            reply = msgspec.json.decode(app.post([*run.split("/"), "labels"], msgspec.json.encode(body)).body)
+            (piece,) = (piece for piece in reply["pieces"] if piece["judgment"] == judgment)
+            assert piece["label"]["by"] == "cy"
+        assert len(labelling.people(METRIC).differing) == left
+
+
 def test_the_page_of_each_person_shows_no_label_of_another(measured: Measured, store: Store) -> None:
     """A page with `each` draws what somebody else has labelled, without the answer; another leaves it out."""
     labelling = Labelling(measured(3))
     answers(labelling, "ann", 3)
 
-    def drawn(**how: bool) -> dict[str, Any]:
+    def drawn(resource: str = "next", **how: bool) -> dict[str, Any]:
         with serving(Server(store, "bob", **how)) as server:
-            address = f"{server.address}api/runs/{labelling.run.id}/next?metric={METRIC}"
+            address = f"{server.address}api/runs/{labelling.run.id}/{resource}?metric={METRIC}"
             with urlopen(address, timeout=20) as reply:
                 found: dict[str, Any] = msgspec.json.decode(reply.read())
                 return found
 
+    own, all_figures = (drawn("labels", each=each)["summaries"][METRIC] for each in (True, False))
+    assert (own["labelled"], own["agreement"], all_figures["labelled"]) == (0, [], 3)
     shown = drawn(each=True)
     assert [piece["label"] for piece in shown["pieces"]] == [None] * 4
     assert drawn()["draw"] is None

@@ -128,7 +128,7 @@ class PeopleSummary(NamedTuple):
             )
             for pair, agreements in self.agreement.items():
                 yield from (f"  {' and '.join(pair)}: {_agreement_words(agreement)}" for agreement in agreements)
-            without = f" ({self.undecided} without a majority)" if self.undecided else ""
+            without = f" ({self.undecided} without a majority, left out of the figures)" if self.undecided else ""
             yield f"  {counted(len(self.differing), 'difference')} to decide{without}: ragauge label --differences"
 
 
@@ -179,9 +179,11 @@ class HumanLabels:
         drawn = {label.question for label in own(store.labels(blind=run.data_hash, chance=True))}
         self.questions: dict[str, Question] = {}
         for stored in given_labels:
-            question, judge = stored.question, run.judge_of(stored.question.topic)
-            given_as = [stored, label(question, stored.answer, MEAN)] if isinstance(stored.answer, Grade) else [stored]
-            keys = [judgment.key for judgment in given_as] + ([judgment_key(question, judge)] if judge else [])
+            question, keys = stored.question, [stored.key]
+            if judge := run.judge_of(question.topic):
+                keys.append(judgment_key(question, judge))
+            if isinstance(stored.answer, Grade):
+                keys.append(label(question, stored.answer, MEAN).key)
             self.questions |= dict.fromkeys(keys, question)
         blind = settled(of_blind)
         self.blind = {key: blind[question] for key, question in self.questions.items() if question in blind}

@@ -7,9 +7,9 @@ given to settle a difference of people.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from statistics import mode
 
 import msgspec
 
@@ -79,8 +79,9 @@ class Opinions:
         grades = [judgment.answer.value for judgment in labels if isinstance(judgment.answer, Grade)]
         if len(set(grades)) > 1:
             return label(labels[0].question, Grade(sum(grades) / len(grades)), MEAN)
-        (most, count), *_ = Counter(map(_said, labels)).most_common(1)
-        return next(filter(lambda judgment: _said(judgment) == most, labels)) if 2 * count > len(labels) else None
+        most_frequent = mode(map(_said, labels))
+        agreeing = [judgment for judgment in labels if _said(judgment) == most_frequent]
+        return agreeing[0] if 2 * len(agreeing) > len(labels) else None
 
 
 def _said(judgment: Judgment) -> object:
