@@ -19,6 +19,7 @@ from ragauge.analysis.labels import Labelling, parse_answer
 from ragauge.cli.main import main
 from ragauge.questions import Question
 from ragauge.store import Store
+from ragauge.types import Grade
 from ragauge.view import App, Server
 
 Measured = Callable[..., rg.Run]
@@ -107,6 +108,23 @@ def test_without_a_majority_the_judge_counts(measured: Measured) -> None:
     assert labelling.next(METRIC) is None
     summary = labelling.summaries([METRIC])[METRIC]
     assert summary.counted == 5  # the sample on which they differ has no score by people
+
+
+def test_the_mean_of_grades_counts_in_later_runs(store: Store) -> None:
+    """Two people's grades count by their mean, whose piece a later run can label, until somebody decides."""
+    rows = [{"id": "s", "query": "Who?", "response": "Ada."}]
+    judge = rg.judge_from(rate=lambda rubric, response, **_: 3, name="grader/1")
+    metric = rg.criterion("It is polite", name="polite")
+    for by, grade in (("bob", "5"), ("ann", "4"), ("cy", "1")):
+        labelling = Labelling(rg.evaluate(rows, [metric], judge, store))
+        (piece,) = labelling.pieces(0, "polite", by)
+        decides = by == "cy"
+        labelling.keep(piece.question, parse_answer(piece.question, grade), by, decides=decides)
+        labelling = Labelling(rg.evaluate(rows, [metric], judge, store))
+        (piece,) = labelling.pieces(0, "polite")
+        assert piece.label is not None
+        assert piece.label.answer == Grade({"bob": 5.0, "ann": 4.5, "cy": 1.0}[by])
+        assert labelling.run.values("polite") == [piece.label.answer.value]
 
 
 def test_people_are_told_of_in_later_runs(measured: Measured) -> None:

@@ -176,8 +176,9 @@ class Evaluation:
         if dispatcher.disputed:
             undecided = list(dispatcher.disputed.values()).count(False)
             notes.append(
-                f"People differ on {counted(len(dispatcher.disputed), 'labelled question')}; the majority counts, and "
-                f"where there is none ({undecided}) the judge. `ragauge label --differences` settles them"
+                f"People differ on {counted(len(dispatcher.disputed), 'labelled question')}; the majority counts, of "
+                f"grades the mean, and the judge where there is neither ({undecided}). `ragauge label --differences` "
+                "settles them"
             )
         record.notes = tuple(notes)
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
