@@ -136,8 +136,7 @@ def label_cases(file: Path, limit: int | None = None) -> list[LabelledCase]:
     cases = []
     for question, judgment in settled(opinions(read_labels(file))).items():
         if isinstance(question, VerdictQuestion) and isinstance(judgment.answer, Verdict):
-            words = overlap(question.hypothesis, *question.premise) if isinstance(question, Entail) else None
-            cases.append(LabelledCase(int(judgment.answer.label in POSITIVE), question.subject, (question,), words))
+            cases.append(LabelledCase(int(judgment.answer.label in POSITIVE), question.subject, (question,)))
     return _drawn(cases, limit)
 
 

@@ -108,6 +108,8 @@ class Dispatcher:
         """The judgments that people's labels or the store already hold."""
         said = {question: self.labels[question] for question in keys if question in self.labels}
         said.update(self._store.opinions([question for question in keys if question not in said]))
+        if not said:
+            return self._stored(keys)
         self.disputed |= {keys[q]: people.settled is not None for q, people in said.items() if people.disputed}
         return {**self._stored(keys), **settled(said)}
 

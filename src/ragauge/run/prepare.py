@@ -252,4 +252,4 @@ def labels_by_question(labels: LabelsLike) -> dict[Question, Opinions]:
     judgments = read_labels(Path(labels)) if isinstance(labels, str | Path) else labels or ()
     if not isinstance(judgments, Iterable):
         raise BadParameter(f"labels are {labels!r}; give the path of a file, or judgments")
-    return opinions(judgments)
+    return opinions(judgments) if judgments else {}

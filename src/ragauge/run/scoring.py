@@ -200,7 +200,8 @@ class Evaluation:
         record.captions = {key: words for metric in metrics if (words := _caption(metric)) for key in metric.values}
         record.estimates = {key: estimate for key, estimate in accumulators.estimates().items() if key in record.about}
         stored = self._store.labels(by_doubt=False)  # where the judge is in doubt it errs more often than elsewhere
-        if labels := settled({**opinions(stored), **dispatcher.labels}):
+        if stored or dispatcher.labels:
+            labels = settled({**opinions(stored), **dispatcher.labels})
             answers = {question: label.answer for question, label in labels.items()}
             state_judge_errors(record, metrics, answers, self._store)
         self._store.finish(record)
