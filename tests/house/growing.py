@@ -22,9 +22,8 @@ from ragauge.text import overlap, tokens, trust_eval
 from ragauge.text.citations import citation_marks, citations_in, cites_otherwise
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
 from ragauge.text.markdown import blocks
-from ragauge.text.no_claim import claims_nothing
 from ragauge.text.overlap import bleu, chrf, rouge
-from ragauge.text.refusals import is_refusal_sentence, refusal
+from ragauge.text.refusals import claims_nothing, is_refusal_sentence, refusal
 from ragauge.text.sentences import punkt_sentences, sentences
 from ragauge.text.tokens import TOKENIZERS, tokenizer_named
 from ragauge.types import Chunk
@@ -40,6 +39,7 @@ PIECES = (
         "1. ",
         "[1]",
         "[1, 2] ",
+        "【1†",
         "(Ada, 1989)",
         "a.b.",
         "e.g. ",

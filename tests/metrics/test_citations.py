@@ -221,7 +221,7 @@ def test_citations_in_another_form_are_noted(response: str) -> None:
 
 
 NAMED = [
-    {"id": "kb-12", "title": "Egg", "text": "a", "url": "https://bees.example/7"},
+    {"id": "kb-12", "title": "Egg", "text": "a", "url": "https://bees.example/7", "file": "Ant, section 2"},
     {"id": "kb-13", "title": "Owl", "text": "b"},
     {"id": "kb-14", "title": "Owl", "text": "c"},
 ]
@@ -237,6 +237,7 @@ NAMED = [
         ("[Egg]|[Owl]", 1, 1),
         ("[Egg]|[Egg]", 0.5, 0.5),
         ("[source](https://bees.example/7)|[2]", 1, 1),
+        ("[Ant, section 2]|[2]", 1, 1),
         ("(https://bees.example/7/)|[2]", 1, 1),
         ("【4:0†Egg】|【4:1†Owl】", 1, 1),
         ("【1:0†bees.md】|【2:0†bats.md】", 0, 0),

@@ -74,6 +74,15 @@ def test_conversations_written_as_text_are_the_same(column: str, write: Callable
     assert other.query == '[{"a": 1}] is what?'
 
 
+def test_messages_written_as_text_in_an_answer_stay_its_text() -> None:
+    """An answer or a context may itself be a conversation as JSON."""
+    chat = json.dumps(CHAT)
+    (sample,) = read([{"query": "A conversation as JSON?", "response": chat, "contexts": [chat]}])
+    assert (sample.response, [chunk.text for chunk in sample.contexts or ()]) == (chat, [chat])
+    (joined,) = read([{"query": "?", "response": "A.", "contexts": json.dumps([user("Hi.")])}])
+    assert [chunk.text for chunk in joined.contexts or ()] == ["Hi."]
+
+
 def test_results_belong_to_the_call_with_their_id() -> None:
     """Results in another order than the calls are matched by id, and one that begins as an error is one."""
     (sample,) = read([{"messages": CHAT}])
@@ -181,11 +190,13 @@ def text(*parts: str) -> list[dict[str, Any]]:
 
 
 def test_pieces_of_an_answer_are_one_text() -> None:
-    """Anthropic cuts an answer where it cites; whole sentences, and what other parts stand between, are lines."""
+    """Anthropic cuts an answer where it cites; parts without space between them, or with other parts, are lines."""
     thought = {"type": "thinking", "thinking": "Hm."}
     for parts, response in (
         (text("It takes ", "5 days", " in all", "."), "It takes 5 days in all."),
         (text("It takes 5 days.", "It is free."), "It takes 5 days.\nIt is free."),
+        (text("It takes 5 days.", " It is free."), "It takes 5 days. It is free."),
+        (text("Steps", "1. Ask", "- Wait"), "Steps\n1. Ask\n- Wait"),
         ([*text("Let me see"), thought, *text("it is 5")], "Let me see\nit is 5"),
     ):
         (sample,) = read([{"messages": [user("?"), {"role": "assistant", "content": parts}]}])
@@ -205,6 +216,12 @@ def test_instructions_beside_the_messages_are_a_turn(column: str) -> None:
     assert sample.metadata == {"model": "m"}
     (plain,) = read([{"system": "Be brief.", "query": "?", "response": "A."}])
     assert plain.system == "Be brief."
+    said = {"role": "system", "content": "Be brief."}
+    row = {"system": "Be brief.", column: [said, user("?"), assistant("A.")]}
+    (repeated,) = read([row])
+    assert [turn.text for turn in repeated.turns or ()] == ["Be brief."]
+    (mapped,) = read([row], map={"system": "system"})
+    assert mapped.system == "Be brief."
 
 
 def test_documents_of_the_user_are_contexts() -> None:
@@ -217,6 +234,10 @@ def test_documents_of_the_user_are_contexts() -> None:
     (sample,) = read([{"messages": [asked, assistant("5 days.")]}])
     chunks = [("Rules", "It takes 5 days."), ("", "It is free."), ("Shop", "It is open.")]
     assert [(chunk.title, chunk.text) for chunk in sample.contexts or ()] == chunks
+    (other,) = read(
+        [{"messages": [{"role": "system", "content": "Hi.", "contexts": "abc"}, user("?"), assistant("A.")]}]
+    )
+    assert other.contexts is None
     (unanswered,) = read([{"messages": [asked]}])
     assert (unanswered.query, unanswered.response, unanswered.contexts) == ("How long?", None, None)
 
@@ -243,6 +264,8 @@ def test_rows_that_are_messages_are_conversations(tmp_path: Path) -> None:
 def test_rows_that_may_be_messages_are_not_guessed() -> None:
     """Other columns, one row alone, or a column that is mapped are no conversation; the error shows its form."""
     row = {"conversation_id": "1", **user("?")}
+    asked = read([row | {"query": "Who?", "response": "A."}] * 2, map={"id": ""})
+    assert [sample.query for sample in asked] == ["Who?", "Who?"]
     for rows in ([{"ticket": 1, "author": "Ann", "body": "Hi."}] * 2, [row]):
         with pytest.raises(BadData, match=r"messages=\[\{'role': 'user', 'content': TEXT\}, \.\.\.\]"):
             read(rows)

@@ -181,7 +181,7 @@ class FunctionJudge(JudgeBase):
 
     async def _answer(self, question: Question) -> Answer | Failure:
         try:
-            if question.topic in self.unable:
+            if self.unable and question.topic in self.unable:
                 return Failure("unanswerable", f"the function does not answer {question.topic}; {self.remedy}")
             return await question.answer_by(partial(self._replies, question))
         except UnusableReply as unusable:

@@ -132,10 +132,7 @@ def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
 
 
 def _cites(sample: Sample) -> bool:
-    text = sample.response or ""
-    return (
-        sample.contexts is not None and bool(re.search(r"[\[［【:]", text)) and any(citations_in(text, sample.contexts))
-    )
+    return sample.contexts is not None and any(citations_in(sample.response or "", sample.contexts))
 
 
 def _retrieves_relevant(sample: Sample) -> bool:

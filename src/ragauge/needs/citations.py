@@ -18,8 +18,7 @@ from ragauge.scores import Evidence
 from ragauge.text import trust_eval
 from ragauge.text.citations import Citation, CitationStyle, citations_in
 from ragauge.text.cited import CitedPiece, cited_items, cited_sentences
-from ragauge.text.no_claim import QUESTION, claims_nothing
-from ragauge.text.refusals import is_refusal_sentence
+from ragauge.text.refusals import QUESTION, claims_nothing, is_refusal_sentence
 from ragauge.text.sentences import check_installed, punkt_sentences
 from ragauge.types import Label, Sample, Span, Verdict
 

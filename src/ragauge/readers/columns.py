@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, UnknownName
-from ragauge.readers.conversations import conversation, messages, written
+from ragauge.readers.conversations import conversation, messages
 from ragauge.readers.values import IMPORTANCE, is_blank, list_items, list_of, native, parse_object
 from ragauge.types import FIELDS
 
@@ -248,51 +248,40 @@ def _resolve(field: str, column: str, seen: Sequence[str]) -> str:
 def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Pairs of field and folded column that agree in name but not in meaning.
 
-    `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own
-    shape show that they are claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of
-    these two an `answer` was written by people, even where no system has answered yet. Annotations are references
-    where they hold long answers (ASQA). The `context` of a golden of DeepEval should be retrieved. What LangSmith calls
-    the session of a run is a project.
+    `answers` are alternatives (SQuAD, Natural Questions) unless other columns or their own shape show that they are
+    claims (ALCE), or the columns are those of answered items of Trust-Eval. In the files of these two an `answer` was
+    written by people, even where no system has answered yet. Next to a query, a `source` of under 20 words names where
+    a row comes from, and other texts may be anything; none of them was summarised.
     """
     is_history = _is_history(rows, others)
     has_query = "query" in others and not (is_history and others["query"] == "turns")
-    yield from (("source", name) for name in _not_summarised(rows, has_query))
-    if any(row.keys() >= {"run_type", "trace_id"} for row in rows):
-        yield "group", "sessionid"
-    rubrics = (item for row in rows for item in list_of(row.get("rubrics")) or ())
-    if not any(isinstance(item, Mapping) and "points" in item for item in rubrics):
-        yield "criteria", "rubrics"  # of ragas, a description for each grade
     columns_of = [set(map(folded, row)) for row in rows]
+    columns = set[str]().union(*columns_of)
+    texts = [(folded(column), native(cell)) for row in rows for column, cell in row.items()]
+    is_long = any(column == "source" and isinstance(text, str) and len(text.split()) >= 20 for column, text in texts)
+    rubrics = [item for row in rows for item in list_of(row.get("rubrics")) or ()]
     is_answered = any(not is_blank(native(row.get(others.get("response", "")))) for row in rows)
-    if not is_answered and any({"input", "expectedoutput"} <= columns for columns in columns_of):
-        yield "contexts", "context"  # of DeepEval's goldens
-    if not any(map(_holds_annotations, rows)):
-        yield "references", "annotations"
-    asked = [(row, columns) for row, columns in zip(rows, columns_of, strict=True) if {"question", "docs"} <= columns]
-    if any("claims" in columns or _holds_claims(row) for row, columns in asked):
-        yield "response", "answer"
-    if "references" not in others and not any(map(_holds_claims, rows)):
-        yield "answers", "answers"
-    if is_history:
-        yield "query", "turns"
+    asked = [row for row, names in zip(rows, columns_of, strict=True) if {"question", "docs"} <= names]
+    conditions = {
+        ("source", "text"): has_query,
+        ("source", "source"): has_query and not is_long,
+        ("group", "sessionid"): {"runtype", "traceid"} <= columns,  # a project of LangSmith
+        # of ragas, a description for each grade
+        ("criteria", "rubrics"): not any(isinstance(item, Mapping) and "points" in item for item in rubrics),
+        # of DeepEval's goldens, what should be retrieved
+        ("contexts", "context"): {"input", "expectedoutput"} <= columns and not is_answered,
+        ("references", "annotations"): not any(map(_holds_annotations, rows)),  # unless they are long answers (ASQA)
+        ("response", "answer"): any(_holds_claims(row) or "claims" in map(folded, row) for row in asked),
+        ("answers", "answers"): "references" not in others and not any(map(_holds_claims, rows)),
+        ("query", "turns"): is_history,
+    }
+    yield from (pair for pair, is_met in conditions.items() if is_met)
+    yield from (("source", name) for name in _SPOKEN if has_query)
+    yield from (("source", name) for name, cell in texts if name in _SPOKEN and not isinstance(cell, str | None))
     for column in {column for row in rows for column in row if rank("turns", column) is not None}:
         cells = [list_of(cell) for row in rows if not is_blank(cell := native(row.get(column)))]
         if cells and not any(cell is not None and (not cell or messages(cell)) for cell in cells):
             yield "turns", folded(column)
-
-
-def _not_summarised(rows: Sequence[Mapping[str, Any]], has_query: bool) -> Iterator[str]:
-    """Folded columns that hold no text that was summarised.
-
-    Next to a query, `text` and what was spoken may be anything, and a `source` of under 20 words names where a row
-    comes from.
-    """
-    cells = [(folded(column), native(cell)) for row in rows for column, cell in row.items()]
-    yield from (name for name, cell in cells if name in _SPOKEN and not (cell is None or isinstance(cell, str)))
-    if has_query:
-        yield from ("text", *_SPOKEN)
-        if not any(name == "source" and isinstance(cell, str) and len(cell.split()) >= 20 for name, cell in cells):
-            yield "source"
 
 
 def _is_history(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) -> bool:
@@ -330,7 +319,9 @@ def _is_example(row: Mapping[str, Any]) -> bool:
 
 def _chat_fields(rows: Sequence[Mapping[str, Any]], column: str) -> list[str]:
     """The fields that the conversations in a column hold; those of a trace are read from its spans."""
-    chats = [conversation(said) for row in rows if (said := messages(written(row.get(column))))]
+    may_be_text = rank("query", column) is not None or rank("turns", column) is not None
+    cells = [cell for row in rows if not isinstance(cell := native(row.get(column)), str) or may_be_text]
+    chats = [conversation(said) for cell in cells if (said := messages(cell))]
     fields = ["query", "response", "contexts", "turns", "tool_calls"][: 2 if column.startswith("attributes.") else None]
     return [field for field in fields if any(chat.field(field) is not None for chat in chats)]
 

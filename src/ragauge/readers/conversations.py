@@ -51,11 +51,6 @@ _ARGUMENTS = ("arguments", "args", "kwargs", "input", "tool_input", "input_param
 _IDS = ("tool_call_id", "call_id", "tool_use_id", "id")
 _OUTPUTS = ("result", "response", "output", "content")
 
-_SENTENCE_END = re.compile(r"[.!?]\Z")
-
-#: Instructions end a sentence or have ten words; the name of a system does neither.
-_INSTRUCTIONS = re.compile(r"[.!?]\s*\Z|(?:\S+\s+){9}\S")
-
 #: How tools begin that report their failure in words.
 _FAILED = re.compile(r"error\b.{0,40}?:", re.IGNORECASE)
 
@@ -72,7 +67,8 @@ class Message(NamedTuple):
     """A message of a conversation.
 
     role: of `ROLES`. content: a text or its parts. calls: the calls of tools that it makes. results: what tools gave.
-    contexts: what was retrieved for it; of the user's, its documents. whole: whether its calls have their results.
+    contexts: what was retrieved for the assistant's; the documents in the user's. whole: whether its calls have their
+    results.
     """
 
     role: str
@@ -84,7 +80,8 @@ class Message(NamedTuple):
 
 
 def messages(value: Any) -> list[Message]:
-    """The messages of a conversation, or of one message; none for any other value."""
+    """The messages of a conversation, also as text in a cell of CSV, or of one message; none for any other value."""
+    value = list_of(value) if isinstance(value, str) and value.lstrip().startswith("[") else value
     value = [value] if isinstance(value, Mapping) or hasattr(value, "content") else value
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):  # a batch of LangChain's models
         value = value[0]
@@ -92,16 +89,6 @@ def messages(value: Any) -> list[Message]:
         return []
     read = [_message(item) for item in value]
     return [message for message in read if message] if all(read) else []
-
-
-def written(value: Any) -> Any:
-    """The list of messages that is written in a text, as in a cell of CSV; any other value as plain Python."""
-    value = native(value)
-    listed = list_of(value) if isinstance(value, str) and _OBJECTS.match(value) else None
-    return listed if listed and messages(listed) else value
-
-
-_OBJECTS = re.compile(r"\s*\[\s*\{")
 
 
 def unread(said: Sequence[Any]) -> Malformed | None:
@@ -134,7 +121,7 @@ def _message(item: Any) -> Message | None:
     if role not in ROLES or not (calls or content or any(key in inner for key in _CONTENT)):
         return None
     role = ROLES[role]
-    contexts = list(filter(None, map(_document, parts))) if role == "user" else _first(inner, _CONTEXTS)
+    contexts = _first(inner, _CONTEXTS) if role == "assistant" else list(filter(None, map(_document, parts)))
     results = tuple(result for part in parts if (result := _result(part)) is not None)
     if role == "tool" and not results:
         output = content if isinstance(content, str | list | tuple) else as_text(content)
@@ -153,16 +140,19 @@ def _document(part: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"text": text, "title": part.get("title") or ""} if text else None
 
 
-def with_instructions(row: Any) -> Any:
-    """A row with its `system` as the first message, as Anthropic gives instructions; a name of a system stays."""
-    system = native(row.get("system")) if isinstance(row, Mapping) else None
-    if not (isinstance(system, list) or (isinstance(system, str) and _INSTRUCTIONS.search(system))):
+def with_instructions(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row with the instructions under `system`, as Anthropic has them, as the first message.
+
+    The name of a system stays: it does not end as a sentence, and has fewer than ten words.
+    """
+    system = native(row["system"])
+    is_name = isinstance(system, str) and not system.rstrip().endswith((".", "!", "?")) and len(system.split()) < 10
+    column = next((name for name in ("messages", "conversations") if isinstance(native(row.get(name)), list)), None)
+    if column is None or is_name or not isinstance(system, str | list):
         return row
-    column = next((name for name in ("messages", "conversations") if isinstance(native(row.get(name)), list)), "")
-    if not column:
-        return row
-    said = [{"role": "system", "content": system}, *native(row[column])]
-    return {**{name: cell for name, cell in row.items() if name != "system"}, column: said}
+    instructions, said = {"role": "system", "content": system}, native(row[column])
+    others = {name: cell for name, cell in row.items() if name != "system"}
+    return {**others, column: said if said[:1] == [instructions] else [instructions, *said]}
 
 
 #: The columns of a row that is one message.
@@ -171,8 +161,9 @@ MESSAGE_COLUMNS = {"conversation_id", "role", "content"}
 
 def is_message(row: Any) -> bool:
     """Whether a row is one message of a conversation."""
-    has_columns = isinstance(row, Mapping) and row.keys() >= MESSAGE_COLUMNS and "response" not in row
-    return has_columns and str(row["role"]).casefold() in ROLES
+    if not isinstance(row, Mapping) or not row.keys() >= MESSAGE_COLUMNS:
+        return False
+    return str(row["role"]).casefold() in ROLES and row.keys().isdisjoint(("query", "question", "response", "answer"))
 
 
 def joined_messages(rows: Iterable[Any]) -> Iterator[Any]:
@@ -501,7 +492,8 @@ def _of_result(result: Result, open_calls: Sequence[tuple[_Draft, int]]) -> int 
 def text_of(content: Any, in_pieces: bool = False) -> str:
     """The text of a message, which may come in parts, of which pictures, thoughts and calls of tools are none.
 
-    in_pieces: whether parts side by side are pieces of one text, as where Anthropic cites, unless both are sentences.
+    in_pieces: whether parts side by side are one text where white space or punctuation joins them, as Anthropic cuts an
+    answer where it cites; other parts are lines.
     """
     texts: list[str] = []
     follows_text = False
@@ -510,7 +502,7 @@ def text_of(content: Any, in_pieces: bool = False) -> str:
         is_text = part.get("type", "text") in ("text", "input_text", "output_text", "refusal")
         said = [part[key] for key in ("text", "content", "refusal") if is_text and isinstance(part.get(key), str)]
         for text in filter(None, said):
-            if in_pieces and follows_text and not (_SENTENCE_END.search(texts[-1]) and text[0].isupper()):
+            if in_pieces and follows_text and (texts[-1][-1].isspace() or text[0].isspace() or text[0] in ".,;:!?)"):
                 texts[-1] += text
             else:
                 texts.append(text)

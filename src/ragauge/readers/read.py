@@ -22,7 +22,7 @@ from ragauge.readers.conversations import Per
 from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
 from ragauge.text.citations import cites_otherwise
-from ragauge.types import Chunk, Sample, Turn
+from ragauge.types import Chunk, Sample, ToolCall, Turn
 
 
 def frame(data: Any) -> Source | None:
@@ -128,6 +128,10 @@ def sample(
     tools = value("tools", conversations.to_tools)
     read_only = value("read_only_tools", lambda cell: values.list_items(cell) or ())
     effects = partial(conversations.with_effects, tools=tools or (), read_only=read_only)
+
+    def calls(cell: Any, strict: bool = False) -> tuple[ToolCall, ...] | None:
+        return effects(conversations.to_calls(cell, strict))
+
     read = Sample(
         id=value("id", values.text_or_none) or str(number),
         query=value("query", values.text_or_none),
@@ -141,8 +145,8 @@ def sample(
         criteria=value("criteria", values.to_criteria),
         answerable=value("answerable", values.boolean),
         turns=value("turns", partial(_turns, effects=effects)),
-        tool_calls=effects(value("tool_calls", conversations.to_calls)),
-        reference_tool_calls=effects(value("reference_tool_calls", partial(conversations.to_calls, strict=True))),
+        tool_calls=value("tool_calls", calls),
+        reference_tool_calls=value("reference_tool_calls", partial(calls, strict=True)),
         tools=tools,
         system=value("system", values.text_or_none),
         group=value("group", values.text_or_none),
@@ -211,8 +215,9 @@ class _Row:
     def within(self, column: str) -> conversations.Conversation | None:
         """The conversation in a column, as what came before the query where that has a column of its own."""
         if column not in self._read:
-            cell = conversations.written(self.cells[column])
-            said = [] if isinstance(cell, str) else conversations.messages(cell)
+            cell = values.native(self.cells[column])
+            is_text = isinstance(cell, str) and column not in (self.columns.get("query"), self.columns.get("turns"))
+            said = [] if is_text else conversations.messages(cell)
             if isinstance(cell, list) and not said and column in self._asked and (fault := conversations.unread(cell)):
                 raise fault
             chat = conversations.conversation(said) if said else None
@@ -371,7 +376,7 @@ class SampleReader:
         self.bad_rows: list[BadRow] = []
         self._positions: list[int] = []
         self._source, self._skip_bad_rows, self._limit = source, skip_bad_rows, limit
-        self._named = set(map.values())
+        self._mapped = {*map, *map.values()}
         rows = self._source_rows()
         first_rows = list(islice(rows, INSPECTED))
         if not first_rows:
@@ -492,15 +497,18 @@ class SampleReader:
         rows = chain(first, rows)
         self._holds_traces = any(map(traces.is_trace, first[:1]))
         are_messages = len(first) > 1 and all(map(conversations.is_message, first))
-        self._holds_messages = are_messages and self._named.isdisjoint(conversations.MESSAGE_COLUMNS)
+        self._holds_messages = are_messages and self._mapped.isdisjoint(conversations.MESSAGE_COLUMNS)
         if self._holds_traces:
             rows = traces.samples_of(rows, self.name, self.unmeasured)
         elif self._holds_messages:
             rows = conversations.joined_messages(rows)
         elif any(isinstance(row, Mapping) and not BFCL_COLUMNS.isdisjoint(row) for row in first):
             rows = map(bfcl_row, rows)
-        else:
-            rows = map(conversations.with_instructions, rows)
+        elif "system" not in self._mapped:
+            rows = (
+                conversations.with_instructions(row) if isinstance(row, Mapping) and "system" in row else row
+                for row in rows
+            )
         return islice(rows, self._limit)
 
     def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:

@@ -47,7 +47,7 @@ _LINK = r"https?://[^\s<>()\[\]]*[^\s<>()\[\].,;:!?]"
 _NAMED = {
     style: re.compile(
         rf"{CODE}|\\?{opening}(?P<name>[^\[\]\n]{{1,200}}?)\\?{closing}(?:\((?P<link>{_LINK})\))?"
-        rf"|【[^†】\n]*†(?P<file>[^】\n]+)】|(?P<address>\({_LINK}\)|<{_LINK}>|{_LINK})",
+        rf"|【[^†】\n]{{0,200}}†(?P<file>[^】\n]{{1,200}})】|(?P<address>\({_LINK}\)|<{_LINK}>|{_LINK})",
         re.DOTALL,
     )
     for style, opening, closing in (("brackets", r"\[", r"\]"), ("parentheses", r"\(", r"\)"))
@@ -133,9 +133,10 @@ def citations_in(text: str, chunks: Chunks, style: CitationStyle = "brackets") -
 def _by_name(text: str, style: CitationStyle, names: Mapping[str, Sequence[int]]) -> Iterator[Citation]:
     """The citations by names. In brackets with the name of a chunk, other names are citations without one."""
     for match in _NAMED[style].finditer(text):
-        name = re.sub(_PAGES, "", match["name"] or match["file"] or "")
+        whole = match["name"] or match["file"] or ""
+        name = re.sub(_PAGES, "", whole)
         address = (match["link"] or match["address"] or "").strip("()<>")
-        for candidates in ([address], [name], _BETWEEN_NAMES.split(name)):
+        for candidates in ([address], [whole], [name], _BETWEEN_NAMES.split(name)):
             positions = {
                 candidate: names.get(_name_key(candidate)) or names.get(_name_key(_BEFORE_NAME.sub("", candidate, 1)))
                 for candidate in candidates

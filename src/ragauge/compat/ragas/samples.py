@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import ragauge as rg
 from ragauge.compat import BadInput, parsed, passages_of
 from ragauge.host import optional
-from ragauge.readers.conversations import written
 from ragauge.readers.read import source
+from ragauge.readers.values import list_of
 
 #: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
 _FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
@@ -272,8 +272,8 @@ def _conversation(row: Any) -> MultiTurnSample | None:
     """The conversation in a row of ragas; None where it is another."""
     if isinstance(row, MultiTurnSample) or not isinstance(row, Mapping):
         return row if isinstance(row, MultiTurnSample) else None
-    said = written(row.get("user_input"))
-    if not isinstance(said, list) or not said or not all(isinstance(item, dict | Message) for item in said):
+    said = list_of(row.get("user_input"))
+    if not said or not all(isinstance(item, dict | Message) for item in said):
         return None
     columns: dict[str, Any] = {name: parsed(cell) or None for name, cell in row.items()}
     try:

@@ -20,8 +20,7 @@ from ragauge.judges.embedded.passages import Passage, Sentence, Window, passage,
 from ragauge.judges.embedded.statements import is_fragment
 from ragauge.judges.embedded.words import AUXILIARIES, QUESTION_WORDS, Kind, Word, is_year, rounds_to, weight, words
 from ragauge.questions import Classify, Correct, Entail, Question, Relevant
-from ragauge.text.no_claim import claims_nothing
-from ragauge.text.refusals import refusal
+from ragauge.text.refusals import claims_nothing, refusal
 from ragauge.text.tokens import squad_normalise
 from ragauge.types import ChunkVerdict, Label, Verdict
 

@@ -11,9 +11,8 @@ from ragauge.text.citations import citation_marks, unmarked
 from ragauge.text.cited import bibliography
 from ragauge.text.language import foreign
 from ragauge.text.markdown import Block, blocks
-from ragauge.text.no_claim import QUESTION, SAYS, SOURCE, claims_nothing
 from ragauge.text.patterns import any_of, phrases
-from ragauge.text.refusals import is_refusal_sentence
+from ragauge.text.refusals import QUESTION, SAYS, SOURCE, claims_nothing, is_refusal_sentence
 from ragauge.text.sentences import sentences_within
 from ragauge.types import Span, Statement
 
