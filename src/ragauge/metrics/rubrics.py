@@ -183,6 +183,7 @@ def preference(orders: Preferences) -> float:
 def preference_flip(orders: Preferences) -> float:
     """1 where the judge prefers another text once the two are swapped, which makes a tie of `preference`, else 0.
 
-    Its mean is how far the judge goes by the order. text, other, reads: as for preference.
+    Its mean is how far the judge goes by the order; equal texts are not asked about, and count as 0. text, other,
+    reads: as for preference.
     """
     return float(not orders.agree)
