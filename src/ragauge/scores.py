@@ -326,6 +326,10 @@ class SliceDifference(msgspec.Struct, frozen=True):
     low: float
     high: float
 
+    def is_worse(self, better: Better) -> bool:
+        """Whether the interval lies on the worse side of 0."""
+        return self.high < 0 if better == "higher" else self.low > 0
+
 
 class Slice(msgspec.Struct, frozen=True):
     """The samples with one value of a metadata column: their number, and estimates by metric.
@@ -343,7 +347,6 @@ class Slice(msgspec.Struct, frozen=True):
 
 #: What the measured system is called among the columns that a run is sliced by.
 _SYSTEM_COLUMNS = ("model", "system")
-
 
 #: The name of the column that groups samples, unless the data has another.
 GROUP_COLUMN = "group"

@@ -86,7 +86,15 @@ def test_a_slice_is_compared_with_all_others() -> None:
     assert (mirrored.low, mirrored.high) == pytest.approx((-difference.high, -difference.low))
     few = halves(6, 8, 40, 40)
     assert [part.worse for part in few.by("side")] == [(), ()]
-    assert "None is shown to be worse than all other samples" in " ".join(str(few).split())
+    assert "None is shown to be worse than all other samples together (5 % over 2 " in " ".join(str(few).split())
+
+
+def test_a_slice_of_all_samples_is_compared_with_none() -> None:
+    """Where a column has one value, its slice has no difference, and the report says that there are no others."""
+    run = rg.evaluate([{"response": "a", "references": ["a"], "side": "only"}] * 3, "exact_match")
+    (whole,) = run.by("side")
+    assert (whole.samples, whole.worse, whole.differences) == (3, (), {})
+    assert "All samples are in this slice, so that there are no others to compare it with." in str(run)
 
 
 def test_reports_show_the_slices(tmp_path: Path) -> None:
@@ -98,7 +106,7 @@ def test_reports_show_the_slices(tmp_path: Path) -> None:
     again = rg.Run.open(tmp_path / "store")
     for text in (str(again), again._repr_markdown_()):
         assert "By lang" in text
-        assert "▼ is shown to be worse than all other samples (5 % over 3 slices and 2" in " ".join(text.split())
+        assert "▼ is shown to be worse than all other samples together (5 % over 6 " in " ".join(text.split())
     document = again.to_dict()
     assert document["run"]["slices"]["lang"][0]["value"] == "en"
     assert document["sections"][0]["columns"] == ["lang", "samples", "faithfulness ↑", "hallucination ↓"]
@@ -128,7 +136,7 @@ def test_the_table_of_slices_follows_the_metrics() -> None:
         run.by("lang")
         (section,) = (section for section in run.sections() if section.title == "By lang")
         assert len(section.columns) == 2 + columns
-        assert f"over 2 slices and {compared} metrics" in section.description
+        assert f"over {compared} comparisons" in section.description
     heads = [line.split() for line in str(named).splitlines() if line.startswith((" lang", "lang"))]
     assert [head[0] for head in heads] == ["lang", "lang"]
     assert len({*heads[0], *heads[1]} - {"lang", "samples", "↑"}) == 7

@@ -132,6 +132,11 @@ def compared_metrics(run: RunRecord) -> list[str]:
     return [key for key, estimate in run.estimates.items() if estimate.n] if run.named else headline_metrics(run)
 
 
+def slice_comparisons(run: RunRecord, slices: int) -> int:
+    """How many differences between slices and all other samples are tested; of two slices it is the same."""
+    return len(compared_metrics(run)) * (slices if slices > 2 else slices - 1)
+
+
 def headline(measured: Sequence[str]) -> list[str]:
     """The six to show first of the keys of metrics, in their order."""
     ranks = {key: rank for rank, key in enumerate(HEADLINE)}

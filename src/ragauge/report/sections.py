@@ -12,7 +12,7 @@ import msgspec
 
 from ragauge.errors import UsageError
 from ragauge.host import installed
-from ragauge.report.explain import chooser, compared_metrics
+from ragauge.report.explain import chooser, compared_metrics, slice_comparisons
 from ragauge.report.wording import arrow, counted, number, with_interval
 from ragauge.scores import RunRecord
 
@@ -99,9 +99,8 @@ SLICE_METRICS = 3
 
 def slice_section(run: RunRecord, column: str) -> Section:
     """The slices of a run by one column, the worst first."""
-    slices, compared = run.slices[column], compared_metrics(run)
-    key = chooser(run)
-    first = [name for name in dict.fromkeys([key, *compared]) if name]
+    slices = run.slices[column]
+    first = [name for name in dict.fromkeys([chooser(run), *compared_metrics(run)]) if name]
     keys = [name for name in first if all(name in part.estimates for part in slices)]
     keys = keys if run.named else keys[:SLICE_METRICS]
     rows: list[tuple[Cell, ...]] = []
@@ -117,10 +116,13 @@ def slice_section(run: RunRecord, column: str) -> Section:
         rows.append((part.value, part.samples, *cells, also))
     heads = (column, "samples", *(f"{metric} {arrow(run.estimates[metric].better)}" for metric in keys))
     marked = "▼" if any(part.worse for part in slices) else "None"
+    tests = slice_comparisons(run, len(slices))
     about = (
         f"The worst first; intervals are of each slice by itself. {marked} is shown to be worse than all other samples "
-        f"(5 % over {counted(len(slices), 'slice')} and {counted(len(compared), 'metric')}, Bonferroni)."
+        f"together (5 % over {counted(tests, 'comparison')}, Bonferroni)."
     )
+    if not tests:
+        about = "All samples are in this slice, so that there are no others to compare it with."
     heads = (*heads, "also worse") if any(row[-1] for row in rows) else heads
     return Section(f"By {column}", about, heads, tuple(row[: len(heads)] for row in rows))
 

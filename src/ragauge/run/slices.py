@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from ragauge.errors import UnknownName, UsageError
 from ragauge.metrics.base import Measure
-from ragauge.report.explain import compared_metrics
+from ragauge.report.explain import compared_metrics, slice_comparisons
 from ragauge.run.aggregation import Accumulator, Accumulators
 from ragauge.scores import Gate, RunRecord, SampleRecord, Slice, SliceDifference, slice_columns, slice_value
 from ragauge.statistics.intervals import Summary, difference_interval
@@ -25,8 +25,7 @@ def slices_of(
     """The estimates for each value of a metadata column, or of that of the groups, in order of first occurrence.
 
     A metric is worse in a slice if the interval of its difference from all other samples lies on the worse side of 0,
-    at the confidence of a Bonferroni correction for all slices (of which two are one comparison) and compared
-    metrics. Raises UnknownName and UsageError as `Run.by`.
+    at the confidence of a Bonferroni correction for all comparisons. Raises UnknownName and UsageError as `Run.by`.
     """
     compared, parts = compared_metrics(run), dict[str, Accumulators]()
     sizes: Counter[str] = Counter()
@@ -38,14 +37,13 @@ def slices_of(
         sizes[value] += 1
         _check_number(column, parts)
     _check_column(column, columns)
-    comparisons = (len(parts) if len(parts) > 2 else 1) * len(compared)
-    confidence = 1 - LEVEL / max(1, comparisons)
+    confidence = 1 - LEVEL / max(1, slice_comparisons(run, len(parts)))
     slices = []
     for value, part in parts.items():
         keys = [key for key in compared if key in part.by_key]
         intervals = {key: _from_others(key, value, parts, confidence) for key in keys}
         differences = {key: difference for key, difference in intervals.items() if difference is not None}
-        worse = tuple(key for key, difference in differences.items() if _is_worse(difference, part.by_key[key].measure))
+        worse = tuple(key for key in differences if differences[key].is_worse(part.by_key[key].measure.better))
         slices.append(Slice(value, sizes[value], part.estimates(), worse, differences))
     return slices
 
@@ -102,7 +100,3 @@ def _from_others(key: str, value: str, parts: Mapping[str, Accumulators], confid
     if difference.value is None or difference.low is None or difference.high is None:
         return None
     return SliceDifference(difference.value, difference.low, difference.high)
-
-
-def _is_worse(difference: SliceDifference, measure: Measure) -> bool:
-    return difference.high < 0 if measure.better == "higher" else difference.low > 0
