@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.pairing import Pairing, check_group, compared_run, paired
+from ragauge.analysis.pairing import Pairing, compared_runs, paired
 from ragauge.errors import UnknownName, UsageError
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.types import Chunk, Sample
@@ -17,7 +17,12 @@ from ragauge.types import Chunk, Sample
 
 def together(a: Iterable[Sample], b: Iterable[Sample]) -> Pairing:
     """The pairing of two runs over these samples."""
-    return paired(*(compared_run([SampleRecord(sample, {}) for sample in samples], []).rows for samples in (a, b)))
+    return paired(*(run.rows for run in compared_runs(map(records_of, (a, b)))))
+
+
+def records_of(samples: Iterable[Sample]) -> list[SampleRecord]:
+    """The samples without scores."""
+    return [SampleRecord(sample, {}) for sample in samples]
 
 
 def asking(*queries: str, ids: Iterable[str] | None = None) -> list[Sample]:
@@ -116,24 +121,23 @@ def test_cells_of_a_run() -> None:
         {"x": ScoreRecord(0.5, counts=(1, 2)), "y": ScoreRecord(undefined="no claims"), "z": ScoreRecord(failed="no")},
         counted={"all": ScoreRecord(counts=(1.0, 2.0))},
     )
-    found = compared_run([record], ["x", "y", "z", "all", "other"])
+    (found,) = compared_runs([[record]], ["x", "y", "z", "all", "other"])
     assert found.cells == {"x": [0.5], "y": ["undefined"], "z": ["failed"], "all": [(1.0, 2.0)], "other": ["absent"]}
 
 
 @pytest.mark.parametrize(("house", "group"), [("a", "a"), (7, "7"), (None, None), (False, "False")])
 def test_a_column_groups_samples(house: Any, group: str | None) -> None:
     """The group is the text of the column; a sample without it is its own group."""
-    found = compared_run([SampleRecord(Sample("1", group="own", metadata={"house": house}), {})], [], "house")
-    assert found.rows[0].group == group
-    assert compared_run([SampleRecord(Sample("1", group="own"), {})], []).rows[0].group == "own"
+    samples = records_of([Sample("1", group="own", metadata={"house": house})])
+    (by_column,), (by_group,) = compared_runs([samples], group="house"), compared_runs([samples])
+    assert (by_column.rows[0].group, by_group.rows[0].group) == (group, "own")
 
 
 def test_an_unknown_column() -> None:
     """A misspelled column is an error that suggests the right one; runs made with groups need no column."""
-    plain = compared_run([SampleRecord(Sample("1", metadata={"house": "a"}), {})], [], "hous")
-    grouped = compared_run([SampleRecord(Sample("1", group="a"), {})], [], "house")
-    check_group("house", [plain, grouped])
+    plain, grouped = records_of([Sample("1", metadata={"house": "a"})]), records_of([Sample("1", group="a")])
+    compared_runs([plain, grouped], group="house")
     with pytest.raises(UnknownName, match="unknown column 'hous'; did you mean 'house'"):
-        check_group("hous", [plain, plain])
+        compared_runs([plain, plain], group="hous")
     with pytest.raises(UsageError, match="kept no column 'house'; leave out group"):
-        check_group("house", [grouped, grouped])
+        compared_runs([grouped, grouped], group="house")

@@ -30,7 +30,6 @@ from ragauge.analysis.pairing import (
     count_groups,
     groups_of,
     paired,
-    tasks_of,
 )
 from ragauge.analysis.preference import PREFERRED, Contest, Preference, Preferences, halved, preferences
 from ragauge.errors import UnknownName, UsageError
@@ -333,11 +332,11 @@ class _MatchedRuns:
 
     def __init__(self, runs: tuple[Run, Run], keys: list[str], group: str | None) -> None:
         self.runs, self.keys = runs, keys
-        self.sides = compared_runs(runs, keys, group)
+        self.sides = compared_runs([run.records() for run in runs], keys, group)
         first, second = (side.rows for side in self.sides)
         self.pairing = paired(first, second)
         rows = [(first[of_a], second[of_b]) for of_a, of_b in self.pairing.pairs]
-        self.groups, self.tasks, self.changed_gold = groups_of(rows), tasks_of(rows), changed_gold(rows)
+        self.groups, self.tasks, self.changed_gold = groups_of(rows), groups_of(rows, "task"), changed_gold(rows)
 
     @property
     def splits_tasks(self) -> bool:
@@ -508,8 +507,8 @@ def compare(
     pairing = matched.pairing
     if gates and matched.changed_gold and not force:
         raise UsageError(
-            f"{' '.join(matched.gold_notes)} A gate would hold or fail by that; measure both systems on the same rows, "
-            "or hold it all the same: --force (in Python: force=True)"
+            f"{' '.join(matched.gold_notes)} That alone may decide a gate; measure both systems on the same rows, or "
+            "hold it all the same: --force (in Python: force=True)"
         )
     measures = measures_of(b.record)
     if matched.splits_tasks:

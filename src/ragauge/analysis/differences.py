@@ -123,7 +123,9 @@ def compared(
     sides = {key: _Sides(cells_of(key), groups, measures.get(key), tasks) for key in keys}
     alone = {key: _difference(of_key, better[key]) for key, of_key in sides.items()}
     tests = max(1, number_of_tests(alone))
-    alone = {key: msgspec.structs.replace(one, detectable=sides[key].detectable(tests)) for key, one in alone.items()}
+    alone = {
+        key: msgspec.structs.replace(change, detectable=sides[key].detectable(tests)) for key, change in alone.items()
+    }
     return _adjusted_intervals(adjusted(alone), lambda key, confidence: _tested(sides[key], confidence))
 
 

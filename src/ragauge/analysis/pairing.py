@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -84,14 +85,7 @@ def check_run(run: Run) -> Run:
     return run
 
 
-def compared_run(records: Iterable[SampleRecord], keys: Iterable[str], group: str | None = None) -> ComparedRun:
-    """The samples of a run as they are compared.
-
-    Args:
-        records: the samples with their scores.
-        keys: the metrics to compare.
-        group: the column that groups the samples; None keeps the groups of the run.
-    """
+def _compared_run(records: Iterable[SampleRecord], keys: Collection[str], group: str | None) -> ComparedRun:
     run = ComparedRun(cells={key: [] for key in keys})
     for record in records:
         sample = record.sample
@@ -124,12 +118,27 @@ def changed_gold(matches: Iterable[tuple[PairedRow, PairedRow]]) -> dict[str, in
     return {field: changed[field] for field in GOLD_FIELDS if changed[field]}
 
 
-def compared_runs(runs: Iterable[Run], keys: Collection[str], group: str | None) -> list[ComparedRun]:
-    """The samples of several runs, as by `compared_run`. Raises UsageError where none has the column `group`."""
-    sides = [compared_run(run.records(), keys, group) for run in runs]
-    if group is not None:
-        check_group(group, sides)
-    return sides
+def compared_runs(
+    runs: Iterable[Iterable[SampleRecord]], keys: Collection[str] = (), group: str | None = None
+) -> list[ComparedRun]:
+    """The samples of several runs as they are compared.
+
+    Args:
+        runs: the samples of each, with their scores.
+        keys: the metrics to compare.
+        group: the column that groups the samples; None keeps the groups of the runs.
+
+    Raises:
+        UsageError: no run has kept the column.
+    """
+    sides = [_compared_run(records, keys, group) for records in runs]
+    columns = {name for side in sides for name in side.columns}
+    if group is None or group in columns:
+        return sides
+    error = UnknownName("column", group, columns) if columns else UsageError(f"the runs have kept no column {group!r}")
+    if any(side.has_groups for side in sides):
+        raise UsageError(f"{error}; leave out group (--group) to use the groups that the runs were made with")
+    raise error
 
 
 def cell_of(score: ScoreRecord | None) -> Cell:
@@ -141,19 +150,6 @@ def cell_of(score: ScoreRecord | None) -> Cell:
     if score.undefined is not None:
         return "undefined"
     return score.counts if score.value is None else score.value
-
-
-def check_group(column: str, runs: Sequence[ComparedRun]) -> None:
-    """Raise UnknownName unless a run has the column, UsageError if the runs already have groups."""
-    columns = {name for run in runs for name in run.columns}
-    if column in columns:
-        return
-    error = UsageError(f"the runs have kept no column {column!r}")
-    if columns:
-        error = UnknownName("column", column, columns)
-    if any(run.has_groups for run in runs):
-        raise UsageError(f"{error}; leave out group (--group) to use the groups that the runs were made with")
-    raise error
 
 
 def paired(a: Sequence[PairedRow], b: Sequence[PairedRow]) -> Pairing:
@@ -189,18 +185,9 @@ def _matched(
     return [(position, in_b[name]) for name, position in in_a.items() if name in in_b]
 
 
-def groups_of(matches: Iterable[Sequence[PairedRow]]) -> Clusters:
-    """The group of each matched sample, from the first run that has one; None if no sample has a group."""
-    return _first_names([row.group for row in rows] for rows in matches)
-
-
-def tasks_of(matches: Iterable[Sequence[PairedRow]]) -> Clusters:
-    """The task of each matched sample, as `groups_of`."""
-    return _first_names([row.task for row in rows] for rows in matches)
-
-
-def _first_names(matches: Iterable[Sequence[str | None]]) -> Clusters:
-    names = [next(filter(None, of_sample), None) for of_sample in matches]
+def groups_of(matches: Iterable[Sequence[PairedRow]], name: Literal["group", "task"] = "group") -> Clusters:
+    """The group, or task, of each matched sample, from the first run that has one; None if no sample has any."""
+    names = [next(filter(None, map(attrgetter(name), rows)), None) for rows in matches]
     return names if any(names) else None
 
 

@@ -144,7 +144,7 @@ def _contests(runs: Sequence[Run], group: str | None = None) -> tuple[list[Conte
     """Each two of the runs over the samples that all have, and the groups of these samples. Raises as `rank`."""
     if len(runs) < 2 or len({run.id for run in map(check_run, runs)}) < len(runs):
         raise BadParameter("give two or more different runs to compare")
-    sides = compared_runs(runs, (), group)
+    sides = compared_runs([run.records() for run in runs], group=group)
     matched = [dict(paired(sides[0].rows, other.rows).pairs) for other in sides[1:]]
     common = [position for position in range(len(sides[0].rows)) if all(position in places for places in matched)]
     if not common:
