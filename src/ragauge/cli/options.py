@@ -34,10 +34,7 @@ from ragauge.store import Place, Store, is_url
 
 
 def gates(
-    under: Sequence[str],
-    over: Sequence[str],
-    metrics: Sequence[str | Measure] | None,
-    min_measured: float = 0.0,
+    under: Sequence[str], over: Sequence[str], metrics: Sequence[str | Measure] | None, min_measured: float = 0.0
 ) -> list[Gate]:
     """The gates of --fail-under and --fail-over, with the share of --min-measured.
 

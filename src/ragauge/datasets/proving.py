@@ -32,14 +32,7 @@ NOT_CITED = "its answer names no passage"
 READ_OTHERWISE = "a reader of its passages among others answers something else, or nothing"
 
 #: Whether a question is unambiguous and worth asking; for judges that grade by any rubric.
-CLEAR = Rubric(
-    "clear question",
-    ("conversation",),
-    0,
-    1,
-    prompt_section("clear"),
-    whole=True,
-)
+CLEAR = Rubric("clear question", ("conversation",), 0, 1, prompt_section("clear"), whole=True)
 
 
 @dataclass(frozen=True)

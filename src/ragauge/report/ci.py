@@ -15,16 +15,7 @@ from urllib.parse import quote
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from ragauge.report.explain import estimate_numbers, failing, unsupported_claim_words, unsupported_claims
-from ragauge.report.wording import (
-    caution,
-    flat,
-    footnotes,
-    gate_words,
-    headline,
-    one_line,
-    printable,
-    shortfalls,
-)
+from ragauge.report.wording import caution, flat, footnotes, gate_words, headline, one_line, printable, shortfalls
 from ragauge.scores import Estimate, RunRecord, SampleRecord
 from ragauge.types import Sample, Span
 
