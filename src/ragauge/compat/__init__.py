@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -14,7 +17,6 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.host import optional
-from ragauge.readers.values import parse_list, parse_object
 
 #: System -> the modules that it has, and what to use in place of what is not offered.
 DOORS: dict[str, Any] = tomllib.loads((files(__name__) / "doors.toml").read_text(encoding="utf-8"))
@@ -98,8 +100,12 @@ def passages_of(**chunks: Sequence[rg.types.Chunk] | None) -> dict[str, list[str
 
 
 def parsed(cell: Any) -> Any:
-    """The list or object that is written in a text; any other cell as it is."""
-    return (parse_list(cell) or parse_object(cell) or cell) if isinstance(cell, str) else cell
+    """The list or object that is written in a text, as JSON or Python print it; any other cell as it is."""
+    if isinstance(cell, str) and cell.startswith(("[", "{")):
+        for parse in (json.loads, ast.literal_eval):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                return parse(cell)
+    return cell
 
 
 async def runs_of(rows: Any, measured: Sequence[tuple[Any, Any]], store: Any = None, **options: Any) -> list[rg.Run]:

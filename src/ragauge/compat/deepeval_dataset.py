@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 import ragauge as rg
 from ragauge.compat import BadInput, not_offered, parsed, passages_of
 from ragauge.compat.deepeval import FIELDS, LLMTestCase, ToolCall, evaluate
-from ragauge.readers.columns import folded
 
 
 @dataclass
@@ -43,17 +42,20 @@ def _adds(kind: type[LLMTestCase], attribute: str, bar: str = "") -> Callable[..
         input_key_name="question" or input_col_name= names its columns, context_col_delimiter=";" what separates chunks.
         """
         named = {re.sub("_(col|key)_name$", "", key): column for key, column in options.items() if column}
-        map = {FIELDS[part]: column for part, column in named.items() if part in FIELDS and column != part}
-        reader = rg.read(file_path, map=_AS_THEY_ARE | map)
+        map = _AS_THEY_ARE | {
+            FIELDS[part]: column for part, column in named.items() if part in FIELDS and column != part
+        }
+        reader = rg.read(file_path, map=map)
+        is_ideal = reader.columns.get("contexts") == "context"
+        fields = {"context": "contexts" if is_ideal else "reference_contexts"}
+        fields |= {} if is_ideal else {"retrieval_context": "contexts"}
         columns = {*reader.columns.values(), *reader.unused}
-        is_ideal = "reference_contexts" not in map and folded(reader.columns.get("contexts", "")) == "context"
         is_split = "input" in columns and not columns.isdisjoint({"actual_output", "retrieval_context"})
         splits: dict[str, str] = {}
-        for part in ("context",) if is_ideal else ("context", "retrieval_context"):
-            field = "contexts" if is_ideal else FIELDS[part]
+        for part, field in fields.items():
             delimiter = named.get(f"{part}_col_delimiter") or ("" if is_split and field not in map else bar)
             splits |= {f"{field}.split": delimiter} if delimiter and field in reader.columns else {}
-        samples = rg.read(file_path, map=_AS_THEY_ARE | map | splits)
+        samples = rg.read(file_path, map=map | splits)
         getattr(self, attribute).extend(case_of(kind, sample, named, is_ideal) for sample in samples)
 
     return add
@@ -66,19 +68,24 @@ def case_of(kind: type[Case], sample: rg.Sample, named: Mapping[str, str] = {}, 
     """
     retrieved, ideal = (None, sample.contexts) if is_ideal else (sample.contexts, sample.reference_contexts)
     parts: dict[str, Any] = {**passages_of(retrieval_context=retrieved, context=ideal)}
-    cells = {folded(column): cell for column, cell in sample.metadata.items() if cell != ""}
+    cells = _by_part(sample.metadata)
     for part in kind.__dataclass_fields__.keys() - FIELDS.keys():
-        parts[part] = parsed(cells.get(folded(named.get(part, part))))
+        parts[part] = parsed(cells.get(named.get(part, part)) or None)
     for part in ("tools_called", "expected_tools"):
         parts[part] = None if parts[part] is None else list(map(_tool, parts[part]))
     expected = next(iter(sample.references or ()), None)
     return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **parts)
 
 
+def _by_part(cells: Mapping[str, Any]) -> dict[str, Any]:
+    """Cells by the names of parts, also of those that DeepEval writes as in "inputParameters"."""
+    return {re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower(): cell for name, cell in cells.items()} | {**cells}
+
+
 def _tool(item: Any) -> ToolCall:
     """The call of a tool in a file, or of a tool's name alone."""
-    cells: Any = {folded(key): cell for key, cell in item.items()} if isinstance(item, Mapping) else {"name": item}
-    return ToolCall(**{part: cells.get(folded(part)) for part in ToolCall.__dataclass_fields__})
+    cells: Any = _by_part(item if isinstance(item, Mapping) else {"name": item})
+    return ToolCall(**{part: cells.get(part) for part in ToolCall.__dataclass_fields__})
 
 
 @dataclass

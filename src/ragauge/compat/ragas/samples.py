@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,8 +13,6 @@ from typing import Any, ClassVar, Self
 import ragauge as rg
 from ragauge.compat import BadInput, parsed, passages_of
 from ragauge.host import optional
-from ragauge.readers.read import source
-from ragauge.readers.values import list_of
 
 #: Columns of ragas, current ones and those of 0.1 -> our fields; and our fields without a column in ragas.
 _FIELDS = {"user_input": "query", "retrieved_contexts": "contexts", "reference": "references"}
@@ -206,8 +206,7 @@ class EvaluationDataset(list[Any]):
         self, samples: Any, column_map: Mapping[str, str] | None = None, *, backend: Any = None, name: str | None = None
     ) -> None:
         mapped = {_FIELDS.get(name, name): column for name, column in (column_map or {}).items()}
-        table = source(samples)
-        conversations = [] if table.once or mapped else list(map(_conversation, table.rows()))
+        conversations = [] if mapped else list(map(_conversation, _rows(samples)))
         if conversations and all(conversations):
             super().__init__(conversations)
             return
@@ -268,16 +267,26 @@ class EvaluationDataset(list[Any]):
         return datasets.Dataset.from_list(self.to_list())
 
 
+def _rows(data: Any) -> list[Any]:
+    """The rows of a list, a data set, or a file that `to_jsonl` or `to_csv` wrote; none of other data."""
+    if isinstance(data, list) or hasattr(data, "to_list"):
+        return data if isinstance(data, list) else list(data.to_list())
+    with suppress(TypeError, OSError, ValueError, csv.Error), Path(data).open(encoding="utf-8", newline="") as file:
+        rows = {".jsonl": map(json.loads, file), ".csv": csv.DictReader(file)}
+        return list(rows.get(Path(data).suffix, ()))
+    return []
+
+
 def _conversation(row: Any) -> MultiTurnSample | None:
     """The conversation in a row of ragas; None where it is another."""
     if isinstance(row, MultiTurnSample) or not isinstance(row, Mapping):
         return row if isinstance(row, MultiTurnSample) else None
-    said = list_of(row.get("user_input"))
-    if not said or not all(isinstance(item, dict | Message) for item in said):
-        return None
     columns: dict[str, Any] = {name: parsed(cell) or None for name, cell in row.items()}
+    said = columns.get("user_input")
+    if not isinstance(said, list) or not all(isinstance(item, dict | Message) for item in said):
+        return None
     try:
-        return MultiTurnSample(**{**columns, "user_input": said})
+        return MultiTurnSample(**columns)
     except (TypeError, KeyError):  # other columns, or messages of other systems
         return None
 
