@@ -85,3 +85,11 @@ def test_what_cannot_be_compared() -> None:
         choose(sheet, "ragas", {"scor/100": "bleu"})
     with pytest.raises(UsageError, match=r"no column of ragas has a counterpart; found: 'score'; name one with"):
         choose(sheet, "ragas")
+
+
+def test_a_column_of_the_caller_stands_in_for_a_known_one() -> None:
+    """Of two columns with the same counterpart the caller's is compared, and the other is said to be left out."""
+    sheet = read_sheet([{"mine": 0.5, "faithfulness": 0.1}], {})
+    kept = choose(sheet, "ragas", {"mine": "faithfulness"})
+    assert list(kept) == ["mine"]
+    assert not_compared(sheet, "ragas", kept) == {"faithfulness": "mine is compared with faithfulness"}

@@ -92,6 +92,8 @@ def test_numbers_as_people_write_them(cells: list[Any], numbers: list[float], fa
     """Per cent and decimal commas are read, where the column has those alone; the first other text is named."""
     sheet = read_sheet([{"faithfulness": cell} for cell in cells], {})
     assert (sheet.numbers("faithfulness"), sheet.fault("faithfulness")) == (numbers, fault)
+    (row,) = read_sheet([{"response": "1,5", "said": "2,5", "faithfulness": "0,5"}], {"query": "said"}).rows
+    assert (row.query, row.response, row.cells["faithfulness"]) == ("2,5", "1,5", "0.5"), "texts are left as they are"
 
 
 def test_objects_of_numbers_are_columns() -> None:

@@ -104,7 +104,11 @@ def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
         raise BadData(f"{table.name}: no rows of scores")
     columns = dict.fromkeys(column for row in rows for column in row)
     for column in columns:
-        if _has_decimal_commas(row.get(column) for row in rows):
+        if (
+            not _is_field(column)
+            and column not in map.values()
+            and _has_decimal_commas(row.get(column) for row in rows)
+        ):
             rows = [{**row, column: str(row.get(column, "")).replace(",", ".")} for row in rows]
     columns_of_fields = [_column_of(field, columns, map) for field in IDENTIFYING_FIELDS]
     score_rows = []
@@ -269,11 +273,14 @@ def choose(
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)
     columns = dict(_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())
+    taken = {(column.ours, "") for column in columns.values()}
     for name in sorted(sheet.columns, key=lambda name: "." in name):
         column = _known(against, name)
-        is_repeated = "." in name and column in columns.values()
-        if column and name not in columns and sheet.numbers(name) and not is_repeated:
+        if column is None or name in columns or not sheet.numbers(name):
+            continue
+        if taken.isdisjoint({(column.ours, ""), (column.ours, column.metric)}):
             columns[name] = column
+            taken.add((column.ours, column.metric))
     wanted = {name for spec in only for name in (spec, metric_of(spec))}
     kept = {
         name: column
@@ -299,31 +306,36 @@ def _known(against: str, name: str) -> Column | None:
 
 def _named(sheet: ScoreSheet, theirs: str, ours: str) -> tuple[str, Column]:
     """A column as the caller maps it to ours."""
-    name, column = theirs, Column(ours)
+    match = None if theirs in sheet.columns else _CONVERTED_NAME.fullmatch(theirs)
+    name = match["name"] if match else theirs
     if name not in sheet.columns:
-        match = _CONVERTED_NAME.fullmatch(theirs)
-        if match is None or match["name"] not in sheet.columns:
-            raise UnknownName("column", match["name"] if match else theirs, sheet.columns)
-        name, column = match["name"], Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"]))
+        raise UnknownName("column", name, sheet.columns)
     if not sheet.numbers(name):
         raise UsageError(
             f"{sheet.name}: column {name!r} holds no number ({sheet.fault(name) or 'all cells are empty'})"
         )
-    return name, column
+    if match is None:
+        return name, Column(ours)
+    return name, Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"]))
 
 
-def not_compared(sheet: ScoreSheet, against: str, kept: Collection[str]) -> dict[str, str]:
+def not_compared(sheet: ScoreSheet, against: str, kept: Mapping[str, Column]) -> dict[str, str]:
     """Known columns, and others with numbers in most of their filled cells, and why they are not compared."""
     reasons = {}
     for name in sheet.columns:
         if name in kept or _is_field(name):
             continue
         filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
-        is_known, fault = _known(against, name) is not None, sheet.fault(name)
-        if is_known and fault and not sheet.numbers(name):
+        known, fault = _known(against, name), sheet.fault(name)
+        compared = [other for other, column in kept.items() if known and column.ours == known.ours]
+        if known and fault and not sheet.numbers(name):
             reasons[name] = f"no number in it ({fault})"
-        elif 2 * len(sheet.numbers(name)) > filled:
-            reasons[name] = "not requested" if is_known else "no known counterpart among ours"
+        elif 2 * len(sheet.numbers(name)) <= filled:
+            continue
+        elif known:
+            reasons[name] = f"{compared[0]} is compared with {known.ours}" if compared else "not requested"
+        else:
+            reasons[name] = "no known counterpart among ours"
     return reasons
 
 

@@ -47,14 +47,15 @@ def _adds(kind: type[LLMTestCase], attribute: str, bar: str = "") -> Callable[..
         }
         reader = rg.read(file_path, map=map)
         is_ideal = reader.columns.get("contexts") == "context"
-        fields = {"context": "contexts" if is_ideal else "reference_contexts"}
-        fields |= {} if is_ideal else {"retrieval_context": "contexts"}
+        lists = (
+            {"context": "contexts"} if is_ideal else {"context": "reference_contexts", "retrieval_context": "contexts"}
+        )
         columns = {*reader.columns.values(), *reader.unused}
         is_split = "input" in columns and not columns.isdisjoint({"actual_output", "retrieval_context"})
         splits: dict[str, str] = {}
-        for part, field in fields.items():
-            delimiter = named.get(f"{part}_col_delimiter") or ("" if is_split and field not in map else bar)
-            splits |= {f"{field}.split": delimiter} if delimiter and field in reader.columns else {}
+        for part, our in lists.items():
+            delimiter = named.get(f"{part}_col_delimiter") or ("" if is_split and our not in map else bar)
+            splits |= {f"{our}.split": delimiter} if delimiter and our in reader.columns else {}
         samples = rg.read(file_path, map=map | splits)
         getattr(self, attribute).extend(case_of(kind, sample, named, is_ideal) for sample in samples)
 
