@@ -270,8 +270,11 @@ def test_a_judge_is_measured_against_labels(call: Call, folder: Path) -> None:
     (folder / "sets" / "ent_bridges.jsonl").write_text("\n".join(map(json.dumps, rows)))
     result = call("judges", "measure", "--data", "sets")
     assert result.exit_code == 0
-    figures, calibrated, compared = [line.split() for line in result.stdout.splitlines() if "ent_bridges" in line]
+    figures, verdicts, calibrated, compared = (
+        line.split() for line in result.stdout.splitlines() if "ent_bridges" in line
+    )
     assert figures[1] == "40"
+    assert verdicts.count("of") == 2
     assert len(calibrated) > 3
     assert len(compared) > 3
 
