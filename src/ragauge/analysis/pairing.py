@@ -121,15 +121,9 @@ def changed_gold(matches: Iterable[tuple[PairedRow, PairedRow]]) -> dict[str, in
 def compared_runs(
     runs: Iterable[Iterable[SampleRecord]], keys: Collection[str] = (), group: str | None = None
 ) -> list[ComparedRun]:
-    """The samples of several runs as they are compared.
+    """The samples of several runs as they are compared, with the cells of the metrics `keys`.
 
-    Args:
-        runs: the samples of each, with their scores.
-        keys: the metrics to compare.
-        group: the column that groups the samples; None keeps the groups of the runs.
-
-    Raises:
-        UsageError: no run has kept the column.
+    group: the column that groups the samples; None keeps the groups of the runs. Raises UsageError where no run has it.
     """
     sides = [_compared_run(records, keys, group) for records in runs]
     columns = {name for side in sides for name in side.columns}

@@ -71,10 +71,7 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
 def exit_on_interrupt(store: Place | None, what: str = "judgment", more: Sequence[str] = ()) -> Iterator[None]:
     """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
 
-    Args:
-        store: where finished work is kept; None: nowhere.
-        what: a piece of finished work.
-        more: what else can be done by then.
+    store: where finished work is kept; None: nowhere. what: a piece of it. more: what else can be done by then.
     """
     try:
         yield
@@ -248,12 +245,7 @@ def _next_steps(run: Run, store: Place) -> Iterator[str]:
 
 
 def show_run(run: Run, count: int | None) -> None:
-    """Print the estimates and the worst samples.
-
-    Args:
-        run: the run.
-        count: the number of samples to show with all their evidence; None: three, each with the claim that decides.
-    """
+    """Print the estimates and the `count` worst samples with all evidence; None: three, with what decides."""
     metrics = None if run.record.named else headline_metrics(run.record)
     show_parts(*run_view(run.record, run.sections(), metrics))
     key = chooser(run.record)

@@ -42,13 +42,9 @@ def _fields(kind: str) -> tuple[str, ...]:
 
 
 def draft_prompt(kind: str, passages: Sequence[Chunk], language: str | None = None, style: str | None = None) -> Prompt:
-    """The prompt for a question.
+    """The prompt for a question about passages.
 
-    Args:
-        kind: of the question.
-        passages: the passages that the question is about.
-        language: of the question; None: that of the passages.
-        style: of the person who asks, in a line.
+    language: of the question; None: that of the passages. style: of the person who asks, in a line.
     """
     document: dict[str, Any] = {}
     if language:

@@ -154,17 +154,10 @@ def with_shots(
 
     Half of them, rounded down, are refusals, where the brief asks for refusals, as in Trust-Eval; if there are too few
     refusals, answers take their place, and the reverse. Refusals are shown in the wording of the brief. A sample
-    without a response is shown with its first reference.
+    without a response is shown with its first reference, and each with the first `top` of its documents.
 
-    Args:
-        brief: how to answer.
-        samples: the samples to draw from.
-        count: the number of examples.
-        seed: of the draw and of the order.
-        top: the number of documents that each example shows; None for all.
-
-    Raises:
-        BadData: too few samples have a question, documents and an answer.
+    samples: to draw from. count: the number of examples. seed: of the draw and of the order. Raises BadData where too
+    few samples have a question, documents and an answer.
     """
     usable = [example for sample in samples if (example := _example(sample, brief, top))]
     answers = [example for example in usable if example.response != brief.refusal]

@@ -146,11 +146,8 @@ def entail_each_other(pairs: Sequence[tuple[str, str]]) -> Need[Proof]:
 def expected_rounds(kind: str, text: str, shown: Sequence[Chunk], others: Sequence[Chunk]) -> list[list[Question]]:
     """The questions that proving a draft would take, in rounds, to estimate their cost.
 
-    Args:
-        kind: of the question.
-        text: stands for the question and for its answer.
-        shown: the passages that the draft is about.
-        others: the chunks that may answer it too.
+    text: stands for the question and for its answer. shown: the passages that the draft is about. others: those that
+    may answer it too.
     """
     clear: list[Question] = [Rate(CLEAR, (("conversation", text),))]
     if kind == "unanswerable":

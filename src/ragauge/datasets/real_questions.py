@@ -28,15 +28,8 @@ class RealQuestions:
     before any gives two. If the rows have scores with evidence, or the judge's `confidence`, a cluster first gives the
     questions that the judge doubted most.
 
-    Args:
-        reader: the rows or traces.
-        count: the number of questions that will be drawn, which decides the number of clusters.
-        seed: of the draw.
-        mask: whether to mask personal data.
-
-    Raises:
-        BadData: the data have no question.
-        MissingExtra: `mask` is set and presidio-analyzer is not installed.
+    count: the number of questions that will be drawn, which decides the number of clusters. mask: whether to mask
+    personal data. Raises BadData without a question, MissingExtra where `mask` takes presidio-analyzer.
     """
 
     def __init__(self, reader: SampleReader, count: int, seed: int, mask: bool) -> None:

@@ -164,11 +164,7 @@ def worst(samples: Iterable[SampleRecord], key: str, estimate: Estimate, count: 
     Samples without a value are left out, and so are perfect ones, and those that the other text is not preferred to. Of
     samples with equal values those with a contradicted claim come first, then those about which the judge is surest.
 
-    Args:
-        samples: the samples with their scores.
-        key: the key of the score.
-        estimate: that of the metric, which says which way it is better, and its scale.
-        count: the most samples to return.
+    estimate: that of the metric, which says which way it is better, and its scale.
     """
     better = estimate.better
     sign = 1 if better == "higher" else -1

@@ -79,13 +79,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
-    """Write rows with a header as CSV; lists and dicts are JSON.
+    """Write rows, each with its values by column, with a header as CSV; lists and dicts are JSON.
 
-    Args:
-        path: of the file.
-        columns: their names, in order.
-        rows: the value of each row by column.
-        raw: whether texts that a spreadsheet takes for formulas go without an apostrophe before them.
+    raw: whether texts that a spreadsheet takes for formulas go without an apostrophe before them.
     """
     names = list(columns)
 
@@ -187,16 +183,9 @@ def save(
 ) -> Path:
     """Write a run to a file in the format of its ending; an existing file is replaced at the end.
 
-    Args:
-        run: the run's record.
-        samples: its samples with their scores.
-        path: of the file, with an ending in WRITERS.
-        raw_csv: leave texts in CSV unchanged.
-        sections: returns the sections of a .json, .md or .html file.
-
-    Raises:
-        UsageError: the file cannot be written, or has an unknown ending.
-        MissingExtra: the file is .parquet and pyarrow is not installed.
+    raw_csv: leave texts in CSV unchanged. sections: returns the sections of a .json, .md or .html file. Raises
+    UsageError where the file cannot be written or has an ending not in WRITERS, MissingExtra for .parquet without
+    pyarrow.
     """
     write = writer_of(path)
     if raw_csv and path.suffix.lower() == ".csv":

@@ -88,13 +88,7 @@ def chunk_words(piece: Evidence, sample: Sample) -> list[str]:
 
 
 def deciding_quote(piece: Evidence, chunk: ChunkEvidence, sample: Sample) -> str:
-    """The deciding passage of a chunk in quotation marks, or "" if it is not known.
-
-    Args:
-        piece: the judged piece.
-        chunk: one of its chunks.
-        sample: the sample, which has the texts.
-    """
+    """The deciding passage of a chunk of a piece in quotation marks, or "" if it is not known."""
     contexts = sample.contexts or ()
     texts = {"query": sample.query, "response": sample.response, "source": sample.source}
     texts |= {f"references[{i}]": text for i, text in enumerate(sample.references or ())}

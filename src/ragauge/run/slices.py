@@ -49,17 +49,9 @@ def slices_of(
 
 
 def check_slices(samples: Iterable[Sample], by: Iterable[str], gates: Iterable[Gate], group_column: str) -> None:
-    """Find out before anything is judged whether a run can be sliced and held to gates.
+    """Find out before anything is judged whether a run can be sliced by columns and held to gates.
 
-    Args:
-        samples: those of the run.
-        by: columns to slice by.
-        gates: of which those on slices count.
-        group_column: the name of the column that groups samples.
-
-    Raises:
-        UnknownName: no sample has a column, or the value of a gate's slice.
-        UsageError: a column has too many values.
+    Raises UnknownName where no sample has a column, or the value of a gate's slice; UsageError for too many values.
     """
     wanted = [(gate.column, gate.value) for gate in gates if gate.column]
     values: dict[str, set[str]] = {column: set() for column in (*by, *(column for column, _ in wanted))}

@@ -377,7 +377,6 @@ def aggregate_interval(
     confidence: float = 0.95,
     seed: int = 0,
     resamples: int = 2000,
-    extremes: ExtremeRows | None = None,
 ) -> Interval:
     """A function of summed counts, with an interval by the Bayesian bootstrap over samples (or clusters).
 
@@ -393,7 +392,6 @@ def aggregate_interval(
         scale: the lowest and the highest number that `value` can return.
         clusters, confidence: as in `mean_interval`.
         seed, resamples: of the random weightings, and how many.
-        extremes: in place of `extreme_rows`, the worst and the best row from the sums and the size of a row.
 
     Returns:
         The value of the summed counts with both ends.
@@ -403,8 +401,7 @@ def aggregate_interval(
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
     summary = Summary.of(count_rows(counts).tolist(), clusters, None)
-    settings: dict[str, Any] = {"scale": scale, "confidence": confidence, "seed": seed, "resamples": resamples}
-    return interval_of_aggregate(summary, value, extremes=extremes, **settings)
+    return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, seed=seed, resamples=resamples)
 
 
 def interval_of_aggregate(
@@ -417,7 +414,7 @@ def interval_of_aggregate(
     resamples: int = 2000,
     extremes: ExtremeRows | None = None,
 ) -> Interval:
-    """What `aggregate_interval` returns, from a summary of counts."""
+    """What `aggregate_interval` returns, from a summary of counts. extremes: in place of `extreme_rows`."""
     check_parameters(0, None, confidence, scale, resamples)
     method = "Bayesian bootstrap over clusters" if summary.clustered else "Bayesian bootstrap"
     if not summary.n:

@@ -17,10 +17,11 @@ from ragauge.statistics.intervals import (
     CountFunction,
     CountRow,
     Interval,
-    aggregate_interval,
+    Summary,
     check_parameters,
     count_rows,
     extreme_rows,
+    interval_of_aggregate,
     mean_interval,
     on_unit_scale,
     sums_by_cluster,
@@ -150,16 +151,13 @@ def paired_aggregate(
         np.array([difference_of(row) for row in sums.tolist()], float) for sums in halves(rows, seed, resamples)
     ]
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
-    by_sums = partial(
-        aggregate_interval,
-        both,
-        difference_of,
-        scale=wide,
-        clusters=clusters,
-        confidence=confidence,
-        seed=seed,
-        extremes=extremes,
-    )
+
+    def by_sums() -> Interval:
+        summary = Summary.of(count_rows(both).tolist(), clusters, None)
+        return interval_of_aggregate(
+            summary, difference_of, scale=wide, confidence=confidence, seed=seed, extremes=extremes
+        )
+
     return _paired(difference, of_halves, wide, differ, 1 - confidence, _method(clusters), by_sums)
 
 
