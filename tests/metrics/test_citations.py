@@ -252,6 +252,15 @@ def test_names_of_chunks_cite_them(marks: str, precision: float | str, recall: f
     assert value("citation_precision", response=response, contexts=NAMED, answering=words) == precision
 
 
+def test_in_parentheses_ids_alone_are_names(value: Valuing) -> None:
+    """Titles may stand there as any other words do."""
+    precisions = {"(kb-12)": 1, "(Egg)": "undefined: the response cites nothing"}
+    for mark, precision in precisions.items():
+        response = f"A: a {mark}."
+        scored = value("citation_precision(style=parentheses)", response=response, contexts=NAMED, answering=words)
+        assert scored == precision
+
+
 def test_an_id_that_no_chunk_has_is_not_read_as_a_position(value: Valuing) -> None:
     """Beside ids such as doc_7, doc_1 is no number of a chunk; a number alone stays one."""
     contexts = [{"id": "doc_7", "text": "a"}, {"id": "doc_8", "text": "b"}]

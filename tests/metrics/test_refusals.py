@@ -42,6 +42,9 @@ def test_a_judge_may_tell_refusals(scores: Scoring, sample: Sampling) -> None:
     assert scores(one, "refusal(refusals=judge)", judge)["refusal"].value == 1.0
     assert scores(one, "refusal")["refusal"].value == 0.0
     assert scores(sample(response="a"), "refusal(refusals=judge)")["refusal"].undefined == "the sample has no query"
+    empty = sample(response=" ", query="Why?")
+    for name in ("refusal", "answered_ratio"):
+        assert scores(empty, f"{name}(refusals=judge)", judge)[name].value == 0.0
 
 
 def test_a_refusal_shows_the_sentence(drive: type[Drive], words: Answering) -> None:

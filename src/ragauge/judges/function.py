@@ -150,7 +150,7 @@ ASYNC_BATCH = 16
 class FunctionJudge(JudgeBase):
     """A judge whose answers come from functions; see `judge_from`."""
 
-    remedy = "let its function take wording=, the rule or the criterion, or give a criterion a name"
+    remedy = "let its function take wording=, which holds the rule or the criterion, or name the criterion"
 
     def __init__(self, functions: dict[str, Callable[..., Any]], name: str | None) -> None:
         self._functions = functions

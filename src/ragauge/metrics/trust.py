@@ -334,7 +334,8 @@ class Trust(RefusalConfusion, frozen=True):
     def value(self) -> float | None:
         """The score, or None where the counts contradict each other."""
         *cells, score, cited, recall, precision = msgspec.structs.astuple(self)
-        answered, answerable = (sum(cells) - self.refused_answerable - self.refused_unanswerable, sum(cells[::2]))
+        answered = sum(cells) - self.refused_answerable - self.refused_unanswerable
+        answerable = sum(cells[::2])
         slack = 1e-9 * (1 + sum(cells))
         if score > cells[0] + slack or max(recall, precision) > cited + slack or cited > answered + slack:
             return None

@@ -126,8 +126,10 @@ def _whole(lines: Iterable[str], name: str, limits: ReadingLimits) -> str:
 
 
 #: Keys under which an object that is a whole file keeps its rows: RAGChecker, Trust-Eval, DeepEval, LlamaIndex, others.
-ROW_KEYS = ("results", "data", "samples", "rows", "examples", "predictions", "test_cases", "testCases", "test_results")
-ROW_KEYS += ("goldens",)
+ROW_KEYS = (
+    *("results", "data", "samples", "rows", "examples", "predictions"),
+    *("test_cases", "testCases", "test_results", "goldens"),
+)
 
 
 def json_lines_rows(lines: Iterable[str], name: str, limits: ReadingLimits | None = None) -> Iterator[Any]:

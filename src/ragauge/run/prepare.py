@@ -107,7 +107,8 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         has_ids = any("retrieved_context_ids" in sample.metadata for sample in samples)
         content = "ids, not texts: --corpus FILE looks them up" if has_ids and fields[0] == "contexts" else "none"
         fix = f"the traces hold {content}"
-    if {"reference_tool_calls"} & {*fields} & columns.keys() and any(sample.is_turn for sample in samples):
+    are_turns = any(sample.is_turn for sample in samples)
+    if are_turns and "reference_tool_calls" in fields and "reference_tool_calls" in columns:
         fix = OF_CONVERSATIONS
     if fields == ["contexts"] and isinstance(metric, Metric) and "against" in metric.parameters:
         if any(sample.source for sample in samples):
@@ -153,10 +154,8 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
     answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
     not_answered = sorted({topic if kind in answered else kind for topic, kind in kind_of.items()})
     remedies = (judge.remedy for judge in router.unique if not judge.unable.isdisjoint(topics))
-    fix = next(
-        filter(None, remedies), "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
-    )
-    return f"{names} does not answer {', '.join(not_answered)}; {fix}"
+    other = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
+    return f"{names} does not answer {', '.join(not_answered)}; {next(filter(None, remedies), other)}"
 
 
 #: How many samples are read ahead, before any judge is asked, to see which fields the data has.

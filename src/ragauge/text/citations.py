@@ -92,12 +92,16 @@ def cites_otherwise(text: str, chunks: Sequence[Chunk]) -> bool:
     return all(citation.chunk is None for citation in citations_in(text, chunks))
 
 
-def _names_of(chunks: Sequence[Chunk]) -> dict[str, list[int]]:
-    """The positions of the chunks of each name; a number is none where it may be a position."""
+def _names_of(chunks: Sequence[Chunk], style: CitationStyle) -> dict[str, list[int]]:
+    """The positions of the chunks of each name: their ids and, in brackets, their titles and addresses.
+
+    A number is no name where it may be a position.
+    """
     numbered = any(chunk.id.isdecimal() and int(chunk.id) <= len(chunks) for chunk in chunks)
     names: dict[str, list[int]] = {}
     for position, chunk in enumerate(chunks):
-        for name in {chunk.id, chunk.title, *(str(chunk.metadata.get(key) or "") for key in _NAME_KEYS)} - {""}:
+        others = (chunk.title, *(str(chunk.metadata.get(key) or "") for key in _NAME_KEYS))
+        for name in {chunk.id, *(others if style == "brackets" else ())} - {""}:
             if not (numbered and name.isdecimal()):
                 names.setdefault(_name_key(name), []).append(position)
     return names
@@ -118,7 +122,7 @@ def citations_in(text: str, chunks: Chunks, style: CitationStyle = "brackets") -
             such as doc_9 beside doc_1, cites no chunk.
         style: how citations are written.
     """
-    count, names = (chunks, {}) if isinstance(chunks, int) else (len(chunks), _names_of(chunks))
+    count, names = (chunks, {}) if isinstance(chunks, int) else (len(chunks), _names_of(chunks, style))
     citations = list(_by_name(text, style, names)) if names else []
     spans = list(dict.fromkeys(citation.span for citation in citations))
     forms = {_DIGITS.sub("1", name) for name in names} - {"1"}
