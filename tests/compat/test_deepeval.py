@@ -106,6 +106,7 @@ def test_a_metric_of_ones_own() -> None:
         ({"score": 0.15, "success": np.False_}, 0.5, False),
         ({"score": 0.15}, 0.5, False),
         ({"score": 0.9}, 0.5, True),
+        ({"score": 0.15, "success": True}, 0.5, True),
         ({"score": 0.9, "success": False}, 0.5, False),
         ({"score": 0.9, "success": True, "error": "no answer"}, 0.5, False),
         ({"success": True}, 0.5, False),
@@ -113,7 +114,7 @@ def test_a_metric_of_ones_own() -> None:
     ],
 )
 def test_a_metric_of_ones_own_fails(verdict: dict[str, Any], threshold: float | None, success: bool | None) -> None:
-    """It passes only where is_successful and the success that it set say so, with a score and without an error."""
+    """It passes where the success that it set says so, or else its threshold, with a score and without an error."""
 
     class Own(BaseMetric):
         async def a_measure(self, test_case: LLMTestCase, **_: Any) -> float:

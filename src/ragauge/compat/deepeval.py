@@ -587,22 +587,21 @@ class TaskCompletionMetric(
 
 
 class _Checked(_Ours):
-    """1 if the output passes, else 0; no judge is asked. reads: the fields of the test case that `passes` reads."""
+    """1 if the output passes, else 0; no judge is asked. fields: those that `_passes` reads."""
 
-    passes: Any
+    _passes: Any
     fields = ("response",)
 
     def __init__(self, threshold: float | None = 1, **options: Any) -> None:
         super().__init__(threshold, **options)
         self.key = re.sub(r"\W", "_", self.__name__)
-        self.metric = rg.check(name=self.key, reads=self.fields)(lambda sample: self.passes(sample))
+        self.metric = rg.check(name=self.key, reads=self.fields)(lambda sample: self._passes(sample))
 
 
 class ExactMatchMetric(_Checked, fields=("response", "references")):
     """Whether actual and expected output are equal, apart from white space around them."""
 
-    def passes(self, sample: rg.Sample) -> bool:
-        """Whether they are."""
+    def _passes(self, sample: rg.Sample) -> bool:
         return [(sample.response or "").strip()] == [text.strip() for text in sample.references or ()]
 
 
@@ -616,8 +615,7 @@ class PatternMatchMetric(_Checked):
             raise BadInput(f"pattern={pattern!r} is no regular expression: {error}") from None
         super().__init__(**options)
 
-    def passes(self, sample: rg.Sample) -> bool:
-        """Whether it does."""
+    def _passes(self, sample: rg.Sample) -> bool:
         return self._pattern.fullmatch((sample.response or "").strip()) is not None
 
 
@@ -628,8 +626,7 @@ class JsonCorrectnessMetric(_Checked):
         self._schema = expected_schema
         super().__init__(threshold, **{"strict_mode": True, **options})
 
-    def passes(self, sample: rg.Sample) -> bool:
-        """Whether it is."""
+    def _passes(self, sample: rg.Sample) -> bool:
         with suppress(ValueError):
             return self._schema.model_validate_json(sample.response or "") is not None
         return False
@@ -742,7 +739,7 @@ def _excuse(metric: Any, error: Exception, errors: ErrorConfig) -> None:
 
 
 async def _measure_own(measured: Iterable[tuple[Any, TestCase]], errors: ErrorConfig, at_once: int) -> None:
-    """Measure metrics of one's own: each passes as `is_successful` says, and fails with an error or without a score.
+    """Measure metrics of one's own: each passes as it says itself, and fails with an error or without a score.
 
     Those with `measure` alone, which may not be safe in threads, are measured one by one.
     """
@@ -753,10 +750,7 @@ async def _measure_own(measured: Iterable[tuple[Any, TestCase]], errors: ErrorCo
             async with limits[getattr(type(metric), "a_measure", None) is BaseMetric.a_measure]:
                 returned = await metric.a_measure(metric.read(case) if isinstance(metric, BaseMetric) else _last(case))
             metric.score = returned if metric.score is None else metric.score
-            is_measured = metric.score is not None and not metric.error
-            said = [metric.success, metric.is_successful()] if is_measured else [False]
-            passed = [bool(verdict) for verdict in said if verdict is not None]
-            metric.success = all(passed) if passed or getattr(metric, "threshold", None) is not None else None
+            metric.success = False if metric.score is None or metric.error else _passes(metric)
         except Exception as error:
             _excuse(metric, error, errors)
 
@@ -766,6 +760,16 @@ async def _measure_own(measured: Iterable[tuple[Any, TestCase]], errors: ErrorCo
     finally:
         for task in tasks:
             task.cancel()
+
+
+def _passes(metric: Any) -> bool | None:
+    """Whether a measured metric of one's own says that it passes, by `success` and an `is_successful` of its own."""
+    judge = getattr(type(metric), "is_successful", None)
+    verdicts = [metric.success]
+    if judge is not None and (metric.success is None or judge is not BaseMetric.is_successful):
+        verdicts.append(metric.is_successful())
+    passed = [bool(verdict) for verdict in verdicts if verdict is not None]
+    return all(passed) if passed else None
 
 
 def _fresh(metric: Any) -> Any:

@@ -73,7 +73,8 @@ def case_of(kind: type[Case], sample: rg.Sample, named: Mapping[str, str] = {}, 
     for part in kind.__dataclass_fields__.keys() - FIELDS.keys():
         parts[part] = parsed(cells.get(named.get(part, part)) or None)
     for part in ("tools_called", "expected_tools"):
-        parts[part] = None if parts[part] is None else list(map(_tool, parts[part]))
+        calls = parts[part] if isinstance(parts[part], list | None) else [parts[part]]
+        parts[part] = None if calls is None else list(map(_tool, calls))
     expected = next(iter(sample.references or ()), None)
     return kind(sample.query or "", actual_output=sample.response, expected_output=expected, **parts)
 
