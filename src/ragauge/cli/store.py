@@ -15,6 +15,7 @@ from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Texts
 from ragauge.cli.run import progress_bar
 from ragauge.errors import UnknownName, UsageError
+from ragauge.questions import KIND_TYPES
 from ragauge.report.explain import chooser
 from ragauge.report.text import rich_table
 from ragauge.report.wording import counted, dollars, interval, number, price
@@ -88,7 +89,9 @@ def _changed_settings(before: RunRecord, run: RunRecord) -> list[str]:
     """The settings, such as prompts, in which judges of the same names differ."""
     judges = ((before.judges.get(topic), judge) for topic, judge in run.judges.items())
     pairs = [(old, new) for old, new in judges if old and old.name == new.name]
-    return sorted({name for old, new in pairs for name, _ in set(old.settings) ^ set(new.settings)})
+    names = {name for old, new in pairs for name, _ in set(old.settings) ^ set(new.settings)}
+    stems = (name.rpartition(".")[0] if name.rpartition(".")[2] in KIND_TYPES else name for name in names)
+    return sorted(set(stems))
 
 
 def _facts(system: SystemFacts) -> list[str]:
