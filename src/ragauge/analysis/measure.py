@@ -109,7 +109,7 @@ def read_cases(file: Path, limit: int | None = None, bad: list[str] | None = Non
             cases += make(row)
         except (ValueError, LookupError, TypeError, AttributeError) as problem:
             if bad is None:
-                fix = f"{_FIX}; --skip-bad-rows leaves such rows out"
+                fix = f"{_FIX}; `judges measure --skip-bad-rows` leaves such rows out"
                 raise BadData(f"{file}, row {number}: {_fault(problem)}; {fix}") from problem
             bad.append(f"row {number}: {_fault(problem)}")
     return _drawn(cases, limit)
