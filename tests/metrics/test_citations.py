@@ -254,7 +254,7 @@ def test_names_of_chunks_cite_them(marks: str, precision: float | str, recall: f
 
 def test_in_parentheses_ids_alone_are_names(value: Valuing) -> None:
     """Titles may stand there as any other words do."""
-    precisions = {"(kb-12)": 1, "(Egg)": "undefined: the response cites nothing"}
+    precisions = {"(kb-12)": 1, "(see (kb-12))": 1, "(Egg)": "undefined: the response cites nothing"}
     for mark, precision in precisions.items():
         response = f"A: a {mark}."
         scored = value("citation_precision(style=parentheses)", response=response, contexts=NAMED, answering=words)

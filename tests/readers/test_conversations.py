@@ -218,8 +218,9 @@ def test_instructions_beside_the_messages_are_a_turn(column: str) -> None:
     assert plain.system == "Be brief."
     said = {"role": "system", "content": "Be brief."}
     row = {"system": "Be brief.", column: [said, user("?"), assistant("A.")]}
-    (repeated,) = read([row])
-    assert [turn.text for turn in repeated.turns or ()] == ["Be brief."]
+    for messages in (row[column], row[column][1:], json.dumps(row[column])):
+        (once,) = read([row | {column: messages}])
+        assert ([turn.text for turn in once.turns or ()], once.system) == (["Be brief."], None)
     (mapped,) = read([row], map={"system": "system"})
     assert mapped.system == "Be brief."
 

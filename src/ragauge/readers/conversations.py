@@ -147,12 +147,13 @@ def with_instructions(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     system = native(row["system"])
     is_name = isinstance(system, str) and not system.rstrip().endswith((".", "!", "?")) and len(system.split()) < 10
-    column = next((name for name in ("messages", "conversations") if isinstance(native(row.get(name)), list)), None)
-    if column is None or is_name or not isinstance(system, str | list):
+    chats = {column: said for column in ("messages", "conversations") if (said := list_of(row.get(column)))}
+    if is_name or not isinstance(system, str | list) or not chats:
         return row
-    instructions, said = {"role": "system", "content": system}, native(row[column])
+    column, said = chats.popitem()
+    instructions = {"role": "system", "content": system}
     others = {name: cell for name, cell in row.items() if name != "system"}
-    return {**others, column: said if said[:1] == [instructions] else [instructions, *said]}
+    return {**others, column: said if said[0] == instructions else [instructions, *said]}
 
 
 #: The columns of a row that is one message.

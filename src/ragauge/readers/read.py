@@ -451,10 +451,9 @@ class SampleReader:
         for sample in samples:
             if sample.group is not None or not (sample.query or sample.source):
                 continue
-            texts = tuple(map(attrgetter("text"), sample.contexts or ()))
-            ids = sample.metadata.get("retrieved_context_ids")
-            others = str(ids), str(sample.turns), str(sample.tool_calls)
-            content = hash((sample.query, sample.source, sample.response, texts, others))
+            retrieved = [chunk.text for chunk in sample.contexts or ()], sample.metadata.get("retrieved_context_ids")
+            said = sample.query, sample.source, sample.turns, sample.response, sample.tool_calls
+            content = hash(repr((*said, *retrieved)))
             self.unmeasured["repeated"] += content in contents
             if len(contents) < MAX_CONTENTS:
                 contents.add(content)

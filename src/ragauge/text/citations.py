@@ -46,7 +46,7 @@ _OF_RESULT = re.compile(r"【(?P<numbers>\d+:\d+)(?:†|】)")
 _LINK = r"https?://[^\s<>()\[\]]*[^\s<>()\[\].,;:!?]"
 _NAMED = {
     style: re.compile(
-        rf"{CODE}|\\?{opening}(?P<name>[^\[\]\n]{{1,200}}?)\\?{closing}(?:\((?P<link>{_LINK})\))?"
+        rf"{CODE}|\\?{opening}(?P<name>[^{opening}{closing}\n]{{1,200}}?)\\?{closing}(?:\((?P<link>{_LINK})\))?"
         rf"|【[^†】\n]{{0,200}}†(?P<file>[^】\n]{{1,200}})】|(?P<address>\({_LINK}\)|<{_LINK}>|{_LINK})",
         re.DOTALL,
     )
