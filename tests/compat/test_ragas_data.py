@@ -53,7 +53,7 @@ def test_conversations_come_back_as_they_were(kind: str, tmp_path: Path) -> None
     """A data set of conversations holds them, writes their messages, and is the same when it is read."""
     call = ToolCall("book", {"id": 7})
     messages = [HumanMessage("A hotel?"), AIMessage("Wait.", [call]), ToolMessage("free"), AIMessage("It is free.")]
-    sample = MultiTurnSample(user_input=messages, reference="It is free.", reference_tool_calls=[call])
+    sample = MultiTurnSample(user_input=messages, reference='{"free": true}', reference_tool_calls=[call])
     dataset = EvaluationDataset([sample])
     assert (dataset[0], dataset.is_multi_turn(), dataset[0].user_input[2].type) == (sample, True, "tool")
     path = tmp_path / f"talks.{kind}"

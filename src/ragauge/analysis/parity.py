@@ -103,14 +103,10 @@ def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
     if not rows:
         raise BadData(f"{table.name}: no rows of scores")
     columns = dict.fromkeys(column for row in rows for column in row)
-    for column in columns:
-        if (
-            not _is_field(column)
-            and column not in map.values()
-            and _has_decimal_commas(row.get(column) for row in rows)
-        ):
-            rows = [{**row, column: str(row.get(column, "")).replace(",", ".")} for row in rows]
     columns_of_fields = [_column_of(field, columns, map) for field in IDENTIFYING_FIELDS]
+    for column in columns.keys() - set(columns_of_fields):
+        if not _is_field(column) and _has_decimal_commas(row.get(column) for row in rows):
+            rows = [{**row, column: _with_point(row.get(column))} for row in rows]
     score_rows = []
     for row in rows:
         id, query, response = (_text(row.get(column)) if column else None for column in columns_of_fields)
@@ -188,6 +184,10 @@ def _has_decimal_commas(cells: Iterable[Any]) -> bool:
     return all(map(_DECIMAL_COMMA.fullmatch, texts)) and not all(map(_THOUSANDS.fullmatch, texts))
 
 
+def _with_point(cell: Any) -> Any:
+    return cell.replace(",", ".") if isinstance(cell, str) else cell
+
+
 def _is_per_cent(cell: Any) -> bool:
     return isinstance(cell, str) and cell.rstrip().endswith("%")
 
@@ -222,7 +222,7 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list
     def texts(row_or_sample: ScoreRow | Sample) -> Hashable:
         return tuple(" ".join((getattr(row_or_sample, field) or "").split()).casefold() for field in fields)
 
-    positions: list[int | None]
+    positions: list[int | None] = [None] * len(own_samples)
     by = " and ".join(fields) or "id"
     if fields:
         by_texts: dict[Hashable, list[int]] = {}
@@ -235,8 +235,6 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list
         positions = [by_id.get(sample.id) for sample in own_samples]
     elif len(rows) == len(own_samples):
         positions, by = list(range(len(rows))), "order"
-    else:
-        positions = [None] * len(own_samples)
     if all(position is None for position in positions):
         by = by if fields else f"id ({counted(len(rows), 'row')}, {counted(len(own_samples), 'sample')})"
         first = shortened(rows[0].query or rows[0].response or rows[0].id or "", 80)
@@ -427,11 +425,10 @@ _OFF_SCALE = "is off the scale"
 
 def _score(cell: Any, column: Column, scale: tuple[float, float] | None) -> ScoreRecord:
     """Their number as a score, failed if it is off the scale. scale: of our value, None if it is not known."""
-    number = number_in(cell)
-    if number is None:
-        return (
-            ScoreRecord(failed=f"{cell!r:.60} is no number") if _is_fault(cell) else ScoreRecord(undefined="no number")
-        )
+    if _is_fault(cell):
+        return ScoreRecord(failed=f"{cell!r:.60} is no number")
+    if (number := number_in(cell)) is None:
+        return ScoreRecord(undefined="no number")
     value = column.converted(number * column.per if _is_per_cent(cell) else number)
     if scale is None:
         return ScoreRecord(value)

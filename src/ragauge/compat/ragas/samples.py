@@ -281,10 +281,10 @@ def _conversation(row: Any) -> MultiTurnSample | None:
     """The conversation in a row of ragas; None where it is another."""
     if isinstance(row, MultiTurnSample) or not isinstance(row, Mapping):
         return row if isinstance(row, MultiTurnSample) else None
-    columns: dict[str, Any] = {name: parsed(cell) or None for name, cell in row.items()}
-    said = columns.get("user_input")
-    if not isinstance(said, list) or not all(isinstance(item, dict | Message) for item in said):
+    said = parsed(row.get("user_input"))
+    if not isinstance(said, list) or not said or not all(isinstance(item, dict | Message) for item in said):
         return None
+    columns: Any = {name: (cell if name == "reference" else parsed(cell)) or None for name, cell in row.items()}
     try:
         return MultiTurnSample(**columns)
     except (TypeError, KeyError):  # other columns, or messages of other systems
