@@ -15,7 +15,6 @@ from ragauge.report.wording import shortened
 from ragauge.run.results import Run
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.statistics.intervals import Clusters, sampling_units
-from ragauge.types import Sample
 
 #: The result of a metric on a sample: its value; its counts for a metric over the data set; or why it has neither.
 Cell: TypeAlias = float | tuple[float, ...] | Literal["undefined", "failed", "absent"]
@@ -42,6 +41,7 @@ class ComparedRunInfo(msgspec.Struct, frozen=True):
 
 #: The fields that say what is right of a sample, and so change its scores where the response is the same.
 GOLD_FIELDS = ("references", "answers", "answer_weights", "criteria", "reference_contexts", "reference_tool_calls")
+_gold_of = attrgetter(*GOLD_FIELDS)
 
 
 class PairedRow(NamedTuple):
@@ -94,17 +94,13 @@ def _compared_run(records: Iterable[SampleRecord], keys: Collection[str], group:
         content = hash(texts) if texts else None
         group_name = sample.group if group is None else sample.metadata.get(group)
         name = None if group_name is None else str(group_name)
-        run.rows.append(PairedRow(sample.id, question, content, name, sample.group, _gold_hashes(sample)))
+        gold = tuple(None if value is None else hash(msgspec.json.encode(value)) for value in _gold_of(sample))
+        run.rows.append(PairedRow(sample.id, question, content, name, sample.group, gold))
         run.columns |= sample.metadata.keys()
         run.has_groups |= sample.group is not None
         for key, cells in run.cells.items():
             cells.append(cell_of(record.scores.get(key) or record.counted.get(key)))
     return run
-
-
-def _gold_hashes(sample: Sample) -> tuple[int | None, ...]:
-    values = [getattr(sample, field) for field in GOLD_FIELDS]
-    return tuple(None if value is None else hash(msgspec.json.encode(value)) for value in values)
 
 
 def changed_gold(matches: Iterable[tuple[PairedRow, PairedRow]]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice
+from itertools import chain, islice
 from typing import cast
 
 from ragauge.datasets.calls import prompt_section
@@ -89,22 +89,20 @@ def answered_by_its_passages(kind: str, others: Sequence[Chunk]) -> Need[Proof]:
         takes_all = len(passages) > 1 and kind != REAL
         alone = [Entail((text,), answer, query) for text in passages] if takes_all else []
         elsewhere = [Entail((chunk.passage,), answer, query) for chunk in others]
-        judgments = yield [*support, *relevance, *earlier, *alone, *elsewhere]
-        verdicts = iter(_verdicts(judgments))
-        of_support = list(islice(verdicts, len(support)))
-        of_relevance = list(islice(verdicts, len(relevance)))
-        of_earlier = list(islice(verdicts, len(earlier)))
-        entailed = [verdict.entailed for verdict in verdicts]
+        groups: Sequence[Sequence[Question]] = (support, relevance, earlier, alone, elsewhere)
+        verdicts = iter(_verdicts((yield [*chain(*groups)])))
+        of_support, of_relevance, of_earlier, of_alone, of_elsewhere = (
+            list(islice(verdicts, len(group))) for group in groups
+        )
         faults = {
             UNSUPPORTED: not all(verdict.entailed for verdict in of_support),
             NOT_RELEVANT: any(verdict.label is Label.NO for verdict in of_relevance[:-1]),
             NOT_ANSWERED: of_relevance[-1].label is Label.NO,
             EARLIER_UNSUPPORTED: not all(verdict.entailed for verdict in of_earlier),
-            ONE_IS_ENOUGH: takes_all and any(entailed),
+            ONE_IS_ENOUGH: takes_all and any(verdict.entailed for verdict in (*of_alone, *of_elsewhere)),
         }
-        return Proof(
-            next((fault for fault, holds in faults.items() if holds), ""), claims, tuple(entailed[len(alone) :])
-        )
+        dropped = next((fault for fault, holds in faults.items() if holds), "")
+        return Proof(dropped, claims, tuple(verdict.entailed for verdict in of_elsewhere))
 
     asks = frozenset({"decompose", "entail:support", "relevant"})
     return Need(f"answered_by_its_passages({kind})", (), asks, flow)

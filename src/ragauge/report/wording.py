@@ -49,14 +49,12 @@ def with_interval(estimate: Estimate | Interval | None, shown: Callable[[float],
     """A value with its interval in brackets, where it has one; a dash for None. shown: formats each number."""
     if estimate is None or estimate.value is None:
         return "–"
-    if estimate.low is None or estimate.high is None:
-        return shown(estimate.value)
-    return f"{shown(estimate.value)} [{shown(estimate.low)}, {shown(estimate.high)}]"
+    return f"{shown(estimate.value)} {interval(estimate, shown)}".rstrip()
 
 
-def interval(estimate: Estimate) -> str:
+def interval(estimate: Estimate | Interval, shown: Callable[[float], str] = number) -> str:
     """The interval in brackets; empty if there is none."""
-    return "" if estimate.low is None else f"[{number(estimate.low)}, {number(estimate.high)}]"
+    return "" if estimate.low is None or estimate.high is None else f"[{shown(estimate.low)}, {shown(estimate.high)}]"
 
 
 def score_words(score: Score) -> str:

@@ -41,8 +41,7 @@ def slices_of(
     slices = []
     for value, part in parts.items():
         keys = [key for key in compared if key in part.by_key]
-        intervals = {key: _from_others(key, value, parts, confidence) for key in keys}
-        differences = {key: difference for key, difference in intervals.items() if difference is not None}
+        differences = {key: change for key in keys if (change := _from_others(key, value, parts, confidence))}
         worse = tuple(key for key in differences if differences[key].is_worse(part.by_key[key].measure.better))
         slices.append(Slice(value, sizes[value], part.estimates(), worse, differences))
     return slices
@@ -88,7 +87,5 @@ def _from_others(key: str, value: str, parts: Mapping[str, Accumulators], confid
     for name, part in parts.items():
         if name != value:
             others.extend(part.by_key[key])
-    difference = difference_interval(here.interval(confidence), others.interval(confidence))
-    if difference.value is None or difference.low is None or difference.high is None:
-        return None
-    return SliceDifference(difference.value, difference.low, difference.high)
+    numbers = difference_interval(here.interval(confidence), others.interval(confidence)).numbers
+    return SliceDifference(*numbers) if numbers else None

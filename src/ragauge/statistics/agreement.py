@@ -346,7 +346,7 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
     """
     method = "Rogan-Gladen"
     undefined = Interval(None, None, None, method)
-    said_yes, right_yes, right_no = _ends(share), _ends(sensitivity), _ends(specificity)
+    said_yes, right_yes, right_no = share.numbers, sensitivity.numbers, specificity.numbers
     if not (said_yes and right_yes and right_no) or right_yes[_LOW] + right_no[_LOW] <= 1:
         return undefined
 
@@ -368,18 +368,11 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
     return Interval(clipped, lowest, highest, method)
 
 
-#: The positions in what `_ends` returns.
+#: The positions in `Interval.numbers`.
 _VALUE, _LOW, _HIGH = range(3)
-
-
-def _ends(interval: Interval) -> tuple[float, float, float] | None:
-    """The value of an interval, its lower and its upper end; None where it is undefined."""
-    if interval.value is None or interval.low is None or interval.high is None:
-        return None
-    return interval.value, interval.low, interval.high
 
 
 def _term(interval: Interval, weight: float = 1.0) -> tuple[float, float, float]:
     """A weighted mean and the distances of the lower and upper ends of its interval; zeros without samples."""
-    value, low, high = _ends(interval) or (0.0, 0.0, 0.0)
+    value, low, high = interval.numbers or (0.0, 0.0, 0.0)
     return weight * value, weight * (value - low), weight * (high - value)

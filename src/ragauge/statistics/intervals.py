@@ -33,6 +33,13 @@ class Interval(msgspec.Struct, frozen=True):
     high: float | None
     method: str
 
+    @property
+    def numbers(self) -> tuple[float, float, float] | None:
+        """The estimate, the lower and the upper end; None where it is undefined."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return self.value, self.low, self.high
+
 
 #: The distinct rows, and clusters, up to which a summary is exact.
 EXACT = 100_000
@@ -245,10 +252,9 @@ def difference_interval(first: Interval, second: Interval) -> Interval:
     proportions Newcombe 1998). All are None where an estimate has no value.
     """
     method = "from two intervals"
-    ends = (first.value, first.low, first.high, second.value, second.low, second.high)
-    if None in ends:
+    if first.numbers is None or second.numbers is None:
         return Interval(None, None, None, method)
-    a, a_low, a_high, b, b_low, b_high = (end for end in ends if end is not None)
+    (a, a_low, a_high), (b, b_low, b_high) = first.numbers, second.numbers
     return Interval(a - b, a - b - hypot(a - a_low, b_high - b), a - b + hypot(a_high - a, b - b_low), method)
 
 
