@@ -334,8 +334,8 @@ class SliceDifference(msgspec.Struct, frozen=True):
 class Slice(msgspec.Struct, frozen=True):
     """The samples with one value of a metadata column: their number, and estimates by metric.
 
-    differences: of the metrics that are compared with all other samples; the intervals cover together with 95 %. worse:
-    those of which the interval lies on the worse side of 0.
+    differences: from all other samples, by metric; their intervals hold together in 95 % of cases. worse: the metrics
+    whose interval lies on the worse side of 0.
     """
 
     value: str

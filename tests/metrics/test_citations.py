@@ -215,7 +215,7 @@ def test_citations_in_another_form_are_noted(response: str) -> None:
     run = rg.evaluate(rows, "max_words(9)")
     assert run.record.unmeasured["cited_otherwise"] == 1
     assert (
-        "Responses that seem to cite, but no citation of a context can be read: 1. Read are [1]"
+        "Responses that seem to cite, but no citation of a context can be read: 1. These can: [1]"
         in run._repr_markdown_()
     )
 

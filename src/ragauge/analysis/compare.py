@@ -41,7 +41,7 @@ from ragauge.report.document import packed, page_with
 from ragauge.report.explain import MAX_PIECES, certainty_words, chooser, decisive, headline, piece_words
 from ragauge.report.files import save_text
 from ragauge.report.text import LENGTH, RenderableType, markdown_table, plain, plain_text
-from ragauge.report.wording import by_reason, caution, counted, number, p_value, printable, shortened
+from ragauge.report.wording import REPEATED_FIX, by_reason, caution, counted, number, p_value, printable, shortened
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run, SampleScores
 from ragauge.scores import Better, Estimate, RunRecord
@@ -362,8 +362,7 @@ class _MatchedRuns:
             for name, record in records.items()
             if (repeated := record.unmeasured.get("repeated")) and self.groups is None
         ]
-        fix = "They count as independent; leave them out, or name the column of what they share with --group."
-        return [f"Samples that repeat an earlier one: {', '.join(counts)}. {fix}"] if counts else []
+        return [f"Samples that repeat an earlier one: {', '.join(counts)}. {REPEATED_FIX}"] if counts else []
 
     def cells(self, key: str) -> Cells:
         """The results of a metric on these samples."""

@@ -45,8 +45,8 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     difference: b - a with its 95 % interval. p: two-sided, for no difference; p_adjusted: by Holm over all compared
     metrics. low_adjusted, high_adjusted: the interval that agrees with p_adjusted, which excludes 0 where b is better
     or worse, and contains it elsewhere. wins, ties, losses: the number of samples on which b is better, equal, worse.
-    detectable: the smallest true difference that n samples would show in 80 of 100 comparisons of so many metrics,
-    whatever the other differences. The last four are None for a metric over the data set.
+    detectable: the smallest true difference that n samples would show in 80 of 100 comparisons of as many metrics,
+    even if no other differs. The last four are None for a metric over the data set.
     """
 
     a: float | None

@@ -75,7 +75,7 @@ function isFlawed(data, metric, value) {
   return isHigher ? value < best : value > best;
 }
 
-/** A response, the claim in it that decides the score, and what contradicts that. Without a query the link tells it. */
+/** A response, the claim in it that decides the score, and what contradicts that. Where there is no query, the link is the response. */
 function answer(data, record, metric) {
   const piece = decidingEvidence(record, metric, data.better(metric));
   const response = quoted(record.sample.response || "(empty response)", "div", { class: "answer" });

@@ -198,6 +198,9 @@ def price(spent: TotalUsage) -> str:
     return dollars(None if spent.unpriced else spent.cost)
 
 
+#: What to do about samples that repeat earlier ones.
+REPEATED_FIX = "They count as independent; leave them out, or name a column that is the same in them: --group COLUMN."
+
 #: Key of `RunRecord.unmeasured` -> the sentence about what was read and not measured, or what traces lack.
 UNMEASURED = {
     "earlier_answers": "Earlier answers of conversations not measured: {earlier_answers} in {conversations}; "
@@ -212,11 +215,10 @@ UNMEASURED = {
     "separates them, as in --map 'contexts.split= ||| '.",
     "listed_references": "References that are lists written as text: {listed_references}; each was read as one "
     "answer; if it is several, call the column references.",
-    "repeated": "Samples that repeat the query, response and contexts of an earlier one: {repeated}. They count as "
-    "independent; leave them out, or name the column of what they share with --group.",
-    "cited_otherwise": "Responses that seem to cite, but no citation of a context can be read: {cited_otherwise}. Read "
-    "are [1] and, in brackets, the id, title or URL of a context; with style=parentheses (1), (Doc 1) and (ID). Write "
-    "other forms, such as ¹ or 【4:1†file】, in one of these, or give contexts the ids that are cited.",
+    "repeated": f"Samples that repeat the query, response and contexts of an earlier one: {{repeated}}. {REPEATED_FIX}",
+    "cited_otherwise": "Responses that seem to cite, but no citation of a context can be read: {cited_otherwise}. "
+    "These can: [1]; the id, title or URL of a context in brackets; with style=parentheses (1), (Doc 1) and (ID). "
+    "Write others, such as ¹ or 【4:1†file】, in one of these forms, or give contexts the ids that are cited.",
     "cut": "Traces whose outermost span is not there, so that they may be cut: {cut}; read from where they begin.",
     "documents_without_texts": "Traces without contexts, as their documents have no texts: {documents_without_texts}; "
     "record the texts, or measure retrieval by ids.",

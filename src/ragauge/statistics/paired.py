@@ -164,8 +164,8 @@ def paired_aggregate(
 def detectable(differences: Sequence[float], *, clusters: Clusters = None, tests: int = 1) -> float | None:
     """The smallest true difference that a comparison of this size detects with a power of 80 %.
 
-    By Student's t, from the variance of `differences`, one per sample. Where only differences of one sign in all
-    samples would do, as with six samples and one test, it is the normal difference with that chance.
+    By Student's t, from the variance of `differences`, one per sample. Where the test takes differences of one sign in
+    all samples, as with six samples and one test, it is the mean at which normal differences are so in 80 % of cases.
 
     Args:
         differences, clusters: as in `paired_mean`.
