@@ -181,11 +181,6 @@ class ErrorConfig:
     skip_on_missing_params: bool | None = False
 
 
-#: What DeepEval's results hold of a metric.
-_DATA = """name threshold success score reason strict_mode flaky evaluation_model error evaluation_cost input_tokens
-    output_tokens verbose_logs""".split()
-
-
 class BaseMetric:
     """A metric. One of one's own has `measure`, which sets score, reason and success and returns the score."""
 
@@ -227,10 +222,6 @@ class BaseMetric:
     def read(self, case: TestCase) -> Any:
         """The case as the metric reads it: of a conversation the last question and its answer."""
         return _last(case)
-
-    def model_dump(self, **_: Any) -> dict[str, Any]:
-        """What DeepEval's results hold of a metric."""
-        return {part: getattr(self, part, None) for part in _DATA} | {"name": self.__name__}
 
     def __str__(self) -> str:
         passed = {True: "passed", False: "failed", None: "measured"}[self.success]
@@ -822,6 +813,10 @@ async def _measured(
     return copies
 
 
+#: What DeepEval's results hold of a metric besides its name.
+_DATA = """threshold success score reason strict_mode flaky evaluation_model error evaluation_cost input_tokens
+    output_tokens verbose_logs""".split()
+
 #: What DeepEval's results repeat of a test case.
 _PARTS = "input actual_output expected_output context retrieval_context turns metadata".split()
 
@@ -862,7 +857,11 @@ class EvaluationResult:
         rows = []
         for result in self.test_results:
             turns = [asdict(turn) for turn in result.turns] if result.turns else None
-            data = [BaseMetric.model_dump(metric) for metric in result.metrics_data]
+            data = [
+                {"name": getattr(metric, "__name__", _name_of(type(metric)))}
+                | {part: getattr(metric, part, None) for part in _DATA}
+                for metric in result.metrics_data
+            ]
             rows.append({name: getattr(result, name) for name in names} | {"turns": turns, "metrics_data": data})
         return {"test_results": rows, "confident_link": None, "test_run_id": None}
 
