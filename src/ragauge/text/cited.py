@@ -47,7 +47,10 @@ _EDGES = " \t\r\n.,;•*-"
 
 
 class CitedPiece(NamedTuple):
-    """A sentence or an item. text: without its citations. span: in the whole text, with its citations."""
+    """A sentence or an item. text: without its citations. span: in the whole text, with its citations.
+
+    kind: that of the block which it begins.
+    """
 
     text: str
     span: Span
