@@ -93,3 +93,5 @@ def test_a_column_of_the_caller_stands_in_for_a_known_one() -> None:
     kept = choose(sheet, "ragas", {"mine": "faithfulness"})
     assert list(kept) == ["mine"]
     assert not_compared(sheet, "ragas", kept) == {"faithfulness": "mine is compared with faithfulness"}
+    both = read_sheet([{"nv_response_groundedness": 0.5, "faithfulness": 0.1}], {})
+    assert list(choose(both, "ragas")) == ["faithfulness"], "whose definition is ours"
