@@ -147,10 +147,10 @@ def with_instructions(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     system = native(row["system"])
     is_name = isinstance(system, str) and not system.rstrip().endswith((".", "!", "?")) and len(system.split()) < 10
-    chats = {column: said for column in ("messages", "conversations") if (said := list_of(row.get(column)))}
-    if is_name or not isinstance(system, str | list) or not chats:
+    column = "messages" if row.get("messages") is not None else "conversations"
+    said = list_of(row.get(column))
+    if is_name or not isinstance(system, str | list) or not said or not isinstance(said[0], Mapping):
         return row
-    column, said = chats.popitem()
     instructions = {"role": "system", "content": system}
     others = {name: cell for name, cell in row.items() if name != "system"}
     return {**others, column: said if said[0] == instructions else [instructions, *said]}
