@@ -21,7 +21,7 @@ from ragauge.datasets.drawing import NameLinks, PassageMap
 from ragauge.datasets.generator import ANSWER, AnswerBrief, answer_prompt
 from ragauge.datasets.real_questions import RealQuestions
 from ragauge.datasets.retrieval import PassageSearch, words_of
-from ragauge.datasets.samples import SampleSet, add_metadata
+from ragauge.datasets.samples import SampleSet, add_metadata, without_metadata
 from ragauge.judges.llm.messages import Prompt
 from ragauge.needs.base import Need
 from ragauge.run.asking import Dispatcher
@@ -93,12 +93,7 @@ class QuestionSet(SampleSet):
 
 def sealed(samples: Sequence[Sample], origin: Mapping[str, Any]) -> list[Sample]:
     """The rows of a test set with its identity, a hash of them in any order, and what it was made with."""
-    bare = [
-        msgspec.structs.replace(
-            sample, metadata={key: value for key, value in sample.metadata.items() if key != TEST_SET}
-        )
-        for sample in samples
-    ]
+    bare = [without_metadata(sample, TEST_SET) for sample in samples]
     mark = {**origin, "id": sha256(b"\n".join(sorted(map(msgspec.json.encode, bare)))).hexdigest()[:12]}
     return [add_metadata(sample, **{TEST_SET: mark}) for sample in bare]
 

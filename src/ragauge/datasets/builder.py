@@ -11,7 +11,14 @@ import msgspec
 
 from ragauge.datasets.corpus import Corpus, read_corpus
 from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError, load_bm25s
-from ragauge.datasets.samples import SampleOptions, SampleSet, add_metadata, with_top_documents, without_notes
+from ragauge.datasets.samples import (
+    SampleOptions,
+    SampleSet,
+    add_metadata,
+    with_top_documents,
+    without_metadata,
+    without_notes,
+)
 from ragauge.errors import BadParameter, MissingField, UnanswerableNeed
 from ragauge.judges.base import JudgeLike, JudgeRouter
 from ragauge.needs.base import Need, NothingToCount, QuestionFlow, Undefined, unanswerable
@@ -25,7 +32,7 @@ from ragauge.run.prepare import opened_store
 from ragauge.run.specs import load_judges, python_object
 from ragauge.run.sync import blocking
 from ragauge.scores import Evidence
-from ragauge.types import Chunk, Decomposition, Sample
+from ragauge.types import Decomposition, Sample
 
 #: The claims of a gold answer: the whole answer is one, or a judge decomposes it ("apart").
 Claims = Literal["whole", "apart"]
@@ -63,7 +70,10 @@ def label_samples(claims: Claims) -> Need[SampleLabels]:
             raise NothingToCount("a gold claim in 'answers' has no wording")
         if sample.contexts is None:
             return SampleLabels(answers, None)
-        contexts = tuple(_without_stale_labels(chunk, len(answers)) for chunk in sample.contexts)
+        contexts = tuple(
+            chunk if len(gold_labels(chunk)) == len(answers) else without_metadata(chunk, GOLD_LABELS_KEY)
+            for chunk in sample.contexts
+        )
         if sample.answerable is False:
             return SampleLabels(answers, tuple(gold_labels(chunk) or (False,) * len(answers) for chunk in contexts))
         gold = yield from gold_in_contexts(msgspec.structs.replace(sample, answers=answers, contexts=contexts))
@@ -85,14 +95,6 @@ def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
         if texts:
             return tuple((claim,) for claim in texts)
     return (sample.references,)
-
-
-def _without_stale_labels(chunk: Chunk, claims: int) -> Chunk:
-    """The document, without its labels where these are not one for each claim."""
-    if len(gold_labels(chunk)) == claims:
-        return chunk
-    rest = {key: value for key, value in chunk.metadata.items() if key != GOLD_LABELS_KEY}
-    return msgspec.structs.replace(chunk, metadata=rest)
 
 
 Retriever = CorpusRetriever | RetrieverAdapter

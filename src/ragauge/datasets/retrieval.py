@@ -11,6 +11,7 @@ from inspect import isawaitable, iscoroutinefunction
 from itertools import chain, zip_longest
 from typing import Any
 
+from ragauge.arrays import np
 from ragauge.datasets.corpus import Corpus
 from ragauge.datasets.samples import add_metadata
 from ragauge.errors import BadParameter
@@ -33,8 +34,6 @@ class BM25:
     """An index of texts, which are identified by their positions. Raises MissingExtra without bm25s."""
 
     def __init__(self, texts: Iterable[str]) -> None:
-        import numpy as np
-
         self._index = load_bm25s().BM25(k1=K1, b=B, method="atire", idf_method="lucene")
         self._stopwords = frozenset(load_bm25s().stopwords.STOPWORDS_EN_PLUS)
         words: dict[str, int] = {}
@@ -50,8 +49,6 @@ class BM25:
 
         English stop words in the query are ignored, unless it has no other words.
         """
-        import numpy as np
-
         words = words_of(query)
         content = [word for word in words if word not in self._stopwords] or words
         terms = self._index.get_tokens_ids(list(dict.fromkeys(stem_tokens(content))))
@@ -85,8 +82,6 @@ class PassageSearch:
 
     async def ready(self) -> None:
         """Embed the passages, unless they are more than MOST_EMBEDDED."""
-        import numpy as np
-
         if self._embeddings is not None or len(self._texts) > MOST_EMBEDDED:
             return
         embedded = []

@@ -119,8 +119,7 @@ class SampleSet:
 
 def without_notes(sample: Sample) -> Sample:
     """The sample without the notes of an earlier attempt."""
-    kept = {key: value for key, value in sample.metadata.items() if key not in (FAILED, CITED_BY)}
-    return msgspec.structs.replace(sample, metadata=kept)
+    return without_metadata(sample, FAILED, CITED_BY)
 
 
 SampleOrChunk = TypeVar("SampleOrChunk", Sample, Chunk)
@@ -129,6 +128,11 @@ SampleOrChunk = TypeVar("SampleOrChunk", Sample, Chunk)
 def add_metadata(of: SampleOrChunk, **more: Any) -> SampleOrChunk:
     """The sample or chunk with more metadata."""
     return msgspec.structs.replace(of, metadata={**of.metadata, **more})
+
+
+def without_metadata(of: SampleOrChunk, *keys: str) -> SampleOrChunk:
+    """The sample or chunk without this metadata."""
+    return msgspec.structs.replace(of, metadata={key: of.metadata[key] for key in of.metadata if key not in keys})
 
 
 def with_top_documents(sample: Sample, top: int | None) -> Sample:

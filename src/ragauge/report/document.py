@@ -24,10 +24,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from ragauge.needs.checks import instructed_refusal
+from ragauge.needs.gold import gold_labels
 from ragauge.report.explain import certainty, chooser, deciding, headline_metrics
 from ragauge.report.sections import Section, cell_text
 from ragauge.report.wording import caution, claims_line, footnotes, headline, shortened, usage_words
 from ragauge.scores import Better, RunRecord, SampleRecord, Score, ScoreRecord
+from ragauge.text.refusals import refusal
 from ragauge.types import Label, Sample
 
 SCHEMA = "ragauge.run/1"
@@ -92,9 +95,6 @@ def signs_of(record: SampleRecord) -> dict[str, float]:
 
 
 def _refused(record: SampleRecord) -> float | None:
-    from ragauge.needs.checks import instructed_refusal
-    from ragauge.text.refusals import refusal
-
     measured, sample = record.scores.get("refusal"), record.sample
     if not sample.response or not sample.response.strip():
         return None
@@ -104,8 +104,6 @@ def _refused(record: SampleRecord) -> float | None:
 
 
 def _answerable(sample: Sample) -> bool | None:
-    from ragauge.needs.gold import gold_labels
-
     if sample.answerable is not None:
         return sample.answerable
     labels = [gold_labels(chunk) for chunk in sample.contexts or ()]
