@@ -128,15 +128,17 @@ _ABOUT_SOURCES = (
     r"(?:the |these |both )?(?:passages|contexts?|excerpts|snippets|search results|provided \w+) (?!of\b|to\b)[^,]*",
 )
 _POLITE = (
-    r"(?:hi|hello|hey|dear|welcome|good (?:morning|afternoon|evening|day|luck))\b(?:[ ,]+\w+){0,4}",
+    r"(?:hi|hello|hey|dear|good (?:morning|afternoon|evening|day|luck))\b(?:[ ,]+\w+){0,4}",
     rf"{any_of('sure certainly of_course absolutely definitely okay ok alright great no_problem')}"
     r"(?:\W+(?:here|let me|i can|i'll|i'd|happy|glad)\b.*)?",
     r"(?:that's an? |what an? )?(?:very )?(?:good|great|excellent|interesting) question",
-    r"(?:thanks|thank you|you're welcome|you are welcome)\b.*",
+    r"(?:thanks(?! to)|thank you|you're welcome|you are welcome)\b.*",
+    r"welcome(?: (?:to|back)\b(?:[ ,]+\w+){0,3})?",
     r"(?:i'm |i am |we're )?(?:so |very |really )?sorry\b(?!.*\bbut\b).*|(?:i apologi[sz]e|my apologies)\b.*",
     r"(?:i|we) (?:really )?hope .*",
     r".*\b(?:let me know|feel free|(?:don't|do not) hesitate|(?:happy|glad) to (?:help|assist))\b.*",
-    r"(?:enjoy|have an? (?:safe|good|great|nice|lovely|wonderful)|get well|take care|all the best|cheers|goodbye)\b.*",
+    r"(?:enjoy|have an? (?:safe|good|great|nice|lovely|wonderful)|all the best|cheers|goodbye)\b.*",
+    r"(?:get well|take care(?! of))\b.*",
     r"(?:(?:best|kind) )?regards",
 )
 _ANNOUNCING = (

@@ -46,7 +46,7 @@ _SHORT_WORDS = 4  # the most of an answer on which words alone decide, where the
 _ANSWER_WORDS = 25  # the most of a lone text that is also read as an answer to the query
 _MAX_CACHED_OUTPUTS = 3000  # outputs, and questions, that are kept from one batch to the next
 
-_RULES, _SPLITTING = "19", "23"  # of verdicts and of decomposition; increased with every change of an answer
+_RULES, _SPLITTING = "19", "24"  # of verdicts and of decomposition; increased with every change of an answer
 
 
 class Case(NamedTuple):
