@@ -50,6 +50,14 @@ class Idle:
         pass
 
 
+class Described:
+    """A class whose subclasses have their attributes as arguments: `class Bias(Metric, ours="bias")`."""
+
+    def __init_subclass__(cls, **attributes: Any) -> None:
+        for attribute, value in attributes.items():
+            setattr(cls, attribute, value)
+
+
 class UndefinedScore(rg.errors.UsageError, ZeroDivisionError):
     """There is nothing to count, where other systems divide by zero."""
 

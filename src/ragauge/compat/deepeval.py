@@ -11,13 +11,13 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from enum import Enum
+from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import Idle, not_offered, open_modules, runs_of
+from ragauge.compat import Described, Idle, not_offered, open_modules, runs_of
 
 open_modules("deepeval")
 
@@ -29,36 +29,17 @@ class MissingTestCaseParamsError(BadInput):
     """A test case lacks what a metric reads."""
 
 
-class SingleTurnParams(Enum):
-    """The parts of a test case."""
-
-    INPUT = "input"
-    ACTUAL_OUTPUT = "actual_output"
-    EXPECTED_OUTPUT = "expected_output"
-    CONTEXT = "context"
-    RETRIEVAL_CONTEXT = "retrieval_context"
-    METADATA = "metadata"
-    TAGS = "tags"
-    TOOLS_CALLED = "tools_called"
-    EXPECTED_TOOLS = "expected_tools"
-
-
-LLMTestCaseParams = SingleTurnParams
-
-
-class MultiTurnParams(Enum):
-    """The parts of a conversation."""
-
-    ROLE = "role"
-    CONTENT = "content"
-    SCENARIO = "scenario"
-    EXPECTED_OUTCOME = "expected_outcome"
-    RETRIEVAL_CONTEXT = "retrieval_context"
-    TOOLS_CALLED = "tools_called"
-    CHATBOT_ROLE = "chatbot_role"
-
-
-TurnParams = MultiTurnParams
+#: The parts of a test case, of a conversation, and what is compared of calls of tools besides their names.
+SingleTurnParams = StrEnum(
+    "SingleTurnParams",
+    "INPUT ACTUAL_OUTPUT EXPECTED_OUTPUT CONTEXT RETRIEVAL_CONTEXT METADATA TAGS TOOLS_CALLED EXPECTED_TOOLS",
+)
+MultiTurnParams = StrEnum(
+    "MultiTurnParams",
+    "ROLE CONTENT SCENARIO EXPECTED_OUTCOME RETRIEVAL_CONTEXT TOOLS_CALLED CHATBOT_ROLE",
+)
+ToolCallParams = StrEnum("ToolCallParams", "INPUT_PARAMETERS OUTPUT")
+LLMTestCaseParams, TurnParams = SingleTurnParams, MultiTurnParams
 
 #: The parts of a test case -> our fields.
 FIELDS = {"input": "query", "actual_output": "response", "expected_output": "references"}
@@ -89,13 +70,6 @@ class LLMTestCase:
             kind = list if "context" in part else str
             if not isinstance(value := getattr(self, part), kind | None):
                 raise BadInput(f"{part} must be a {'list of texts' if kind is list else 'text'}, not {value!r:.80}")
-
-
-class ToolCallParams(Enum):
-    """What is compared of calls of tools besides their names."""
-
-    INPUT_PARAMETERS = "input_parameters"
-    OUTPUT = "output"
 
 
 @dataclass
@@ -241,7 +215,7 @@ class BaseConversationalMetric(BaseMetric):
         return case
 
 
-class _Ours(BaseMetric):
+class _Ours(Described, BaseMetric):
     """A metric on ours; DeepEval's other arguments are accepted without effect.
 
     threshold: the score that passes, the highest of those where lower is better; None for the score alone.
@@ -254,10 +228,6 @@ class _Ours(BaseMetric):
     ours = differs = ""
     nothing: float = 0.0
     reads: Mapping[str, str] = {}
-
-    def __init_subclass__(cls, **attributes: Any) -> None:
-        for attribute, value in attributes.items():
-            setattr(cls, attribute, value)
 
     def __init__(
         self, threshold: float | None = 0.5, model: Any = None, strict_mode: bool = False, **idle: Any

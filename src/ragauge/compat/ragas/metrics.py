@@ -13,7 +13,7 @@ from math import hypot, nan
 from typing import Any, Self
 
 import ragauge as rg
-from ragauge.compat import BadInput, not_offered, runs_of
+from ragauge.compat import BadInput, Described, not_offered, runs_of
 from ragauge.compat.ragas.samples import NO_IDS, MultiTurnSample, SingleTurnSample
 from ragauge.host import optional
 
@@ -71,7 +71,7 @@ for _name in ("add", "sub", "mul", "truediv"):
     setattr(MetricResult, f"__r{_name}__", _on_values(getattr(operator, _name), is_reflected=True))
 
 
-class Metric:
+class Metric(Described):
     """A metric of ragas.
 
     Each class has the attributes ours, the value of our metrics behind it; nothing, ragas' value where ours is
@@ -88,10 +88,6 @@ class Metric:
     entail: Any = None
     measure: Any = None
     columns: Sequence[str] = ()
-
-    def __init_subclass__(cls, **attributes: Any) -> None:
-        for attribute, value in attributes.items():
-            setattr(cls, attribute, value)
 
     def __init__(self, llm: Any = None, *, judge: Any = None, name: str | None = None, **idle: Any) -> None:
         if unknown := idle.keys() - _IDLE:
