@@ -60,7 +60,7 @@ def test_conversations_come_back_as_they_were(kind: str, tmp_path: Path) -> None
     getattr(dataset, f"to_{kind}")(path)
     again = getattr(EvaluationDataset, f"from_{kind}")(path)
     assert again == dataset
-    for held in (dataset, again, dataset.to_list()):
+    for held in (dataset, again, dataset.to_list(), dataset.to_pandas()):
         result = evaluate(held, [faithfulness, ToolCallAccuracy()], literal())
         assert (result["faithfulness"], result["tool_call_accuracy"]) == ([0.0], [1.0])
         assert result.dataset.to_list() == dataset.to_list()

@@ -268,12 +268,15 @@ class EvaluationDataset(list[Any]):
 
 
 def _rows(data: Any) -> list[Any]:
-    """The rows of a list, a data set, or a file that `to_jsonl` or `to_csv` wrote; none of other data."""
+    """The rows of a list, a data set, a frame of pandas, a file that `to_jsonl` or `to_csv` wrote; else none."""
     if isinstance(data, list) or hasattr(data, "to_list"):
         return data if isinstance(data, list) else list(data.to_list())
-    with suppress(TypeError, OSError, ValueError, csv.Error), Path(data).open(encoding="utf-8", newline="") as file:
-        rows = {".jsonl": map(json.loads, file), ".csv": csv.DictReader(file)}
-        return list(rows.get(Path(data).suffix, ()))
+    with suppress(TypeError, OSError, ValueError, OverflowError, csv.Error):
+        if type(data).__module__.startswith("pandas"):
+            return list(json.loads(data.to_json(orient="records")))
+        with Path(data).open(encoding="utf-8", newline="") as file:
+            rows = {".jsonl": map(json.loads, file), ".csv": csv.DictReader(file)}
+            return list(rows.get(Path(data).suffix, ()))
     return []
 
 
