@@ -270,7 +270,8 @@ def _misleading(rows: Sequence[Mapping[str, Any]], others: Mapping[str, str]) ->
         ("criteria", "rubrics"): not any(isinstance(item, Mapping) and "points" in item for item in rubrics),
         # of DeepEval's goldens, what should be retrieved
         ("contexts", "context"): {"input", "expectedoutput"} <= columns and not is_answered,
-        ("references", "annotations"): not any(map(_holds_annotations, rows)),  # unless they are long answers (ASQA)
+        # unless they are long answers (ASQA)
+        ("references", "annotations"): "annotations" not in columns or not any(map(_holds_annotations, rows)),
         ("response", "answer"): any(_holds_claims(row) or "claims" in map(folded, row) for row in asked),
         ("answers", "answers"): "references" not in others and not any(map(_holds_claims, rows)),
         ("query", "turns"): is_history,
