@@ -197,16 +197,12 @@ def group_difference(
         first, second: the scores to compare, one for each label.
         groups: the group of each row.
         statistic: of labels and scores, in 0..1.
-        resamples: how many are drawn, at least 40.
+        resamples: how many are drawn.
 
     Returns:
-        The difference; p is 1 and the interval -1..1 for fewer than six groups; all None where `statistic` is None.
-
-    Raises:
-        BadParameter: fewer than 40 resamples.
+        The difference; p is 1 and the interval -1..1 for fewer than six groups, or where `statistic` is defined in
+        fewer than 40 resamples; all None where it is None.
     """
-    if resamples < _MIN_RESAMPLES:
-        raise BadParameter(f"resamples={resamples!r} must be at least {_MIN_RESAMPLES}, and is 2000 by default")
     truth, a, b = (np.asarray(values, dtype=float) for values in (labels, first, second))
 
     def difference(rows: Any) -> float | None:
