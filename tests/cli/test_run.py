@@ -261,6 +261,14 @@ def test_estimates_by_a_column(call: Call, folder: Path) -> None:
     assert (form.exit_code, "write METRIC@COLUMN=VALUE:NUMBER" in form.stderr) == (2, True)
 
 
+def test_a_report_shows_what_its_run_showed(call: Call, folder: Path) -> None:
+    """`report` has the slices of `run --by`, and all metrics where its run had them by `-m all`."""
+    call("run", "data.jsonl", "-m", "all", "--by", "house")
+    shown = call("report").stdout
+    assert "By house" in shown
+    assert "token_f1" in shown
+
+
 def test_responses_in_a_file_of_their_own_are_joined_to_a_benchmark(call: Call, folder: Path) -> None:
     """--benchmark joins DATA by question or id, keeps its name and columns, and says what has no counterpart."""
     (folder / "tests.jsonl").write_text(

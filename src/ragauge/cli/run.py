@@ -183,11 +183,10 @@ def run_command(
         _check_slices(rows, settings, by, gates)
     with _written_in_any_case(files, gates, raw_csv), judging(store, settings["limit"]) as progress:
         run = evaluate(rows, progress=progress, engine=engine, **settings)
-    run.record.named = arguments["metrics"] is not None
+    run.record.named |= arguments["metrics"] == "all"
     for column in by:
         run.by(column)
-    if gates:
-        run.hold_to(gates)
+    run.hold_to(gates)
     written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
