@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import partial
@@ -229,22 +230,13 @@ class HttpTransport(Transport):
 
     async def send(self, prompt: Prompt) -> Completion:
         """The reply to a prompt; a field that the server does not support is no longer sent. Raises CallFailed."""
-        tokens, abandoned = (len(prompt.system) + len(prompt.user)) // 4, 0
-
-        async def attempt() -> Completion | Fault:
-            nonlocal abandoned
-            try:
-                return await self._exchanged(prompt)
-            except asyncio.CancelledError:
-                abandoned += 1
-                raise
-
-        result = await self._scheduler.scheduled(attempt, tokens)
+        tokens, errors = (len(prompt.system) + len(prompt.user)) // 4, Counter[str]()
+        result = await self._scheduler.scheduled(partial(self._exchanged, prompt), tokens, errors)
         if isinstance(result, Fault):
             raise self.failed(result)
         if result.usage is not None:
             self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
-        return msgspec.structs.replace(result, abandoned=abandoned) if abandoned else result
+        return msgspec.structs.replace(result, abandoned=errors["timeout"]) if errors["timeout"] else result
 
     @property
     def session(self) -> Session:

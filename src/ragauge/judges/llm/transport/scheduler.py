@@ -315,13 +315,15 @@ class RetryScheduler:
         self.stop(Failure(error.reason, error.detail + fix))
         return CallFailed(Failure(error.reason, error.detail + fix), fatal=True)
 
-    async def scheduled(self, attempt: Callable[[], Awaitable[T]], tokens: int = 0) -> T:
+    async def scheduled(
+        self, attempt: Callable[[], Awaitable[T]], tokens: int = 0, counts: Counter[str] | None = None
+    ) -> T:
         """The result of `attempt`, which raises ReplyError where it may be repeated; no slot is held meanwhile.
 
-        tokens: what the call will take of the tokens per minute. Raises CallFailed once the attempts are used up, or no
-        call can succeed any more.
+        tokens: what the call will take of the tokens per minute. counts: of the errors, by reason, which is added to.
+        Raises CallFailed once the attempts are used up, or no call can succeed any more.
         """
-        counts: Counter[str] = Counter()
+        counts = Counter() if counts is None else counts
         number, sent = next(self._numbers), False
         while True:
             try:
