@@ -144,6 +144,8 @@ def test_errors_of_a_case_are_ignored_or_left_out() -> None:
     cases[1].retrieval_context = None
     metrics = [Own(), FaithfulnessMetric(model=literal())]
     with pytest.raises(RuntimeError, match="rate limit"):
+        evaluate(cases, metrics[:1])
+    with pytest.raises(deepeval.MissingTestCaseParamsError):  # before anything is measured
         evaluate(cases, metrics)
     for options in ({"error_config": deepeval.ErrorConfig(ignore_errors=True)}, {"ignore_errors": True}):
         results = evaluate(cases, metrics, **options).test_results

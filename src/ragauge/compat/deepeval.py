@@ -761,21 +761,23 @@ async def _measured(
     for place, metric in enumerate(metrics):
         if isinstance(metric, _Ours):
             groups.setdefault(repr(metric.reads), []).append(place)
+    rows_of = {}  # of all groups before anything is asked, since a case may lack a part
+    for reads, places in groups.items():
+        of_cases = [[own[place] for place in places] for own in copies]
+        rows_of[reads] = [_row(group, case, errors) for group, case in zip(of_cases, cases, strict=True)]
     judges = {id(metric.model): _judge(metric.model) for metric in metrics if isinstance(metric, _Ours)}
     pairs = [(metric, case) for case, own in zip(cases, copies, strict=True) for metric in own]
     await _measure_own([pair for pair in pairs if not isinstance(pair[0], _Ours)], errors, at_once)
     store = rg.Store.temporary()
-    for places in groups.values():
-        of_cases = [[own[place] for place in places] for own in copies]
-        rows = [_row(group, case, errors) for group, case in zip(of_cases, cases, strict=True)]
+    for reads, places in groups.items():
         readable = [place for place in places if not all(own[place].error for own in copies)]
         measured = [(metrics[place].metric, judges[id(metrics[place].model)]) for place in readable]
         try:
-            runs = await runs_of([row for row in rows if row], measured, store)
+            runs = await runs_of([row for row in rows_of[reads] if row], measured, store)
         except rg.errors.UnanswerableNeed as error:
             raise rg.errors.UnanswerableNeed(f"{error}; {_NAMED}") from None
         for place, run in zip(readable, runs, strict=True):
-            of_rows = [own[place] for own, row in zip(copies, rows, strict=True) if row]
+            of_rows = [own[place] for own, row in zip(copies, rows_of[reads], strict=True) if row]
             for own, scores in zip(of_rows, run.scores, strict=True):
                 if not own.error:
                     own.settle(scores)
