@@ -186,7 +186,8 @@ def run_command(
     run.record.named |= arguments["metrics"] == "all"
     for column in by:
         run.by(column)
-    run.hold_to(gates)
+    if gates:
+        run.hold_to(gates)
     written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
