@@ -79,6 +79,7 @@ def citation_marks(text: str) -> list[Span]:
     return [match.span() for match in _MARK_OR_CODE.finditer(text) if match["mark"]]
 
 
+_PLAIN_MARK = re.compile(r"\[(\d{1,3})\]")
 _SEEMS_TO_CITE = re.compile(
     rf"\((?i:{_NOUN})\s?\d|\(\d{{1,2}}\)[.,;]|[^\W_]{{3}}[.,]?[¹²³⁴-⁹]|<sup>\d|【|https?://"
     rf"|\[(?!{_YEARS}\])(?=[^\[\]\n]{{0,80}}[\d_./:#-])[^\[\]\n]{{1,80}}\]"
@@ -87,7 +88,9 @@ _SEEMS_TO_CITE = re.compile(
 
 def cites_otherwise(text: str, chunks: Sequence[Chunk]) -> bool:
     """Whether a text seems to cite, as in [d1], (Doc 1), ¹ or with an address, but no citation of a chunk is read."""
-    if not _SEEMS_TO_CITE.search(re.sub(CODE, "", text, flags=re.DOTALL)):
+    prose = re.sub(CODE, "", text, flags=re.DOTALL)
+    is_plain = any(0 < int(number) <= len(chunks) for number in _PLAIN_MARK.findall(prose))  # as most citations are
+    if is_plain or not _SEEMS_TO_CITE.search(prose):
         return False
     return all(citation.chunk is None for citation in citations_in(text, chunks))
 
