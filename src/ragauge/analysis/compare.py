@@ -194,10 +194,9 @@ def comparison_view(comparison: Comparison, width: int) -> list[RenderableType]:
     """The two runs, the warnings, the table of differences, and the footnotes."""
     from rich.text import Text
 
-    warnings = [Text(note, style="yellow") for note in comparison.notes]
     return [
         *_headlines(comparison),
-        *warnings,
+        *(Text(note, style="yellow") for note in comparison.notes),
         differences_table(comparison.differences, width),
         *_footnotes(comparison),
     ]
@@ -522,8 +521,7 @@ def compare(
         preferred = preferences([Contest(a, b, pairing.pairs)], prefer, judge, max_cost, progress, planned)
         measures[PREFERRED] = preferred.measure
         judged_in_runs = kept if preferred.about.judge else [PREFERRED, *kept]
-    keys = [PREFERRED, *kept] if preferred else kept
-    differences = _differences(keys, matched, measures, preferred)
+    differences = _differences([PREFERRED, *kept] if preferred else kept, matched, measures, preferred)
     comparison = Comparison(
         ComparedRunInfo.of(a),
         ComparedRunInfo.of(b),

@@ -1,8 +1,4 @@
-"""The `ragauge` command, and how signals end it.
-
-Exit codes: 0 fine, 1 the run failed, 2 the call or the data is wrong, 3 a gate failed, 4 stopped early,
-130 interrupted, 143 terminated.
-"""
+"""The `ragauge` command, and how signals end it. Its help lists the exit codes."""
 
 from __future__ import annotations
 

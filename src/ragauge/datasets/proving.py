@@ -61,8 +61,7 @@ def clearly_asked() -> Need[Proof]:
         turns = [(turn.role, turn.text) for turn in draft.turns or ()]
         lines = [f"{role}: {text}" for role, text in (*turns, ("user", draft.query or ""))]
         (judgment,) = yield [Rate(CLEAR, (("conversation", "\n".join(lines)),))]
-        is_clear = cast(Grade, judgment.answer).value
-        return Proof("" if is_clear else UNCLEAR)
+        return Proof("" if cast(Grade, judgment.answer).value else UNCLEAR)
 
     return Need("clearly_asked", (), frozenset({f"rate:{CLEAR.name}"}), flow)
 

@@ -83,8 +83,7 @@ PATTERNS = _PATTERNS.patterns
 
 def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
     """The names of the patterns that a sample matches at the default cuts; `signs` are those of `signs_of`."""
-    values = {key: score.value for key, score in record.scores.items() if score.value is not None}
-    signals = {**values, **signs}
+    signals = {key: score.value for key, score in record.scores.items() if score.value is not None} | dict(signs)
     return [pattern.name for pattern in PATTERNS if pattern.shows(signals, CUTS)]
 
 

@@ -78,8 +78,7 @@ def run_view(
 ) -> list[RenderableType]:
     """The headline, the estimates of the metrics `shown` (None: all), the sections, the footnotes and the caution."""
     estimates = {key: estimate for key, estimate in run.estimates.items() if shown is None or key in shown}
-    shown_run = msgspec.structs.replace(run, estimates=estimates)
-    table = estimates_table({"value": shown_run})
+    table = estimates_table({"value": msgspec.structs.replace(run, estimates=estimates)})
     added = [part for section in sections for part in _section_view(section)]
     more = [name for name in (*run.estimates, *run.left_out) if name not in estimates] if shown is not None else []
     unmeasured = len(run.left_out.keys() & {*more})

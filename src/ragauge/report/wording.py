@@ -253,8 +253,7 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
         notes += [f"Skipped: {error}" for error in run.bad_rows[:SHOWN_ERRORS]]
     notes += [line.format_map(run.unmeasured) for key, line in UNMEASURED.items() if run.unmeasured.get(key)]
     if run.fields:
-        read = (f"{field} from {column!r}" for field, column in run.fields.items())
-        notes.append(f"Read: {', '.join(read)}.")
+        notes.append(f"Read: {', '.join(f'{field} from {column!r}' for field, column in run.fields.items())}.")
     if run.groups:
         few = "; fewer than five say little, so leave the column out (--map group=) if samples are independent"
         groups = f"{counted(run.groups, 'group')} (column {run.group_column!r})"
