@@ -322,14 +322,14 @@ def not_compared(sheet: ScoreSheet, against: str, kept: Mapping[str, Column]) ->
         if name in kept or _is_field(name):
             continue
         filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
-        known, fault = _known(against, name), sheet.fault(name)
-        compared = [other for other, column in kept.items() if known and column.ours == known.ours]
-        if known and fault and not sheet.numbers(name):
+        counterpart, fault = _known(against, name), sheet.fault(name)
+        compared = [other for other, column in kept.items() if counterpart and column.ours == counterpart.ours]
+        if counterpart and fault and not sheet.numbers(name):
             reasons[name] = f"no number in it ({fault})"
         elif 2 * len(sheet.numbers(name)) <= filled:
             continue
-        elif known:
-            reasons[name] = f"{compared[0]} is compared with {known.ours}" if compared else "not requested"
+        elif counterpart:
+            reasons[name] = f"{compared[0]} is compared with {counterpart.ours}" if compared else "not requested"
         else:
             reasons[name] = "no known counterpart among ours"
     return reasons
