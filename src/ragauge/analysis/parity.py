@@ -272,8 +272,8 @@ def choose(
         raise UnknownName("system", against, SYSTEMS)
     columns = dict(_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())
     taken = {(column.ours, "") for column in columns.values()}
-    known = {name: column for name in sheet.columns if (column := _known(against, name)) and sheet.numbers(name)}
-    for name, column in sorted(known.items(), key=lambda item: ("." in item[0], bool(item[1].differs))):
+    counterparts = {name: column for name in sheet.columns if (column := _known(against, name)) and sheet.numbers(name)}
+    for name, column in sorted(counterparts.items(), key=lambda item: ("." in item[0], bool(item[1].differs))):
         if name not in columns and taken.isdisjoint({(column.ours, ""), (column.ours, column.metric)}):
             columns[name] = column
             taken.add((column.ours, column.metric))
