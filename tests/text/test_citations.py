@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ragauge.text.citations import CitationStyle, citations_in
 from ragauge.text.cited import cited_items, cited_sentences, without_citations
+from ragauge.types import Chunk
 
 FIVE = 5
 
@@ -58,6 +59,12 @@ def read(text: str, chunks: int, style: CitationStyle = "brackets") -> list[str]
 def test_brackets(text: str, found: list[str]) -> None:
     """Numbers in brackets are read one by one, with ranges written out, and years are left out."""
     assert read(text, FIVE) == found
+
+
+def test_a_chunk_is_cited_once_by_names_that_are_the_same() -> None:
+    """An id and a title that differ in case are one name."""
+    chunks = [Chunk("Bees hum.", id="bees", title="Bees")]
+    assert [citation.chunk for citation in citations_in("They hum [BEES].", chunks)] == [0]
 
 
 @pytest.mark.parametrize(

@@ -103,10 +103,10 @@ def _names_of(chunks: Sequence[Chunk], style: CitationStyle) -> dict[str, list[i
     numbered = any(chunk.id.isdecimal() and int(chunk.id) <= len(chunks) for chunk in chunks)
     names: dict[str, list[int]] = {}
     for position, chunk in enumerate(chunks):
-        others = (chunk.title, *(str(chunk.metadata.get(key) or "") for key in _NAME_KEYS))
-        for name in {chunk.id, *(others if style == "brackets" else ())} - {""}:
+        titles = (chunk.title, *(str(chunk.metadata.get(key) or "") for key in _NAME_KEYS))
+        for name in {_name_key(name) for name in (chunk.id, *(titles if style == "brackets" else ()))} - {""}:
             if not (numbered and name.isdecimal()):
-                names.setdefault(_name_key(name), []).append(position)
+                names.setdefault(name, []).append(position)
     return names
 
 
