@@ -7,7 +7,7 @@ import json
 from itertools import combinations, permutations
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -142,7 +142,8 @@ def test_each_turn_keeps_the_rules_or_not() -> None:
     chat = [*said("Hm?", "I promise a refund.", "look"), *said("Thanks!", "Bye.", "close")]
     rows = [{"messages": chat}, {"messages": [{"role": "system", "content": "Be kind."}, *said("Hello?")]}]
     judge, metric = rg.judge_from(rate=rate), 'policy("Never promise a refund.\n")'
-    for per, values in ((None, [0, None]), ("turn", [0, 1, None])):
+    expected: list[tuple[Literal["turn"] | None, list[int | None]]] = [(None, [0, None]), ("turn", [0, 1, None])]
+    for per, values in expected:
         scores = [scores["policy"] for scores in rg.evaluate(rows, metric, judge, per=per).scores]
         assert [score.value for score in scores] == values
         assert scores[-1].undefined == "the assistant says and does nothing"
@@ -331,16 +332,16 @@ def test_a_group_of_compare_leaves_the_tasks_of_pass_all() -> None:
         runs.append(
             rg.evaluate([row | column for row, column in zip(rows, columns, strict=True)], "pass_all(2),outcome")
         )
-    key = "pass_all(2,outcome)"
-    by_task, by_doc = (rg.compare(*runs, group=group).differences[key] for group in (None, "doc"))
+    (a, b), key = runs, "pass_all(2,outcome)"
+    by_task, by_doc = (rg.compare(a, b, group=group).differences[key] for group in (None, "doc"))
     assert (by_doc.a, by_doc.b, by_doc.n) == (by_task.a, by_task.b, 12) == (1 / 2, 1 / 3, 12)
     assert by_doc.method != by_task.method
     assert (by_doc.high or 0) - (by_doc.low or 0) > (by_task.high or 0) - (by_task.low or 0)
-    split = rg.compare(*runs, group="try")
+    split = rg.compare(a, b, group="try")
     assert list(split.differences) == ["outcome"]
     assert split.left_out[key] == "tasks, the groups of the runs, have samples in several groups of 'try'"
     with pytest.raises(rg.errors.UsageError, match="cannot be compared: tasks"):
-        rg.compare(*runs, key, group="try")
+        rg.compare(a, b, key, group="try")
 
 
 def test_pass_all_says_what_it_takes() -> None:

@@ -271,8 +271,13 @@ def test_outputs_of_a_langsmith_data_set_can_be_mapped() -> None:
 
 def test_samples_that_repeat_earlier_ones_are_counted() -> None:
     """Samples equal but for id, references and metadata are counted, unless they have a group or ask nothing."""
-    row = {"query": "Who?", "response": "Ada.", "contexts": ["Ada."], "references": ["Ada"]}
-    changes = [{"references": ["Bob"], "seconds": 3}, {"response": "Bob."}, {"contexts": []}, {"query": "When?"}]
+    row: dict[str, Any] = {"query": "Who?", "response": "Ada.", "contexts": ["Ada."], "references": ["Ada"]}
+    changes: list[dict[str, Any]] = [
+        {"references": ["Bob"], "seconds": 3},
+        {"response": "Bob."},
+        {"contexts": []},
+        {"query": "When?"},
+    ]
 
     def repeated(rows: list[dict[str, Any]]) -> int:
         reading = read([{"id": str(number), **one} for number, one in enumerate(rows)])

@@ -22,7 +22,7 @@ def test_the_detectable_difference_is_found_four_times_in_five(units: int, tests
     clusters = [str(unit) for unit in range(units)] * per_unit if per_unit > 1 else None
 
     def sample(spread: np.ndarray, mean: float = 0.0) -> list[float]:
-        return (np.tile(spread, per_unit) + mean).tolist()
+        return [float(value) for value in np.tile(spread, per_unit) + mean]
 
     noise = chance.normal(0, 1, units)
     noise = (noise - noise.mean()) / noise.std(ddof=1) * 0.1

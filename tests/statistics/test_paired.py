@@ -49,7 +49,7 @@ def test_yes_no_scores_have_mcnemars_test(up: int, down: int) -> None:
 
 def _mcnemar(up: int, down: int) -> float:
     tail = sum(comb(up + down, k) for k in range(max(up, down), up + down + 1)) / 2 ** (up + down)
-    return min(1.0, 2 * tail)
+    return min(1.0, 2 * float(tail))
 
 
 @settings(max_examples=30)
