@@ -183,11 +183,12 @@ def run_command(
         _check_slices(rows, settings, by, gates)
     with _written_in_any_case(files, gates, raw_csv), judging(store, settings["limit"]) as progress:
         run = evaluate(rows, progress=progress, engine=engine, **settings)
-    run.record.named |= arguments["metrics"] == "all"
+    shows_all = arguments["metrics"] == "all"
+    run.record.named |= shows_all
     for column in by:
         run.by(column)
-    if gates:
-        run.hold_to(gates)
+    if gates or by or shows_all:
+        run.hold_to(gates)  # which keeps what is new in the run
     written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
