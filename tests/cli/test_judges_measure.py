@@ -255,7 +255,7 @@ def test_any_two_judges_are_compared(call: Call, sets: Path, folder: Path, stub_
     server = stub_server()
     judge = f"openai/gpt-4o-mini?base_url={server.url}"
     alone = call("judges", "measure", "lexical", "--data", sets)
-    assert "against" not in alone.stdout
+    assert "lexical against" not in alone.stdout
     result = call("judges", "measure", "lexical", "--against", judge, "--data", sets)
     assert "lexical against openai/gpt-4o-mini on the same rows:" in result.stdout
     assert "ent_bridges: compared by balanced accuracy" in result.stdout

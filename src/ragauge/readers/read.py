@@ -344,7 +344,7 @@ def source(data: Any, limits: ReadingLimits | None = None) -> Source:
 
 
 #: With how many earlier samples each one is compared, to count repeated ones in bounded memory.
-MAX_CONTENTS = 100_000
+MAX_CONTENTS = 10_000
 
 
 class SampleReader:
