@@ -79,13 +79,12 @@ class Comparison(msgspec.Struct, frozen=True):
     """Run `b` compared with run `a` over the same samples.
 
     samples: number of samples in both, matched `by` "id", "query" or what `parity` says. only_a, only_b: number of
-    samples in one run only.
-    groups: number of groups of samples, None if samples are independent. changed_gold: by field, such as "references",
-    the number of samples in which the runs have another one. differences: by metric. changes: the samples that changed
-    most. left_out: metrics that were not compared, with the reason. notes: warnings, such as that the
-    judges differ. judging: how far the judges can be trusted, and how sure they were. preference: how responses were
-    preferred to each other, where that was asked for; its row of the differences is "preferred". gates: the differences
-    that must not be worse, adjusted for their own number.
+    samples that the other run lacks. groups: number of groups of samples, None if samples are independent.
+    changed_gold: by field, such as "references", the number of samples in which the runs differ in it. differences: by
+    metric. changes: the samples that changed most. left_out: metrics that were not compared, with the reason. notes:
+    warnings, such as that the judges differ. judging: how far the judges can be trusted, and how sure they were.
+    preference: how responses were preferred to each other, where that was asked for; its row of the differences is
+    "preferred". gates: the differences that must not be worse, adjusted for their own number.
     """
 
     a: ComparedRunInfo

@@ -187,8 +187,10 @@ def run_command(
     run.record.named |= shows_all
     for column in by:
         run.by(column)
-    if gates or by or shows_all:
-        run.hold_to(gates)  # which keeps what is new in the run
+    if gates:
+        run.hold_to(gates)
+    elif by or shows_all:
+        run.keep()
     written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
     written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:

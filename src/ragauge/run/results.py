@@ -302,6 +302,10 @@ class Run:
             BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
         self.record.gates = self._gates(bounds, min_measured)
+        self.keep()
+
+    def keep(self) -> None:
+        """Store what was added to the run since it ended, such as slices, so that it is there when it is opened."""
         self._store.finish(self.record)
 
     def _gates(self, bounds: Bounds | Sequence[Gate], min_measured: float) -> tuple[Gate, ...]:
