@@ -23,7 +23,7 @@ def test_options_are_read() -> None:
         ("hf/m?device=tpu", "device: must be cpu, mps, cuda"),
         ("hf/m?window=4", "window: must be a count of tokens, 32 or more"),
         ("hf/m?batch_tokens=0", "batch_tokens: must be"),
-        ("hf/m?dtype", "give it a value, as in .dtype=bfloat16"),
+        ("hf/m?dtype", "give it a value, as in .dtype=VALUE"),
         ("hf/m?dtype=float16&dtype=float32", "is given twice"),
     ],
 )

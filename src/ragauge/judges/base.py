@@ -6,7 +6,9 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, runtime_checkable
+from math import isfinite
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, get_type_hints, runtime_checkable
+from urllib.parse import unquote
 
 import msgspec
 
@@ -57,6 +59,7 @@ DEFAULT_BATCH = 32
 _FRAGMENT_WORDS = 8
 
 Query = TypeVar("Query", str, str | None)
+OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
 
 
 def in_context(query: Query, history: Sequence[str]) -> Query:
@@ -402,3 +405,46 @@ OneJudge = (
 
 #: What may stand for judges: one for everything, or several by kind or topic.
 JudgeLike = OneJudge | JudgeRouter | Mapping[str, OneJudge]
+
+
+def must_be(description: str) -> msgspec.Meta:
+    """Describes an option for messages: what it must be, ending with an example such as "seed=1"."""
+    return msgspec.Meta(description=description)
+
+
+def split_options(spec: str) -> tuple[str, dict[str, object]]:
+    """A spec such as `openai/gpt-4o-mini?seed=1` without its options, and these as written. Raises BadParameter."""
+    name, _, query = spec.partition("?")
+    written: dict[str, object] = {}
+    for pair in filter(None, query.split("&")):
+        option, equals, value = pair.partition("=")
+        if not equals:
+            raise BadParameter(f"option {option!r}: give it a value, as in ?{option}=VALUE")
+        if option in written:
+            raise BadParameter(f"option {option!r} is given twice; give it once")
+        written[option] = unquote(value)
+    return name, written
+
+
+def parsed_options(form: type[OptionsT], values: Mapping[str, object]) -> OptionsT:
+    """The options of a judge from names and values; texts are converted to the types of the options.
+
+    Raises UnknownName for another option, and BadParameter for a value that is not what its option must be.
+    """
+    types = get_type_hints(form, include_extras=True)
+    converted = {}
+    for option, value in values.items():
+        if option not in types:
+            raise UnknownName("option", option, types)
+        try:
+            if isinstance(value, bool) and types[option].__origin__ is not bool:
+                raise TypeError
+            converted[option] = msgspec.convert(value, types[option], strict=False)
+            numbers = converted[option] if isinstance(converted[option], tuple) else [converted[option]]
+            if any(isinstance(number, float) and not isfinite(number) for number in numbers):
+                raise ValueError
+        except (TypeError, ValueError) as error:
+            shown = "this" if option == "base_url" else f"{value!r:.60}"  # it may hold a password
+            wanted = types[option].__metadata__[-1].description
+            raise BadParameter(f"{option}: must be {wanted}; not {shown}") from error
+    return form(**converted)

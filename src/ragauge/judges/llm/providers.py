@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit, urlunsplit
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
-from ragauge.judges.options import OptionParser
+from ragauge.judges.base import must_be, parsed_options, split_options
 from ragauge.redaction import SECRETS
 
 Protocol = Literal["chat", "anthropic", "bedrock", "vertex", "cohere"]
@@ -156,71 +156,45 @@ def protect_keys(environment: Mapping[str, str]) -> None:
 _Count = Annotated[int, msgspec.Meta(ge=1)]
 _Rate = Annotated[float, msgspec.Meta(gt=0)]
 _Dollars = Annotated[float, msgspec.Meta(ge=0)]
+_Temperature = Annotated[float, msgspec.Meta(ge=0, le=2)]
+_Calls = Annotated[int, msgspec.Meta(ge=1, le=4096)]
+_Word = Annotated[str, msgspec.Meta(pattern=r"^[a-z_]{1,20}$")]
 
 
 class LLMOptions(msgspec.Struct, frozen=True, omit_defaults=True):
     """The options of an LLM judge, which docs/llm-judges.md describes. None: not set."""
 
-    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
-    max_tokens: _Count | None = None
-    base_url: str | None = None
-    concurrency: Annotated[int, msgspec.Meta(ge=1, le=4096)] | None = None
-    rpm: _Rate | None = None
-    tpm: _Rate | None = None
-    timeout: _Rate = 120.0
-    max_reply_bytes: _Count = 16_000_000
-    reasoning_effort: Annotated[str, msgspec.Meta(pattern=r"^[a-z_]{1,20}$")] | None = None
-    rationales: bool = True
-    quotes: bool = False
-    sources: Literal["ignore", "claim"] = "ignore"
-    conflicts: Literal["contradicted", "entailed"] = "contradicted"
-    prompts: str | None = None
-    examples: str | tuple[dict[str, Any], ...] | None = None
-    pack: Literal["together", "alone"] = "together"
-    structured: Structured | None = None
-    price: tuple[_Dollars, _Dollars, _Dollars] | None = None
-    context: _Count | None = None
-    seed: int | None = None
-    shuffle: int | None = None
-    logprobs: bool = False
-
-
-#: What each option must be, with an example; for messages.
-_EXPECTED = {
-    "temperature": "a number from 0 to 2, such as temperature=0",
-    "max_tokens": "a count of tokens, such as max_tokens=800",
-    "base_url": "the address of a server, such as base_url=http://127.0.0.1:8000/v1",
-    "concurrency": "a number of calls from 1 to 4096, such as concurrency=16",
-    "rpm": "requests per minute, more than 0, such as rpm=500",
-    "tpm": "tokens per minute, more than 0, such as tpm=200000",
-    "timeout": "seconds, more than 0, such as timeout=60",
-    "max_reply_bytes": "a count of bytes, such as max_reply_bytes=16000000",
-    "reasoning_effort": "a word of the model's own, such as reasoning_effort=low",
-    "rationales": "true or false, such as rationales=false",
-    "quotes": "true or false, such as quotes=true",
-    "sources": "ignore or claim, such as sources=claim",
-    "conflicts": "contradicted or entailed, such as conflicts=entailed",
-    "prompts": "a folder, such as prompts=my-prompts",
-    "examples": "a file of JSON lines, such as examples=mine.jsonl",
-    "pack": "together or alone, such as pack=alone",
-    "structured": "schema, json or plain, such as structured=json",
-    "price": "dollars per million tokens, PROMPT:COMPLETION or PROMPT:CACHED:COMPLETION, such as price=0.15:0.60",
-    "context": "a count of tokens, such as context=128000",
-    "seed": "a whole number, such as seed=1",
-    "shuffle": "a whole number, such as shuffle=1",
-    "logprobs": "true or false, such as logprobs=true",
-}
-
-
-def _three_prices(value: object) -> object:
-    """Three prices from two or three; a missing price of cached tokens is that of the prompt."""
-    parts = value.split(":") if isinstance(value, str) else value
-    if isinstance(parts, list | tuple) and len(parts) == 2:
-        return parts[0], parts[0], parts[1]
-    return parts
-
-
-_PARSER = OptionParser(LLMOptions, _EXPECTED, {"price": _three_prices}, secret=("base_url",))
+    temperature: Annotated[_Temperature | None, must_be("a number from 0 to 2, such as temperature=0")] = None
+    max_tokens: Annotated[_Count | None, must_be("a count of tokens, such as max_tokens=800")] = None
+    base_url: Annotated[str | None, must_be("the address of a server, such as base_url=http://127.0.0.1:8000/v1")] = (
+        None
+    )
+    concurrency: Annotated[_Calls | None, must_be("a number of calls from 1 to 4096, such as concurrency=16")] = None
+    rpm: Annotated[_Rate | None, must_be("requests per minute, more than 0, such as rpm=500")] = None
+    tpm: Annotated[_Rate | None, must_be("tokens per minute, more than 0, such as tpm=200000")] = None
+    timeout: Annotated[_Rate, must_be("seconds, more than 0, such as timeout=60")] = 120.0
+    max_reply_bytes: Annotated[_Count, must_be("a count of bytes, such as max_reply_bytes=16000000")] = 16_000_000
+    reasoning_effort: Annotated[_Word | None, must_be("a word of the model's own, such as reasoning_effort=low")] = None
+    rationales: Annotated[bool, must_be("true or false, such as rationales=false")] = True
+    quotes: Annotated[bool, must_be("true or false, such as quotes=true")] = False
+    sources: Annotated[Literal["ignore", "claim"], must_be("ignore or claim, such as sources=claim")] = "ignore"
+    conflicts: Annotated[
+        Literal["contradicted", "entailed"], must_be("contradicted or entailed, such as conflicts=entailed")
+    ] = "contradicted"
+    prompts: Annotated[str | None, must_be("a folder, such as prompts=my-prompts")] = None
+    examples: Annotated[
+        str | tuple[dict[str, Any], ...] | None, must_be("a file of JSON lines, such as examples=mine.jsonl")
+    ] = None
+    pack: Annotated[Literal["together", "alone"], must_be("together or alone, such as pack=alone")] = "together"
+    structured: Annotated[Structured | None, must_be("schema, json or plain, such as structured=json")] = None
+    price: Annotated[
+        tuple[_Dollars, _Dollars, _Dollars] | None,
+        must_be("dollars per million tokens, PROMPT:COMPLETION or PROMPT:CACHED:COMPLETION, such as price=0.15:0.60"),
+    ] = None
+    context: Annotated[_Count | None, must_be("a count of tokens, such as context=128000")] = None
+    seed: Annotated[int | None, must_be("a whole number, such as seed=1")] = None
+    shuffle: Annotated[int | None, must_be("a whole number, such as shuffle=1")] = None
+    logprobs: Annotated[bool, must_be("true or false, such as logprobs=true")] = False
 
 
 class LLMSpec(NamedTuple):
@@ -238,7 +212,7 @@ def parse_llm_spec(spec: str, **keywords: object) -> LLMSpec:
 
     Raises UnknownName for an unknown provider or option, BadParameter for an invalid value.
     """
-    name, options = _PARSER.split(spec)
+    name, options = split_options(spec)
     provider_name, _, model = name.partition("/")
     if not provider_name or not model:
         raise BadParameter(f"judge {name!r}: write PROVIDER/MODEL, such as openai/gpt-4o-mini or ollama/qwen3:8b")
@@ -277,4 +251,8 @@ def options_of(values: dict[str, object]) -> LLMOptions:
     for name in ("key", "api_key"):
         if name in values:
             raise BadParameter(f"{name}: give the key in the environment, as OPENAI_API_KEY, or to rg.llm as api_key=")
-    return _PARSER.parse(values)
+    price = values.get("price")
+    prices = price.split(":") if isinstance(price, str) else price
+    if isinstance(prices, list | tuple):  # a missing price of cached tokens is that of the prompt
+        values = values | {"price": (prices[0], *prices) if len(prices) == 2 else prices}
+    return parsed_options(LLMOptions, values)

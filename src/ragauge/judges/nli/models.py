@@ -14,36 +14,29 @@ import msgspec
 from ragauge.arrays import NDArray, np
 from ragauge.errors import BadData, BadParameter, MissingExtra
 from ragauge.host import disable_telemetry
+from ragauge.judges.base import must_be, parsed_options, split_options
 from ragauge.judges.nli.judge import Family, ModelCard, NliJudge, PairTokenizer
-from ragauge.judges.options import OptionParser
 from ragauge.types import Label
 
 _Count = Annotated[int, msgspec.Meta(ge=1)]
+_Window = Annotated[int, msgspec.Meta(ge=32)]
+_Device = Annotated[str, msgspec.Meta(pattern=r"^(cpu|mps|cuda(:\d+)?)$")]
+_Dtype = Literal["float32", "bfloat16", "float16"]
+_Named = Literal["classifier", "hhem", "true", "minicheck"]
 
 
 class NliOptions(msgspec.Struct, frozen=True):
     """The options of an NLI judge. None: chosen by model and machine."""
 
-    revision: str | None = None
-    device: Annotated[str, msgspec.Meta(pattern=r"^(cpu|mps|cuda(:\d+)?)$")] | None = None
-    dtype: Literal["float32", "bfloat16", "float16"] | None = None
-    batch_tokens: _Count | None = None
-    labels: str | None = None
-    family: Literal["classifier", "hhem", "true", "minicheck"] | None = None
-    window: Annotated[int, msgspec.Meta(ge=32)] | None = None
-
-
-#: What each option must be, with an example; for messages.
-_EXPECTED = {
-    "revision": "a branch, tag or commit, such as revision=main",
-    "device": "cpu, mps, cuda or cuda:NUMBER, such as device=cuda:0",
-    "dtype": "float32, bfloat16 or float16, such as dtype=bfloat16",
-    "batch_tokens": "a count of tokens, such as batch_tokens=4096",
-    "labels": "the classes in their order, such as labels=contradicted:entailed:neutral",
-    "family": "classifier, hhem, true or minicheck, such as family=true",
-    "window": "a count of tokens, 32 or more, such as window=512",
-}
-_PARSER = OptionParser(NliOptions, _EXPECTED)
+    revision: Annotated[str | None, must_be("a branch, tag or commit, such as revision=main")] = None
+    device: Annotated[_Device | None, must_be("cpu, mps, cuda or cuda:NUMBER, such as device=cuda:0")] = None
+    dtype: Annotated[_Dtype | None, must_be("float32, bfloat16 or float16, such as dtype=bfloat16")] = None
+    batch_tokens: Annotated[_Count | None, must_be("a count of tokens, such as batch_tokens=4096")] = None
+    labels: Annotated[
+        str | None, must_be("the classes in their order, such as labels=contradicted:entailed:neutral")
+    ] = None
+    family: Annotated[_Named | None, must_be("classifier, hhem, true or minicheck, such as family=true")] = None
+    window: Annotated[_Window | None, must_be("a count of tokens, 32 or more, such as window=512")] = None
 
 
 class NliSpec(NamedTuple):
@@ -56,11 +49,11 @@ class NliSpec(NamedTuple):
 
 def parse_nli_spec(spec: str) -> NliSpec:
     """Read a spec such as `hf/MODEL?revision=main`. Raises UnknownName for an unknown option, and BadParameter."""
-    name, options = _PARSER.split(spec)
+    name, options = split_options(spec)
     _, _, model = name.partition("/")
     if not model:
         raise BadParameter(f"judge {spec!r}: write hf/MODEL, such as hf/cross-encoder/nli-deberta-v3-base")
-    return NliSpec(name, model, _PARSER.parse(options))
+    return NliSpec(name, model, parsed_options(NliOptions, options))
 
 
 TWO_WAY = (Label.NOT_ENTAILED, Label.ENTAILED)
