@@ -53,5 +53,4 @@ def validated(model: type[BaseModel], data: Any, chunks: int) -> Any:
 
 def score_of(result: Any) -> float:
     """The one number of a result."""
-    names = ("composite_score", "overall_score", "score")
-    return float(next(getattr(result, name) for name in names if hasattr(type(result), name)))
+    return float(result.overall_score if hasattr(type(result), "overall_score") else result.score)

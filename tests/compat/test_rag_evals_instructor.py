@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compat.rag_evals_judges import ANSWER, CONTEXT, QUESTION, Row, sensible
+from tests.compat.rag_evals_judges import ANSWER, CONTEXT, QUESTION, Row, score_of, sensible
 from tests.llm.stub.process import StubServer
 
 import ragauge as rg
@@ -24,7 +24,6 @@ from ragauge.compat.rag_evals import (
     AnswerRelevance,
     ChunkGradedBinary,
     ChunkPrecision,
-    Composite,
     ContextEvaluation,
     Faithfulness,
     base,
@@ -138,20 +137,25 @@ def test_programs_as_documented(served: StubServer, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_the_composite_shares_its_calls(served: StubServer) -> None:
+def test_metrics_in_one_share_their_calls(served: StubServer) -> None:
     """Three metrics in one take two calls, and give what they give alone; sync clients and async, graded either way."""
     client = instructors()
-    together = Composite.grade(QUESTION, ANSWER, CONTEXT, client)
+    row = {"question": QUESTION, "answer": ANSWER, "contexts": CONTEXT}
+    together = rg.score(row, "faithfulness,chunk_precision,relevance_rubric", client)
     assert served.stats()["calls"] == 2
 
     apart = (Faithfulness, ChunkPrecision, AnswerRelevance)
     waiting = instructors(async_client=True)
 
-    async def both() -> tuple[Any, ...]:
-        assert await Composite.agrade(QUESTION, ANSWER, CONTEXT, client) == together
-        return tuple([await metric.agrade(QUESTION, ANSWER, CONTEXT, waiting) for metric in apart])
+    async def both() -> list[Any]:
+        return [
+            score_of(await metric.agrade(QUESTION, ANSWER, CONTEXT, client))
+            for client in (client, waiting)
+            for metric in apart
+        ]
 
-    assert asyncio.run(both()) == (together.faithfulness, together.precision, together.relevance)
+    values = [together[key].value for key in ("faithfulness", "chunk_precision", "relevance_rubric.overall")]
+    assert asyncio.run(both()) == [*values, *values]
 
 
 class Tone(BaseModel):

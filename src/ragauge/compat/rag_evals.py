@@ -14,7 +14,7 @@ from typing import Annotated, Any, Generic, Self, TypeVar
 
 import ragauge as rg
 from ragauge.compat import UndefinedScore as UndefinedScore
-from ragauge.compat import open_modules
+from ragauge.compat import not_offered, open_modules
 
 try:
     from pydantic import BaseModel, Field, ValidationInfo, computed_field, field_validator, model_validator
@@ -150,78 +150,6 @@ class RelevanceScore(Result):
         return fmean((self.topical_match, self.completeness, self.conciseness))
 
 
-class ChunkRecallEvaluation(BaseModel):
-    """Whether a chunk is relevant to the question, whether the answer uses it, and what the answer misses if not."""
-
-    id_chunk: int
-    is_relevant: bool
-    is_included: bool
-    missing_info: str | None = None
-
-
-class ContextRecallResult(Result):
-    """How much of the retrieved information an answer covers."""
-
-    evaluated_chunks: list[ChunkRecallEvaluation]
-
-    @property
-    def score(self) -> float:
-        """The share of relevant chunks that the answer uses; 1 where none is relevant."""
-        used = [chunk.is_included for chunk in self.evaluated_chunks if chunk.is_relevant]
-        return fmean(used) if used else 1.0
-
-    @property
-    def missing_information(self) -> list[dict[str, Any]]:
-        """`chunk_id` and `missing_info` of the relevant chunks that the answer does not use."""
-        missing = [chunk for chunk in self.evaluated_chunks if chunk.is_relevant and not chunk.is_included]
-        return [
-            {"chunk_id": chunk.id_chunk, "missing_info": chunk.missing_info} for chunk in missing if chunk.missing_info
-        ]
-
-
-class ChunkUtilityScore(BaseModel):
-    """How useful a chunk is, from 0 to 1, and why."""
-
-    id_chunk: int
-    utility_score: Unit
-    justification: str
-
-
-class ChunkUtilityResult(Result):
-    """How useful the chunks are."""
-
-    evaluated_chunks: list[ChunkUtilityScore]
-
-    @property
-    def score(self) -> float:
-        """The mean usefulness; 0 where there are no chunks."""
-        return fmean(chunk.utility_score for chunk in self.evaluated_chunks) if self.evaluated_chunks else 0.0
-
-    def _chosen(self, choose: Callable[..., dict[str, Any] | None]) -> dict[str, Any] | None:
-        rows = [
-            {"chunk_id": chunk.id_chunk, **chunk.model_dump(exclude={"id_chunk"})} for chunk in self.evaluated_chunks
-        ]
-        return choose(rows, key=lambda chunk: chunk["utility_score"], default=None)
-
-    most_useful_chunk = property(lambda self: self._chosen(max), doc="The first of the most useful, None without any.")
-    least_useful_chunk = property(
-        lambda self: self._chosen(min), doc="The first of the least useful, None without any."
-    )
-
-
-class CompositeResult(Result):
-    """Three results for one answer, and their weighted mean."""
-
-    faithfulness: FaithfulnessResult
-    precision: ChunkGradedBinary
-    relevance: RelevanceScore
-
-    @property
-    def composite_score(self) -> float:
-        """0.4 faithfulness + 0.3 precision + 0.3 overall relevance. Raises UndefinedScore without chunks."""
-        return 0.4 * self.faithfulness.score + 0.3 * self.precision.score + 0.3 * self.relevance.overall_score
-
-
 ResultT = TypeVar("ResultT", bound=BaseModel)
 Chunks = list[Any]  # texts, or dicts with a text
 Scores = Any  # of one sample, as `rg.score` gives them
@@ -241,7 +169,7 @@ class Metric(Generic[ResultT]):
 
         Args:
             question: the question.
-            answer: the answer; may be None for ChunkPrecision and ChunkUtility, which do not read it.
+            answer: the answer; may be None for ChunkPrecision, which does not read it.
             context: the chunks, as texts or dicts with a text.
             client: a client of instructor, or a judge.
             store: as for `rg.evaluate`.
@@ -287,42 +215,9 @@ def _relevance_result(scores: Scores) -> RelevanceScore:
     return RelevanceScore(**{grade.against: grade.value for grade in grades}, reasoning="\n".join(reasons))
 
 
-def _recall_result(scores: Scores) -> ContextRecallResult:
-    pieces = scores["context_coverage"].evidence
-    checks = [piece for piece in pieces if piece.field != "response"]
-    claims = [piece.chunk_labels(len(checks)) for piece in pieces if piece.field == "response"]
-    chunks = []
-    for i, check in enumerate(checks):
-        is_relevant = check.label is rg.Label.YES
-        is_included = any(labels[i] is rg.Label.ENTAILED for labels in claims)
-        missing = check.text[slice(*(check.span or (None,)))] if is_relevant and not is_included else None
-        chunks.append({"id_chunk": i, "is_relevant": is_relevant, "is_included": is_included, "missing_info": missing})
-    return ContextRecallResult.model_validate({"evaluated_chunks": chunks})
-
-
-def _utility_result(scores: Scores) -> ChunkUtilityResult:
-    chunks = [
-        {"id_chunk": i, "utility_score": grade.value, "justification": grade.rationale or ""}
-        for i, grade in enumerate(scores["chunk_utility"].evidence)
-    ]
-    return ChunkUtilityResult.model_validate({"evaluated_chunks": chunks})
-
-
-def _composite_result(scores: Scores) -> CompositeResult:
-    return CompositeResult(
-        faithfulness=_faithfulness_result(scores),
-        precision=_precision_result(scores),
-        relevance=_relevance_result(scores),
-    )
-
-
 Faithfulness = Metric(("faithfulness",), _faithfulness_result)
 ChunkPrecision = Metric(("context_relevance",), _precision_result)
 AnswerRelevance = Metric(("relevance_rubric",), _relevance_result)
-ContextRecall = Metric(("context_coverage",), _recall_result)
-ChunkUtility = Metric(("chunk_utility",), _utility_result)
-Composite = Metric(("faithfulness", "context_relevance", "relevance_rubric"), _composite_result)
-
 _TEMPLATE = """\
 {% macro text(value) %}{{ value | string | replace("<", "&lt;") }}{% endmacro -%}
 {% for example in examples or () %}<example>{{ text(example) }}</example>
@@ -357,3 +252,6 @@ class ContextEvaluation(BaseModel):
         return await reply if asyncio.iscoroutine(reply) else reply
 
     grade = _grade(agrade)
+
+
+__getattr__ = not_offered("rag_evals")
