@@ -47,7 +47,7 @@ Metrics are written in one grammar, in Python and on the command line:
 | `pooled(faithfulness)` | the corpus-level (micro) value: all hits over all totals |
 | `pass_all(4,tool_calls.success)` | the chance that all of 4 trials of a task (samples of a group) have the value 1 |
 | `trust(correctness=em)` | a family: Trust-Eval's metrics, each with those of the parameters that it has |
-| `max_words(100)`, `contains_any(refund+exchange)` | parameters may be given in their order |
+| `max_words(100)`, `contains_all(refund+exchange)` | parameters may be given in their order |
 | `criterion("It is polite, and short",1-5)` | texts with spaces or one of `,()+=` are in quotation marks |
 
 In Python `rouge(stemmer=True)` on a metric object gives the same. A metric of several values reports each as
@@ -130,9 +130,8 @@ for any question, and `ragauge label` reports how far the judge agrees with them
 
 ## Checks
 
-A check is a plain function of a sample, which asks no judge: `json_valid`, `json_schema`, `matches`, `starts_with`,
-`contains_all`, `contains_any`, `contains_none`, `min_words`, `max_words`, `max_characters`, `language`, `latency_below`
-and `cost_below`, or your own:
+A check is a plain function of a sample, which asks no judge: `json_valid`, `json_schema`, `matches`, `contains_all`,
+`contains_none`, `max_words`, `language`, `latency_below` and `cost_below`, or your own:
 
 ```python
 @rg.check

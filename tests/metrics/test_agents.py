@@ -175,21 +175,21 @@ def test_order_and_arguments_count_as_they_are_asked_to() -> None:
 
 
 def test_an_argument_that_is_null_is_not_one_that_is_absent() -> None:
-    """A call that differs by an extra argument of null is explained by that argument."""
+    """A call that differs by an extra argument of null is not the expected one."""
     made, expected = ToolCall("f", {"a": 1, "b": None}), ToolCall("f", {"a": 1})
     score = rg.score(run_of(made, expected=(expected,)), "tool_calls(match=all)")["tool_calls.f1"]
-    assert score.evidence[1].rationale == "missing; made with b null, not none"
+    assert score.evidence[1].rationale == "missing; made as f(a=1, b=null)"
 
 
 def test_evidence_names_missing_and_extra_calls() -> None:
-    """Each call that was made is shown, then the missing ones, with the arguments that differ."""
+    """Each call that was made is shown, then the missing ones, with how the tool was called instead."""
     late = ToolCall("cancel_order", {"id": 8, "refund": True})
     score = rg.score(run_of(late, REFUND, expected=(CANCEL, REFUND, FIND)), "tool_calls(match=all)")["tool_calls.f1"]
     shown = [(piece.field, piece.label, piece.rationale) for piece in score.evidence]
     assert shown == [
         ("tool_calls[0]", rg.Label.NO, "not expected"),
         ("tool_calls[1]", rg.Label.YES, None),
-        ("reference_tool_calls[0]", rg.Label.NO, "missing; made with id 8, not 7"),
+        ("reference_tool_calls[0]", rg.Label.NO, "missing; made as cancel_order(id=8, refund=true)"),
         ("reference_tool_calls[2]", rg.Label.NO, "missing"),
     ]
     assert score.evidence[2].text == "cancel_order(id=7, refund=true) → ok"

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ SIGNALS = sorted({signal for pattern in PATTERNS for one in (*pattern.when, *pat
 
 def shown(**signals: float) -> list[str]:
     """The names of the patterns that these signals match; `at` stands for "@", `_in_` for ".", in their names."""
-    return [pattern.name for pattern in PATTERNS if pattern.shows(signals, CUTS)]
+    return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
 
 
 @pytest.mark.parametrize(
@@ -53,23 +52,19 @@ def test_each_pattern_has_its_signals(signals: dict[str, float], names: list[str
 
 def test_the_first_available_signal_counts() -> None:
     """A condition uses the first of its signals that the sample has, and does not hold if it has none."""
-    condition = Condition("below", ("a", "b"))
-    cuts = {"a": 0.5, "b": 0.5}
-    assert condition.holds({"a": 0.0, "b": 1.0}, cuts)
-    assert not condition.holds({"a": 1.0, "b": 0.0}, cuts)
-    assert condition.holds({"b": 0.0}, cuts)
-    assert not condition.holds({}, cuts)
+    condition = Condition("below", ("context_recall", "faithfulness"))
+    assert condition.holds({"context_recall": 0.0, "faithfulness": 1.0})
+    assert not condition.holds({"context_recall": 1.0, "faithfulness": 0.0})
+    assert condition.holds({"faithfulness": 0.0})
+    assert not condition.holds({})
 
 
-@given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1)), st.sampled_from(SIGNALS), st.floats(0, 1))
-def test_levels_are_complementary(signals: dict[str, float], signal: str, cut: float) -> None:
+@given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1)), st.sampled_from(SIGNALS))
+def test_levels_are_complementary(signals: dict[str, float], signal: str) -> None:
     """Exactly one of "below" and "at least" holds for a signal; "above" is "at least" without the cut itself."""
-    cuts: Mapping[str, float] = {**CUTS, signal: cut}
-    below, at_least, above = (
-        Condition(level, (signal,)).holds(signals, cuts) for level in ("below", "at_least", "above")
-    )
+    below, at_least, above = (Condition(level, (signal,)).holds(signals) for level in ("below", "at_least", "above"))
     assert below + at_least == (signal in signals)
-    assert above == (at_least and signals[signal] != cut)
+    assert above == (at_least and signals[signal] != CUTS[signal])
 
 
 @given(st.dictionaries(st.sampled_from(SIGNALS), st.floats(0, 1)))

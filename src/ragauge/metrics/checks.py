@@ -170,12 +170,6 @@ def matches(sample: Sample, *, pattern: Annotated[Text, "the regular expression"
     return bool(match), f"found {match[0]!r}" if match else f"nothing matches {pattern!r}"
 
 
-@_passing
-def starts_with(sample: Sample, *, text: Annotated[Text, "how the response is to start"]) -> CheckResult:
-    """1 if the response starts with a text, white space before it aside, else 0."""
-    return _response(sample).lstrip().startswith(text)
-
-
 def _contained(sample: Sample, texts: Sequence[str], case: bool) -> list[str]:
     """Those of the texts that the response contains."""
     response = _response(sample) if case else _response(sample).casefold()
@@ -194,13 +188,6 @@ def contains_all(sample: Sample, *, texts: Sought, case: CaseSensitive = False) 
 
 
 @_passing
-def contains_any(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
-    """1 if the response contains one of the texts at least, else 0. case: whether upper and lower case differ."""
-    present = _contained(sample, texts, case)
-    return bool(present), f"found: {', '.join(present)}" if present else "none is there"
-
-
-@_passing
 def contains_none(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
     """1 if the response contains none of the texts, such as forbidden words, else 0.
 
@@ -211,23 +198,10 @@ def contains_none(sample: Sample, *, texts: Sought, case: CaseSensitive = False)
 
 
 @_passing
-def min_words(sample: Sample, *, n: Annotated[Count, "the fewest words"]) -> CheckResult:
-    """1 if the response has n words at least, separated by white space, else 0."""
-    words = len(_response(sample).split())
-    return words >= n, f"{words} words"
-
-
-@_passing
 def max_words(sample: Sample, *, n: Annotated[Count, "the most words"]) -> CheckResult:
     """1 if the response has n words at most, separated by white space, else 0."""
     words = len(_response(sample).split())
     return words <= n, f"{words} words"
-
-
-@_passing
-def max_characters(sample: Sample, *, n: Annotated[Count, "the most characters"]) -> CheckResult:
-    """1 if the response has n characters at most, else 0."""
-    return len(_response(sample)) <= n, f"{len(_response(sample))} characters"
 
 
 def _known_language(code: str) -> None:

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
@@ -90,24 +89,6 @@ _OWN = (*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", "pass_all")
 #: The weights of `composite` without parameters, from the documentation of RAG Evals.
 PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall": 0.3}
 
-#: Names that a metric has elsewhere -> its name here.
-_ELSEWHERE = {
-    other_name: name
-    for name, other_names in {
-        "faithfulness": "groundedness grounding hallucinations summarization",
-        "answer_relevance": "answer_relevancy response_relevancy relevance",
-        "correctness": "accuracy factuality factual_correctness answer_accuracy",
-        "criterion": "g_eval geval aspect_critic rubric rubrics llm_judge coherence politeness tone style",
-        "similarity": "embedding cosine semantic_similarity",
-        "matches": "regex",
-        "max_words": "length",
-    }.items()
-    for other_name in other_names.split()
-}
-
-#: What is suggested for a name that resembles no other.
-_FALLBACKS = ("faithfulness", "correctness", "context_recall")
-
 
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     """The metrics measured by default, and more where there are citations, gold claims, a source, calls or ids."""
@@ -156,8 +137,7 @@ def installed_metric(name: str) -> Metric:
     """The metric that an installed package offers as `name`. Raises UnknownName, or BadParameter if it is unusable."""
     points = [point for point in installed(ENTRY_POINTS) if point.name == name]
     if not points:
-        names = [*_OWN, *installed_names()]
-        raise UnknownName("metric", name, names, _suggestions(name, names), "`ragauge metrics` lists all")
+        raise UnknownName("metric", name, [*_OWN, *installed_names()], listing="`ragauge metrics` lists all")
     where = source_of(points[0])
     if name in _OWN:
         raise BadParameter(f"metric {name!r}, {where}, is not used, as ragauge has one of that name; rename it")
@@ -170,16 +150,6 @@ def installed_metric(name: str) -> Metric:
 def installed_names() -> list[str]:
     """The names of the metrics that installed packages offer."""
     return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS)))
-
-
-def _suggestions(name: str, names: Sequence[str]) -> list[str]:
-    """The metrics that have an unknown name elsewhere, or its words in their names or summaries, best first."""
-    words = {word for word in re.split(r"[\W_]+", name.casefold()) if len(word) > 2}
-    elsewhere = [_ELSEWHERE[other_name] for other_name in get_close_matches(name.casefold(), _ELSEWHERE, cutoff=0.8)]
-    named = [known_name for known_name in _BY_NAME if words & set(re.split(r"[\W_]+", known_name))]
-    summarised = [metric.name for metric in CATALOGUE if words & set(re.findall(r"\w+", metric.summary.casefold()))]
-    related = [*elsewhere, *named, *summarised]
-    return related if related or get_close_matches(name, names) else [*_FALLBACKS]
 
 
 def parse_metric(spec: str) -> Measure:

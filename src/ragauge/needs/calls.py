@@ -37,10 +37,6 @@ class MatchedCalls:
     evidence: tuple[Evidence, ...]
 
 
-#: The name of a call and those of its arguments that are compared, each as JSON.
-_Traits: TypeAlias = frozenset[tuple[str, str]]
-
-
 @cache
 def matched_calls(
     match: Annotated[Match, "compare calls that change something, all calls, or only the names of all"] = "effects",
@@ -63,8 +59,7 @@ def matched_calls(
         if match == "effects":
             made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
             expected = {field: call for field, call in expected.items() if _changes(call, reads)}
-        traits = [_traits(call, compared) for call in made.values()]
-        fits = [_fits(call, compared, subset, list(made.values()), traits) for call in expected.values()]
+        fits = [[_fits(wanted, call, compared, subset) for call in made.values()] for wanted in expected.values()]
         pairs = _PAIRED[order](fits, len(made))
         return MatchedCalls(len(made), len(expected), len(pairs), _shown(made, expected, pairs))
 
@@ -80,36 +75,20 @@ def _changes(call: ToolCall, reads: Sequence[str]) -> bool:
     return not any(fnmatchcase(call.name, pattern) for pattern in reads) if reads else bool(call.effect)
 
 
-def _traits(call: ToolCall, compared: Sequence[str] | None) -> _Traits:
-    """The parts of a call that are compared. compared: the names of its arguments, None for all."""
-    named = {name: value for name, value in call.arguments.items() if compared is None or name in compared}
-    return frozenset({("", call.name), *((name, canonical(value)) for name, value in named.items())})
+def _fits(expected: ToolCall, made: ToolCall, compared: Sequence[str] | None, subset: bool) -> bool:
+    """Whether a call is the expected one.
 
+    With acceptable values its name may have _ for a full stop, which models cannot write there.
 
-def _fits(
-    expected: ToolCall,
-    compared: Sequence[str] | None,
-    subset: bool,
-    made: Sequence[ToolCall],
-    traits: Sequence[_Traits],
-) -> list[bool]:
-    """Whether each call that was made is the expected one. traits: of each of these, what is compared."""
-    if expected.acceptable is not None:
-        return [_is_acceptable(expected, call, compared, subset) for call in made]
-    wanted = _traits(expected, compared)
-    return [wanted <= own if subset else wanted == own for own in traits]
-
-
-def _is_acceptable(expected: ToolCall, made: ToolCall, compared: Sequence[str] | None, subset: bool) -> bool:
-    """Whether a call has acceptable values. Its name may have _ for a full stop, which models cannot write there."""
-    arguments, acceptable = (
-        {name: value for name, value in named.items() if compared is None or name in compared}
-        for named in (made.arguments, expected.acceptable or {})
-    )
-    if subset:
-        arguments = {name: value for name, value in arguments.items() if name in acceptable}
-    is_named = made.name in (expected.name, expected.name.replace(".", "_"))
-    return is_named and _are_acceptable(arguments, acceptable)
+    compared: the names of the arguments that count, None for all. subset: whether the call may have others.
+    """
+    values = expected.arguments if expected.acceptable is None else expected.acceptable
+    wanted = {name: value for name, value in values.items() if compared is None or name in compared}
+    counted = wanted if subset else compared
+    arguments = {name: value for name, value in made.arguments.items() if counted is None or name in counted}
+    if expected.acceptable is None:
+        return made.name == expected.name and canonical(arguments) == canonical(wanted)
+    return made.name in (expected.name, expected.name.replace(".", "_")) and _are_acceptable(arguments, wanted)
 
 
 def _are_acceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> bool:
@@ -172,7 +151,7 @@ _PAIRED: Mapping[Order, Callable[[_Fits, int], _Pairs]] = {
 def _shown(
     made: Mapping[str, ToolCall], expected: Mapping[str, ToolCall], pairs: Mapping[int, int]
 ) -> tuple[Evidence, ...]:
-    """Each call that was made, then the missing ones, with the difference to a call of the same tool."""
+    """Each call that was made, then the missing ones, with a call of the same tool that was not expected."""
     taken = set(pairs.values())
     extra = {field: call for place, (field, call) in enumerate(made.items()) if place not in taken}
     pieces = [
@@ -182,7 +161,7 @@ def _shown(
     for place, (field, call) in enumerate(expected.items()):
         if place not in pairs:
             nearest = next((other for other in extra.values() if other.name == call.name), None)
-            why = "missing" if nearest is None else f"missing; made with {_difference(nearest, call)}"
+            why = "missing" if nearest is None else f"missing; made as {nearest.signature}"
             pieces.append(_piece(field, call, "tool_calls", flag=False, why=why))
     return tuple(pieces)
 
@@ -190,28 +169,6 @@ def _shown(
 def _piece(field: str, call: ToolCall, against: str, flag: bool, why: str | None) -> Evidence:
     """A call with a yes or no, and why."""
     return Evidence(call.passage, field, against=against, label=Label.YES if flag else Label.NO, rationale=why)
-
-
-def _difference(made: ToolCall, expected: ToolCall) -> str:
-    """How the arguments of a call differ from the expected ones to the same tool."""
-    if expected.acceptable is not None:
-        differing = list(_unacceptable(made.arguments, expected.acceptable))
-    else:
-        names = dict.fromkeys([*expected.arguments, *made.arguments])
-        pairs = {
-            name: [canonical(call.arguments[name]) if name in call.arguments else "none" for call in (made, expected)]
-            for name in names
-        }
-        differing = [f"{name} {own}, not {gold}" for name, (own, gold) in pairs.items() if own != gold]
-    return " and ".join(differing) or "the same arguments at another place"
-
-
-def _unacceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> Iterator[str]:
-    """The arguments without an acceptable value, each with the values that are."""
-    for name, values in {**{name: [""] for name in made}, **acceptable}.items():
-        if not _are_acceptable({name: made[name]} if name in made else {}, {name: values}):
-            gold = ["none" if value == "" else canonical(value) for value in values]
-            yield f"{name} {canonical(made.get(name))}, not {' or '.join(gold)}"
 
 
 @dataclass(frozen=True)
@@ -267,10 +224,10 @@ def _failed(sample: Sample) -> _Flags:
 
 def _repeated(sample: Sample) -> _Flags:
     """Does each call repeat an earlier one, with the same arguments?"""
-    first: dict[_Traits, str] = {}
+    first: dict[str, str] = {}
     flags: _Flags = {}
     for field, call in sample.counted_calls.items():
-        earlier = first.setdefault(_traits(call, None), field)
+        earlier = first.setdefault(canonical([call.name, call.arguments]), field)
         flags[field] = (earlier != field, None if earlier == field else f"as {earlier}")
     return flags
 

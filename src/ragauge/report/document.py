@@ -45,10 +45,10 @@ class Condition(msgspec.Struct, frozen=True):
     level: Literal["below", "at_least", "above"]
     signals: tuple[str, ...]
 
-    def holds(self, signals: Mapping[str, float], cuts: Mapping[str, float]) -> bool:
+    def holds(self, signals: Mapping[str, float]) -> bool:
         """Whether the condition holds; False if the sample has none of the signals."""
         signal = next((signal for signal in self.signals if signal in signals), None)
-        return signal is not None and _COMPARED[self.level](signals[signal], cuts[signal])
+        return signal is not None and _COMPARED[self.level](signals[signal], CUTS[signal])
 
 
 class Pattern(msgspec.Struct, frozen=True):
@@ -60,10 +60,10 @@ class Pattern(msgspec.Struct, frozen=True):
     when: tuple[Condition, ...]
     unless: tuple[Condition, ...] = ()
 
-    def shows(self, signals: Mapping[str, float], cuts: Mapping[str, float]) -> bool:
+    def shows(self, signals: Mapping[str, float]) -> bool:
         """Whether a sample with these signals matches the pattern."""
-        held = all(condition.holds(signals, cuts) for condition in self.when)
-        return held and not any(condition.holds(signals, cuts) for condition in self.unless)
+        held = all(condition.holds(signals) for condition in self.when)
+        return held and not any(condition.holds(signals) for condition in self.unless)
 
 
 class _Patterns(msgspec.Struct):
@@ -84,7 +84,7 @@ PATTERNS = _PATTERNS.patterns
 def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
     """The names of the patterns that a sample matches at the default cuts; `signs` are those of `signs_of`."""
     signals = {key: score.value for key, score in record.scores.items() if score.value is not None} | dict(signs)
-    return [pattern.name for pattern in PATTERNS if pattern.shows(signals, CUTS)]
+    return [pattern.name for pattern in PATTERNS if pattern.shows(signals)]
 
 
 def signs_of(record: SampleRecord) -> dict[str, float]:
