@@ -25,7 +25,7 @@ def _message(result: Result) -> str:
     ("arguments", "message"),
     [
         (["data.json"], "error: data.json: no such file; did you mean 'data.jsonl'?"),
-        (["nowhere/data.jsonl"], "there is no folder nowhere either"),
+        (["nowhere/data.jsonl"], "the folder looked in is"),
         (["data.ods"], "the extension '.ods' is not known; known: .jsonl"),
         (["data.jsonl", "-m", "faithfulnes"], "unknown metric 'faithfulnes'; did you mean 'faithfulness'?"),
         (["data.jsonl", "-m", "rouge(types=rougeX)"], "rouge"),
@@ -98,7 +98,7 @@ def test_a_missing_field_is_one_message(call: Call, folder: Path) -> None:
     [
         ("", "the file is empty; write one sample a row"),
         ("\n\n", "no rows"),
-        ("[]", "no rows"),
+        ("[]", "row 1: line 1 is a list, not an object"),
         ("not json", "row 1: line 1 is not JSON"),
         ('{"a": 1}', "no column of a known name; found: 'a'."),
         ('{"query": "q"}\n{"query": "q", "response": {"no": "text"}}', "row 2, column 'response': an object, not text"),

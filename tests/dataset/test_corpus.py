@@ -3,10 +3,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import click
 import pytest
 
-from ragauge.cli.options import INPUT
 from ragauge.datasets.corpus import read_corpus
 from ragauge.errors import BadData, BadRow
 
@@ -53,22 +51,6 @@ def test_front_matter_is_no_passage(text: str, kept: list[str], tmp_path: Path) 
     assert [chunk.text for chunk in read_corpus(_folder(tmp_path, a_md=text)).passages] == kept
 
 
-def test_a_sheet_of_a_workbook_is_a_corpus(tmp_path: Path) -> None:
-    """FILE.xlsx#SHEET names the sheet of the documents, in Python and on the command line."""
-    book = pytest.importorskip("openpyxl").Workbook()
-    sheet = book.create_sheet("documents")
-    for row in (["id", "text"], ["x", "One two."]):
-        sheet.append(row)
-    book.save(tmp_path / "b.xlsx")
-    named = f"{tmp_path / 'b.xlsx'}#documents"
-    assert [(one.id, one.text) for one in read_corpus(named).passages] == [("x", "One two.")]
-    with pytest.raises(BadData, match="no sheet of cells is called 'notes'"):
-        read_corpus(f"{tmp_path / 'b.xlsx'}#notes")
-    assert INPUT.convert(named, None, None) == Path(named)
-    with pytest.raises(click.BadParameter, match="does not exist"):
-        INPUT.convert(f"{tmp_path / 'c.xlsx'}#documents", None, None)
-
-
 def test_parquet_rows_are_documents(tmp_path: Path) -> None:
     """A Parquet file of texts is a corpus; a row longer than a passage is cut, and its pieces are numbered."""
     pa = pytest.importorskip("pyarrow")
@@ -92,7 +74,7 @@ def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     [
         ("a.zip", b"PK", "not a corpus; give a folder, or a file of"),
         ("a.pdf", b"%PDF", "not a PDF that can be read"),
-        ("a.txt", b"PK\x00\xff\x00", "not text but binary"),
+        ("a.txt", b"PK\x00\xff\x00", "not UTF-8"),
         ("a.txt", b"caf\xe9", "not UTF-8: byte 0xe9 at offset 3"),
         ("a.txt", b" \n", "no text in 1 file"),
         ("a.jsonl", b'{"text": "a"}\n{"name": "b"}', "row 2: has no text among 'name'; give its text under 'text'"),

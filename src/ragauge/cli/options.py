@@ -27,7 +27,6 @@ from ragauge.metrics.registry import (
     with_arguments,
 )
 from ragauge.readers.budget import ReadingLimits, set_default_limits
-from ragauge.readers.formats import file_and_sheet
 from ragauge.report.files import WRITERS, check_ending, check_place
 from ragauge.scores import Gate, check_gate, gate_on
 from ragauge.store import Place, Store, is_url
@@ -80,21 +79,12 @@ Texts = Sequence[str]
 Paths = Sequence[Path]
 
 
-class _DataPath(click.Path):
-    """A path that exists, or the sheet of a workbook that exists, as FILE.xlsx#SHEET."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        file, _ = file_and_sheet(Path(value))
-        super().convert(file, param, ctx)
-        return Path(value)
-
-
 #: The types of options: to be written or read, and whole numbers from 1.
 OUT_FILE = click.Path(dir_okay=False, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 OUT_FOLDER = click.Path(file_okay=False, path_type=Path)
-INPUT = _DataPath(exists=True)
+INPUT = click.Path(exists=True, path_type=Path)
 POSITIVE = click.IntRange(min=1)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
@@ -20,14 +19,12 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from stat import S_ISFIFO, S_ISREG
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
-
-import msgspec
 
 from ragauge.errors import BadData, RagaugeError
 from ragauge.host import LOG, RepeatedKey, announced, installed, load_only, object_without_repeats, optional
-from ragauge.readers.budget import LONG_LINE, ReadingLimits, default_limits, size_with_values
+from ragauge.readers.budget import BYTES_OF_A_VALUE, LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
 from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native
@@ -75,44 +72,24 @@ def open_bytes(path: Path | None) -> Iterator[TextFile]:
 
 
 def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterator[str]:
-    """The lines with their line ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
-    if stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        try:
-            with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
-                yield from _bounded(lambda size: text.readline(size), name, limits)
-        except UnicodeError as error:
-            raise BadData(f"{name}: broken UTF-16 ({error}); save the file as UTF-8") from None
-        return
+    """The lines with their line ends: UTF-8 with or without a byte order mark."""
     packed = os.fstat(stream.fileno()).st_size if isinstance(stream, gzip.GzipFile) else None
-    offset = 0
-    for number, raw in enumerate(_bounded(stream.readline, name, limits), start=1):
+    offset = number = 0
+    while raw := stream.readline(limits.bytes + 1):
+        number += 1
+        limits.check_held(name, size_with_values(raw) if len(raw) > LONG_LINE else len(raw), "a line")
         if packed is not None:
             limits.check_unpacked(name, packed, offset + len(raw))
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
-            if b"\0" in raw + stream.peek(1):
-                raise BadData(f"{name}: not text but binary; name its format by its extension, or give text") from None
-            raise BadData(
-                f"{name}: not UTF-8: byte 0x{raw[error.start]:02x} at offset {offset + error.start} (line {number}); "
-                f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}; in Excel: Save As, CSV "
-                "UTF-8"
-            ) from None
+            place = f"byte 0x{raw[error.start]:02x} at offset {offset + error.start} (line {number})"
+            fix = f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}"
+            raise BadData(f"{name}: not UTF-8: {place}; {fix}; or name its format by its extension") from None
         if offset == 0 and "\0" in line[:4]:
-            raise BadData(f"{name}: UTF-16 without its mark, or no text (NUL bytes); save the file as UTF-8")
+            raise BadData(f"{name}: UTF-16 or no text (NUL bytes); save the file as UTF-8")
         yield line.removeprefix("\ufeff") if offset == 0 else line
         offset += len(raw)
-
-
-Line = TypeVar("Line", str, bytes)
-
-
-def _bounded(readline: Callable[[int], Line], name: str, limits: ReadingLimits) -> Iterator[Line]:
-    """Lines that are not too long to be held."""
-    while line := readline(limits.bytes + 1):
-        size = size_with_values(line) if len(line) > LONG_LINE else len(line)
-        limits.check_held(name, size, "a line")
-        yield line
 
 
 def _whole(lines: Iterable[str], name: str, limits: ReadingLimits) -> str:
@@ -132,18 +109,11 @@ ROW_KEYS = (
 )
 
 
-def json_lines_rows(lines: Iterable[str], name: str, limits: ReadingLimits | None = None) -> Iterator[Any]:
-    """One object a line, blank lines ignored. A file that is one JSON list is read as such."""
-    numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
-    first = next(numbered, None)
-    if first is None:
-        return
-    if first[1].lstrip().startswith("["):
-        whole = itertools.chain([first[1]], (line for _, line in numbered))
-        yield from json_rows(_whole(whole, name, limits or default_limits()), name)
-        return
-    for number, line in itertools.chain([first], numbered):
-        yield json_row(line, number)
+def json_lines_rows(lines: Iterable[str]) -> Iterator[Any]:
+    """One object a line, blank lines ignored."""
+    for number, line in enumerate(lines, start=1):
+        if not line.isspace():
+            yield json_row(line, number)
 
 
 def json_rows(text: str, name: str) -> Iterable[Any]:
@@ -154,7 +124,7 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
         document = parse_json(text)
     except json.JSONDecodeError as error:
         if isinstance(json_row(text.lstrip().partition("\n")[0], 1), Mapping):
-            return json_lines_rows(text.splitlines(keepends=True), name)
+            return json_lines_rows(text.splitlines(keepends=True))
         place = f"line {error.lineno}, column {error.colno}"
         raise BadData(f"{name}: broken JSON at {place}: {error.msg}; fix it there, or write the file again") from None
     except RepeatedKey as error:
@@ -165,16 +135,6 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
         fix = 'write a list of objects (pandas: to_json(path, orient="records")) or one object a line'
         raise BadData(f"{name}: {describe(document)}, not a list of objects; {fix}")
     return document
-
-
-def yaml_rows(lines: Iterable[str], name: str, limits: ReadingLimits) -> Iterable[Any]:
-    """The rows of a YAML document, such as promptfoo writes; what it repeats by reference is held once for each."""
-    yaml = optional("YAML", "yaml", "yaml")
-    try:
-        written = json.JSONEncoder(default=str).iterencode(yaml.safe_load(_whole(lines, name, limits)))
-        return json_rows(_whole(written, name, limits), name)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise BadData(f"{name}: broken YAML: {' '.join(str(error).split())}; fix it there, or write JSON") from None
 
 
 def mapping_rows(document: Mapping[str, Any], name: str) -> Sequence[Any]:
@@ -213,43 +173,17 @@ def _is_indexed(columns: Mapping[str, Any]) -> bool:
     return all(key.isdigit() for key in keys) or any(list(values.values()) == keys for values in columns.values())
 
 
-#: A text of JSON, with the colon behind it where it is a key.
-_JSON_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
-
-
 def parse_json(text: str) -> Any:
     """The value of a JSON text. NaN, which Python writes, is accepted: it is a missing value.
 
     Raises json.JSONDecodeError, and RepeatedKey, which names the key.
     """
     try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return _parse_with_python(text)
-    if sum(map(bool, _JSON_STRING.findall(text))) != _number_of_keys(value):
-        return _parse_with_python(text)
-    return value
-
-
-def _parse_with_python(text: str) -> Any:
-    try:
         return json.loads(text, object_pairs_hook=object_without_repeats)
     except (json.JSONDecodeError, RepeatedKey):
         raise
     except (ValueError, RecursionError) as error:
         raise json.JSONDecodeError(str(error), text, 0) from None
-
-
-def _number_of_keys(value: Any) -> int:
-    number, left = 0, [value]
-    while left:
-        value = left.pop()
-        if isinstance(value, dict):
-            number += len(value)
-            left.extend(value.values())
-        elif isinstance(value, list):
-            left.extend(value)
-    return number
 
 
 def json_row(line: str, number: int) -> Any:
@@ -272,10 +206,6 @@ class TextRow(dict[str, str]):
     line = 0
 
 
-#: What Excel writes above the header to name the delimiter.
-_SEPARATOR_LINE = re.compile("sep=(.)\r?\n?", re.IGNORECASE)
-
-
 def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimiter: str | None = None) -> Iterator[Any]:
     """One mapping a row, every cell as text. The first row names the columns.
 
@@ -286,8 +216,6 @@ def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimite
     skipped, first = next(((number, line) for number, line in enumerate(lines) if not line.isspace()), (0, None))
     if first is None:
         return
-    if separator := _SEPARATOR_LINE.fullmatch(first):
-        delimiter, first, skipped = separator[1], next(lines, ""), skipped + 1
     delimiter = delimiter or max(",;\t", key=first.count)
     size, begin = 0, skipped + 1
 
@@ -330,8 +258,8 @@ def column_names(cells: Iterable[str], name: str) -> list[str]:
     return header
 
 
-def excel_rows(path: Path, limits: ReadingLimits, name: str = "") -> Iterator[dict[str, Any] | Malformed]:
-    """The rows of the sheet called `name`, or of the first; its first row names the columns, empty rows are ignored.
+def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | Malformed]:
+    """The rows of the first sheet; its first row names the columns, empty rows are ignored.
 
     Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date. A row with a
     formula whose value is not in the file is malformed.
@@ -347,13 +275,10 @@ def excel_rows(path: Path, limits: ReadingLimits, name: str = "") -> Iterator[di
                 closing(openpyxl.load_workbook(file, read_only=True)) as book_of_formulas,
             ):
                 titles = [sheet.title for sheet in book.worksheets]  # without sheets that are charts
-                if name and name not in titles:
-                    raise BadData(f"{path}: no sheet of cells is called {name!r}; there are {', '.join(titles)}")
-                if not name and len(titles) > 1:
-                    sheets_read = f"{titles[0]!r} of the sheets {', '.join(titles)}"
-                    LOG.warning("%s: read is %s; another is read as %s#NAME", path, sheets_read, path.name)
-                place = titles.index(name) if name else 0
-                sheets = (_rows_of_sheet(opened.worksheets[place], path, limits) for opened in (book, book_of_formulas))
+                if len(titles) > 1:
+                    fix = "save another as a file of its own"
+                    LOG.warning("%s: read is %r of the sheets %s; %s", path, titles[0], ", ".join(titles), fix)
+                sheets = (_rows_of_sheet(opened.worksheets[0], path, limits) for opened in (book, book_of_formulas))
                 rows = zip(*sheets, strict=True)
                 filled = ((row, formulas) for row, formulas in rows if any(cell.value is not None for cell in formulas))
                 names, _ = next(filled, ((), ()))
@@ -378,21 +303,12 @@ def _uncalculated(formulas: Sequence[Any], row: Sequence[Any]) -> Malformed | No
     return None
 
 
-#: Rows that a sheet of Excel can have.
-MAX_EXCEL_ROWS = 1_048_576
-
-
 def _rows_of_sheet(sheet: Any, path: Path, limits: ReadingLimits) -> Iterator[tuple[Any, ...]]:
-    """The cells of a sheet row by row, with the empty rows between.
-
-    Raises BadData for a number that no row of Excel has, and for empty cells without an end.
-    """
-    cells, packed = 0, path.stat().st_size
-    for number, row in enumerate(sheet.iter_rows(), start=1):
-        if number > MAX_EXCEL_ROWS:
-            raise BadData(f"{path}: its sheet has more rows than Excel can have; save it again as .xlsx")
-        cells += len(row)
-        limits.check_unpacked(path, packed, cells)
+    """The cells of a sheet row by row, with the empty rows between. Raises BadData for empty ones without an end."""
+    size, packed = 0, path.stat().st_size
+    for row in sheet.iter_rows():
+        size += BYTES_OF_A_VALUE + len(row)
+        limits.check_unpacked(path, packed, size)
         yield row
 
 
@@ -523,14 +439,12 @@ def _text_rows(path: Path | None, suffix: str, limits: ReadingLimits | None = No
 
 
 _TEXT: dict[str, Callable[[Iterator[str], str, ReadingLimits], Any]] = {
-    ".jsonl": json_lines_rows,
-    ".ndjson": json_lines_rows,
+    ".jsonl": lambda lines, *_: json_lines_rows(lines),
+    ".ndjson": lambda lines, *_: json_lines_rows(lines),
     ".json": lambda lines, name, limits: json_rows(_whole(lines, name, limits), name),
     ".csv": csv_rows,
     ".tsv": lambda lines, name, limits: csv_rows(lines, name, limits, delimiter="\t"),
     ".txt": lambda lines, name, limits: block_rows([_whole(lines, name, limits)], name),
-    ".yaml": yaml_rows,
-    ".yml": yaml_rows,
 }
 _BINARY: dict[str, Callable[[Path, ReadingLimits], Iterator[Any]]] = {
     ".parquet": parquet_rows,
@@ -546,22 +460,12 @@ EXTENSIONS = (*_TEXT, *_BINARY)
 ENTRY_POINTS = "ragauge.readers"
 
 
-_SHEET = re.compile(r"(.*\.xlsx)#(.+)", re.IGNORECASE | re.DOTALL)
-
-
-def file_and_sheet(path: Path) -> tuple[Path, str]:
-    """The file of a path such as FILE.xlsx#NAME and the name of the sheet, else the path and ""."""
-    named = _SHEET.fullmatch(str(path))
-    return (Path(named[1]), named[2]) if named and not path.exists() else (path, "")
-
-
 def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     """The rows of a file in the format that its extension names; those of a pipe without one are JSON Lines.
 
-    FILE.xlsx#NAME is a sheet of a workbook. Raises BadData where it cannot be read.
+    Raises BadData where it cannot be read.
     """
     name, limits = str(path), limits or default_limits()
-    path, sheet = file_and_sheet(path)
     suffix = extension(path)
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
@@ -578,7 +482,7 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     if piped:
         raise BadData(f"{path}: a pipe, from which {suffix} cannot be read; save it as a file")
     if suffix in _BINARY:
-        rows = partial(excel_rows, name=sheet) if sheet else _BINARY[suffix]
+        rows = _BINARY[suffix]
         return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
     reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}", BadData)
     return Source(name, partial(_plugin_rows, reader, path))
@@ -611,7 +515,6 @@ STANDARD_INPUT = Source("standard input", partial(_text_rows, None, ".jsonl"), o
 
 def extension(path: Path) -> str:
     """The extension that names the format, in lower case: the one before .gz for a compressed text format."""
-    path, _ = file_and_sheet(path)
     *_, before, last = ["", "", *map(str.lower, path.suffixes)]
     return before if last == ".gz" and before in _TEXT else last
 
@@ -633,13 +536,10 @@ def _check_is_there(path: Path) -> None:
             if not stream.read(1):
                 raise BadData(f"{path}: the file is empty; write one sample a row")
     except FileNotFoundError:
-        fix = f"there is no folder {path.parent} either"
-        if path.parent.is_dir():
-            entries = sorted(path.parent.iterdir(), key=lambda entry: entry.suffix.lower() == path.suffix.lower())
-            stems = {entry.stem.casefold(): entry for entry in entries}  # a common ending makes no name similar
-            near = [repr(str(stems[stem])) for stem in get_close_matches(path.stem.casefold(), stems, n=3)]
-            check = f"check the name; the folder looked in is {path.parent.absolute()}"
-            fix = f"did you mean {' or '.join(near)}?" if near else check
+        folder = path.parent
+        names = {entry.name.casefold(): entry for entry in folder.iterdir()} if folder.is_dir() else {}
+        near = " or ".join(repr(str(names[name])) for name in get_close_matches(path.name.casefold(), names))
+        fix = f"did you mean {near}?" if near else f"check the name; the folder looked in is {folder.absolute()}"
         raise BadData(f"{path}: no such file; {fix}") from None
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None

@@ -184,7 +184,7 @@ class Session:
         batches: Any = dataset.iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
         if read is data.read_text:
-            rows = json_lines_rows((row["text"] for row in rows), paths[0])
+            rows = json_lines_rows(row["text"] for row in rows)
         try:
             yield from rows
         except self.ray.exceptions.RayError as error:
