@@ -323,7 +323,7 @@ def demo_picture(baseline: Run, candidate: Run) -> str:
     console = Console(
         record=True, file=StringIO(), width=120, force_terminal=True, color_system="truecolor", highlight=False
     )
-    for part in demo_view(baseline, candidate, count=2):
+    for part in demo_view(baseline, candidate):
         console.print(part)
     picture = console.export_svg(title="ragauge demo", unique_id="demo")  # the default id differs between runs
     return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)

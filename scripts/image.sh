@@ -9,5 +9,5 @@ python=${2:-python}
 "$python" -m pip install --quiet --no-cache-dir --disable-pip-version-check "$checkout" -c "$checkout/constraints.txt"
 "$python" -m pip check
 cd /
-"$python" -m ragauge demo --no-store --show 0 >/dev/null
+"$python" -m ragauge demo --no-store >/dev/null
 "$python" -m ragauge --version

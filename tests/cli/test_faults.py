@@ -41,7 +41,10 @@ def _message(result: Result) -> str:
         (["data.jsonl", "-j", "python:json"], "write python:MODULE:NAME"),
         (["data.jsonl", "-o", "data.jsonl"], "data.jsonl is read by this command; choose another file to write"),
         (["data.jsonl", "-o", "data.jsonl/out.json"], "cannot write data.jsonl/out.json"),
-        (["data.jsonl", "--fail-under", "faithfulness"], "write --fail-under METRIC=NUMBER"),
+        (
+            ["data.jsonl", "--fail-under", "faithfulness"],
+            "--fail-under faithfulness: write METRIC=NUMBER, or METRIC@COLUMN=VALUE:NUMBER",
+        ),
         (["data.jsonl", "-m", "bleu(weights=0+0)"], "weights must add up to more than 0"),
         (["."], "a folder, not a file"),
         (["data.jsonl", "--map", "response"], "write --map NAME=VALUE"),
@@ -50,8 +53,8 @@ def _message(result: Result) -> str:
         (["data.jsonl", "--group", "hous"], "did you mean 'house'?"),
         (["data.jsonl", "--labels", "none.jsonl"], "none.jsonl"),
         (["data.jsonl", "--limit", "0"], "--limit"),
-        (["data.jsonl", "--fail-under", "bleu=high"], "'high' is not a number"),
-        (["data.jsonl", "--fail-under", "bleu=nan"], "'nan' is not a number"),
+        (["data.jsonl", "--fail-under", "bleu=high"], "--fail-under bleu=high: write METRIC=NUMBER"),
+        (["data.jsonl", "--fail-under", "bleu=nan"], "--fail-under bleu=nan: write METRIC=NUMBER"),
         (["data.jsonl", "--fail-under", "blue=0.5"], "did you mean 'bleu'?"),
         (["data.jsonl", "-m", "bleu", "--fail-over", "chrf=0.5"], "unknown metric of this run 'chrf'"),
         (["data.jsonl", "--colour"], "No such option"),
@@ -212,7 +215,7 @@ def test_only_undefined_scores_end_with_1(call: Call, folder: Path) -> None:
     (folder / "empty.jsonl").write_text(json.dumps({"query": "Who?", "response": "", "contexts": ["Ada."]}))
     result = call("run", "empty.jsonl", "-m", "faithfulness")
     assert result.exit_code == 1
-    assert "no score has a value: the response makes no claim" in _message(result)
+    assert "no score has a value, the first because: the response makes no claim" in _message(result)
 
 
 def test_a_broken_store_ends_with_1(call: Call, folder: Path) -> None:

@@ -76,7 +76,6 @@ def test_a_judge_with_other_settings_is_named(call: Call) -> None:
     [
         (["history", "mian"], "did you mean 'main'"),
         (["history", "main", "-m", "bleu"], "exact_match"),
-        (["history", "exact_match"], "ragauge history [NAME] -m exact_match"),
         (["history", "main", "--tag", "none"], "main"),
         (["store", "prune"], "--keep"),
         (["store", "prune", "--keep", "soon"], "write it as 30s, 15m, 1h or 7d"),

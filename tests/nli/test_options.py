@@ -4,7 +4,6 @@ import pytest
 
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.judges.nli.models import NliOptions, parse_nli_spec
-from ragauge.run.specs import load_judge
 
 
 def test_options_are_read() -> None:
@@ -33,9 +32,7 @@ def test_values_that_cannot_be(spec: str, message: str) -> None:
         parse_nli_spec(spec)
 
 
-def test_exported_models_are_gone() -> None:
-    """An unknown option is named, and a model that was exported for ONNX Runtime says what to use instead."""
+def test_an_unknown_option_is_named() -> None:
+    """An option that there is not is refused by its name."""
     with pytest.raises(UnknownName, match="unknown option 'threads'"):
         parse_nli_spec("hf/m?threads=2")
-    with pytest.raises(BadParameter, match="use the model itself, hf/MODEL"):
-        load_judge("onnx/models/minilm")

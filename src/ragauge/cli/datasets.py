@@ -166,7 +166,7 @@ def diff_command(a: Path, b: Path) -> None:
     """What distinguishes test set B from A: rows that were added, removed or changed, with both values in short."""
     parts = difference(a, b)
     parts["changed"] = [
-        f"{id}: {'; '.join(f'{field} {_both(*values)}' for field, values in changes.items())}"
+        f"{id}: {'; '.join(f'{field} {_short(old)} → {_short(new)}' for field, (old, new) in changes.items())}"
         for id, changes in parts["changed"].items()
     ]
     parts["columns"] = [f"{column}: {counted(len(ids), 'row')}" for column, ids in parts["columns"].items()]
@@ -175,12 +175,8 @@ def diff_command(a: Path, b: Path) -> None:
         say(f"{what}: {len(lines)}", *(f"  {line}" for line in (*lines[:_SHOWN], *hidden)))
 
 
-def _both(*values: Any) -> str:
-    """Two values in short, from shortly before the place where they differ."""
-    texts = [msgspec.json.encode(value).decode() for value in values]
-    same = next((place for place, (old, new) in enumerate(zip(*texts, strict=False)) if old != new), 0)
-    start = max(0, same - 20)
-    return " → ".join(shortened(f"{'…' if start else ''}{text[start:]}", 60) for text in texts)
+def _short(value: Any) -> str:
+    return shortened(msgspec.json.encode(value).decode(), 60)
 
 
 @dataset_command.command("edited")

@@ -24,7 +24,7 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Paths
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
-from ragauge.errors import BadData, BadParameter, RunFailed, UsageError
+from ragauge.errors import BadData, BadParameter
 from ragauge.judges.base import Judge, JudgeSpec, adapted
 from ragauge.questions import KIND_TYPES, KINDS
 from ragauge.report.files import save_text
@@ -102,21 +102,16 @@ def measure_command(judge: str | JudgeSpec, against: str | JudgeSpec | None, out
     baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(judge, **asking, baseline=baseline)
     results: list[SetResult] = []
-    failure = None
     try:
-        with exit_on_interrupt(asking["store"], "answer"):
-            blocking(_measured, "measured")(cached, results, **sets)
-    except RunFailed as error:
-        failure = error
-    identity = cached.baseline.identity if cached.baseline else None
-    measurement = Measurement(
-        judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results))
-    )
-    show_parts(*measurement_view(measurement))
-    say(*(f"wrote {measurement.save(path)}" for path in output))
-    cached.end()
-    if failure:
-        raise failure
+        cached.run(lambda: _measured(cached, results, **sets), "measured")
+    finally:
+        if results:
+            identity = cached.baseline.identity if cached.baseline else None
+            measurement = Measurement(
+                judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results))
+            )
+            show_parts(*measurement_view(measurement))
+            say(*(f"wrote {measurement.save(path)}" for path in output))
     if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
         raise BadData(
             f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
@@ -221,12 +216,6 @@ def prompts_command(judge: str | JudgeSpec, write: Path | None) -> None:
         say(f"wrote {path}")
 
 
-@command.command("export", hidden=True, context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-def export_command() -> None:
-    """Say what to do instead of what this did."""
-    raise UsageError("models are no longer exported; use the model itself: -j entail=hf/MODEL")
-
-
 class _CachedJudge:
     """Answers in a judge's name from the store, else asks the judge and stores its answers.
 
@@ -255,7 +244,10 @@ class _CachedJudge:
         return asker
 
     def run(self, work: Callable[[], Awaitable[T]], done: str) -> T:
-        """Do work that asks the judge, and print the usage. Exits as `end` does. done: what is done, for messages."""
+        """Do work that asks the judge, and print the usage and the judges' notes. done: what is done, for messages.
+
+        Exits with 4 if the limit was reached.
+        """
 
         async def opened() -> T:
             async with AsyncExitStack() as stack:
@@ -263,31 +255,23 @@ class _CachedJudge:
                     await stack.enter_async_context(asker.opened())
                 return await work()
 
+        budget = self.asker.budget
         try:
             with exit_on_interrupt(self._store, "answer"):
-                result = blocking(opened, done)()
-        except RunFailed:
-            self.end()
-            raise
-        self.end()
-        return result
-
-    def end(self) -> None:
-        """Print the usage and the judges' notes; exit with 4 if the limit was reached."""
-        budget = self.asker.budget
-        if budget.spent.calls:
-            say(f"calls to models: {usage_words(budget.spent)}")
-        for judge in filter(None, [self.judge, self.baseline]):
-            say(*judge.notes())
-        if budget.exceeded:
-            exit_stopped(budget.reason, self._store)
+                return blocking(opened, done)()
+        finally:
+            if budget.spent.calls:
+                say(f"calls to models: {usage_words(budget.spent)}")
+            for judge in filter(None, [self.judge, self.baseline]):
+                say(*judge.notes())
+            if budget.exceeded:
+                exit_stopped(budget.reason, self._store)
 
 
 async def _measured(cached: _CachedJudge, results: list[SetResult], data: Path | None, **how: Any) -> None:
     """Append the result of each set to `results`. how: as for `measure`."""
-    asker = cached.asker
-    async with asker.opened():
-        with progress_bar("measuring") as progress:
-            async for result in measure(cached.judge, data, answer=asker.ask_member, baseline=cached.baseline, **how):
-                results.append(result)
-                progress(len(results))
+    ask = cached.asker.ask_member
+    with progress_bar("measuring") as progress:
+        async for result in measure(cached.judge, data, answer=ask, baseline=cached.baseline, **how):
+            results.append(result)
+            progress(len(results))

@@ -13,14 +13,13 @@ from typing import Any
 import click
 import msgspec
 
-from ragauge.errors import BadParameter, RagaugeError, UsageError
+from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.base import JudgeSpec
 from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.checks import check
 from ragauge.metrics.registry import (
     CATALOGUE,
     OF_SUMMARIES,
-    installed_names,
     key_of,
     select_metrics,
     split_specs,
@@ -49,15 +48,10 @@ def gates(
         *(("--fail-over", "--fail-under", bound) for bound in over),
     ]:
         # a metric's own parameters may contain a "=", and a slice does, as in faithfulness@domain=finance:0.8
-        key, sign, bound = condition.rpartition(":" if re.search(r"@[^@=]+=.*:", condition) else "=")
-        if not sign:
-            raise BadParameter(f"{option} {condition}: write {option} METRIC=NUMBER")
-        number = nan
-        with suppress(ValueError):
-            number = float(bound)
-        if not isfinite(number):
-            form = "METRIC@COLUMN=VALUE:NUMBER" if "@" in key else "METRIC=NUMBER"
-            raise BadParameter(f"{option} {condition}: {bound!r} is not a number; write {form}")
+        key, _, bound = condition.rpartition(":" if re.search(r"@[^@=]+=.*:", condition) else "=")
+        number = _number(bound)
+        if not (key and isfinite(number)):
+            raise BadParameter(f"{option} {condition}: write METRIC=NUMBER, or METRIC@COLUMN=VALUE:NUMBER for a slice")
         gate = gate_on(key_of(key, measured), number, "below" if option == "--fail-under" else "above", better)
         metric, written = metric_of[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
         check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
@@ -67,6 +61,13 @@ def gates(
     if min_measured and not gates:
         raise BadParameter("--min-measured is for gates; add --fail-under METRIC=NUMBER or --fail-over METRIC=NUMBER")
     return gates
+
+
+def _number(text: str) -> float:
+    """The number that is written in a text, NaN where it is none."""
+    with suppress(ValueError):
+        return float(text)
+    return nan
 
 
 Option = Callable[[Any], Any]
@@ -91,24 +92,6 @@ POSITIVE = click.IntRange(min=1)
 def combined(*options: Option) -> Option:
     """Several options as one, in the order of the help."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
-
-
-def complete_metrics(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """The list of metrics that was typed, with each name that completes its last."""
-    before, comma, last = typed.rpartition(",")
-    names = dict.fromkeys([metric.name for metric in CATALOGUE] + installed_names())
-    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
-
-
-def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
-    """The ids and names of the runs in the store that begin as typed."""
-    try:
-        with existing_store(context.params["store"]) as store:
-            runs = store.runs()
-    except RagaugeError:
-        return []
-    names = dict.fromkeys(["latest", *(run.name for run in runs), *(run.id for run in runs)])
-    return [name for name in names if name and name.startswith(typed)]
 
 
 def _keep_in_context(context: click.Context, option: click.Parameter, value: Any) -> None:
@@ -207,9 +190,7 @@ def _cost_limit(context: click.Context, _: click.Parameter, value: str | None) -
     context.params["per_day"] = bool(slash) and rest == "day"
     if value is None:
         return None
-    limit = nan
-    with suppress(ValueError):
-        limit = float(number)
+    limit = _number(number)
     if not (isfinite(limit) and limit > 0) or rest not in ("", "day"):
         raise BadParameter(f"--max-cost {value}: give dollars above 0, such as 2.5 or 20/day")
     return limit
@@ -271,7 +252,6 @@ judging_options = combined(
         metavar="LIST",
         help="Metrics, such as faithfulness,rouge(stemmer=true), or functions of your own: FILE.py:NAME. "
         "[default: all that DATA has the fields for]",
-        shell_complete=complete_metrics,
     ),
     judges_option(
         "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE or LANGUAGE=JUDGE, repeatable. "
@@ -353,9 +333,7 @@ def store_option(help: str, **more: Any) -> Option:
 def open_store_option(help: str, *, to_read: bool = True) -> Option:
     """--store of a command on an existing store, which the command receives open. to_read: it may be read-only."""
 
-    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store | Place:
-        if context.resilient_parsing:  # to complete the line, after which the context is closed
-            return place
+    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store:
         return context.with_resource(existing_store(place, to_read=to_read))
 
     return store_option(help, callback=opened)

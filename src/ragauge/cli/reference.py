@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from pathlib import Path
 
 import click
 
-from ragauge.cli.main import say, screen, show_parts
-from ragauge.cli.options import complete_metrics
+from ragauge.cli.main import say, show_parts
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import Metric
 from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_metric, installed_names, metric_named
@@ -36,7 +34,7 @@ fewer than K trials.""",
 
 
 @click.command("metrics")
-@click.argument("name", required=False, shell_complete=complete_metrics)
+@click.argument("name", required=False)
 def metrics_command(name: str | None) -> None:
     """List the metrics, or describe one in full. Those of installed packages are listed too."""
     if name:
@@ -91,7 +89,7 @@ def _pages() -> dict[str, Path]:
 @click.command("docs")
 @click.argument("page", required=False)
 def docs_command(page: str | None) -> None:
-    """List the pages of the documentation, or show PAGE. One is embedded-judge; piped, it is Markdown."""
+    """List the pages of the documentation, or show PAGE. It is Markdown; one is embedded-judge."""
     pages = _pages()
     if page is None:
         listed = {name: path for name, path in pages.items() if not name.startswith("decisions/0")}
@@ -101,13 +99,4 @@ def docs_command(page: str | None) -> None:
     name = page.removeprefix("docs/").removesuffix(".md")
     if name not in pages:
         raise UnknownName("page", page, pages, listing="(`ragauge docs` lists all)")
-    text = pages[name].read_text(encoding="utf-8")
-    if not sys.stdout.isatty():
-        click.echo(text, nl=False)
-        return
-    from rich.markdown import Markdown
-
-    console = screen()
-    with console.capture() as shown:
-        console.print(Markdown(text, hyperlinks=False))
-    click.echo_via_pager(shown.get())
+    click.echo_via_pager(pages[name].read_text(encoding="utf-8").removesuffix("\n"))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import as_file, files
-from operator import attrgetter
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -68,10 +67,10 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
 
 
 @contextmanager
-def exit_on_interrupt(store: Place | None, what: str = "judgment", more: Sequence[str] = ()) -> Iterator[None]:
+def exit_on_interrupt(store: Place | None, what: str = "judgment") -> Iterator[None]:
     """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
 
-    store: where finished work is kept; None: nowhere. what: a piece of it. more: what else can be done by then.
+    store: where finished work is kept; None: nowhere. what: a piece of it.
     """
     try:
         yield
@@ -79,9 +78,7 @@ def exit_on_interrupt(store: Place | None, what: str = "judgment", more: Sequenc
         code = interrupt_exit_code()
         outcome = "Nothing was kept, because of --no-store."
         if store:
-            outcome = (
-                f"Every {what} made so far is kept in {store}; run the same command again to resume{''.join(more)}."
-            )
+            outcome = f"Every {what} made so far is kept in {store}; run the same command again to resume."
         say("", f"Stopped. {outcome}", err=True)
         raise SystemExit(code) from None
 
@@ -89,19 +86,8 @@ def exit_on_interrupt(store: Place | None, what: str = "judgment", more: Sequenc
 @contextmanager
 def judging(store: Place | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
     """A progress bar for a run that may be interrupted."""
-    more: list[str] = []
-    with exit_on_interrupt(store, more=more), progress_bar(label, limit) as show:
-
-        def progress(done: int) -> None:
-            more[:] = [f", and `ragauge report{_store_option(store)}` shows the samples that are done"]
-            show(done)
-
+    with exit_on_interrupt(store), progress_bar(label, limit) as progress:
         yield progress
-
-
-def _store_option(store: Place | None) -> str:
-    """The option that names a store to a command, where it needs one."""
-    return "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
 
 
 def exit_stopped(why: str, store: Place | None) -> NoReturn:
@@ -197,7 +183,10 @@ def run_command(
         show_run(run, show)
         say(*(f"wrote {path}" for path in written))
         if store:
-            say(*_next_steps(run, store))
+            kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
+            say(f"run {run.id}; read it again with: ragauge report {run.id}{kept}")
+            say(f"all evidence in the browser:  ragauge view {run.id}{kept}")
+            say(f"compare it with a later run: ragauge compare {run.id} latest{kept}")
     except BrokenPipeError:
         discard_output()
     is_logged = log_to(loggers, run, is_kept=store is not None)
@@ -235,18 +224,6 @@ def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpu
     return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
 
 
-def _next_steps(run: Run, store: Place) -> Iterator[str]:
-    """How to read a run again, open it in the browser, and compare it."""
-    kept = _store_option(store)
-    yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
-    yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
-    same = attrgetter("data", "fields", "metrics")
-    others = (stored for stored in run.store.runs() if stored.id != run.id)
-    earlier = next((stored for stored in others if same(stored) == same(run.record)), None)
-    old, new = (earlier.id, run.id) if earlier else (run.id, "latest")
-    yield f"compare it with {'the run before' if earlier else 'a later run'}: ragauge compare {old} {new}{kept}"
-
-
 def show_run(run: Run, count: int | None) -> None:
     """Print the estimates and the `count` worst samples with all evidence; None: three, with what decides."""
     metrics = None if run.record.named else headline_metrics(run.record)
@@ -282,9 +259,8 @@ def exit_by_outcome(run: Run, gates: Sequence[Gate], store: Place | None) -> Non
     """
     has_values = any(estimate.value is not None for estimate in run.estimates.values())
     if not has_values and (run.record.failures or not run.record.stopped):
-        reasons = [f", the first because: {failure}" for failure in run.record.failures.values()]
-        reasons += [f": {reason}" for reason in run.record.undefined.values()]
-        because = reasons[0] if reasons else ""
+        reasons = (*run.record.failures.values(), *run.record.undefined.values())
+        because = f", the first because: {reasons[0]}" if reasons else ""
         stopped = f"; the run was stopped: {run.record.stopped}" if run.record.stopped else ""
         raise RunFailed(f"no score has a value{because}{stopped}")
     say(*gate_lines(run, gates), err=True)
@@ -321,15 +297,13 @@ METRICS = (
 @click.command("demo")
 @opts.store_options
 @opts.output_option("Write the candidate's run")
-@opts.raw_csv_option
-@opts.show_option("Show the N worst samples with all their evidence.", 2)
-def demo_command(store: Place | None, output: Sequence[Path], raw_csv: bool, show: int) -> None:
+def demo_command(store: Place | None, output: Sequence[Path]) -> None:
     """Measure two versions of an assistant on packaged data. The embedded judge works offline and without key."""
     for path in output:
         check_output(path)
     baseline, candidate = (demo_run(system, store) for system in ("baseline", "candidate"))
-    written = [f"wrote {candidate.save(path, raw_csv=raw_csv)}" for path in output]
-    show_parts(*demo_view(baseline, candidate, show), *written)
+    written = [f"wrote {candidate.save(path)}" for path in output]
+    show_parts(*demo_view(baseline, candidate), *written)
     how_to_view = "To look at it in a browser: ragauge demo -o demo.html"
     if store is not None:
         place = baseline.store.place
@@ -346,10 +320,9 @@ def demo_run(system: str, store: Place | None) -> Run:
         return evaluate(path, METRICS, store=store, name=f"demo {system}", progress=progress)
 
 
-def demo_view(baseline: Run, candidate: Run, count: int) -> Iterator[RenderableType]:
+def demo_view(baseline: Run, candidate: Run) -> Iterator[RenderableType]:
     """The estimates side by side, and the baseline's answers with the least support, with their evidence."""
     yield f"Two versions of an assistant, {baseline.record.samples} questions each, judged offline by ragauge."
     yield estimates_table({"baseline": baseline.record, "candidate": candidate.record})
-    if count:
-        yield from ("Behind the numbers: the baseline's worst answers by faithfulness:", "")
-        yield from _worst_samples(baseline, "faithfulness", count)
+    yield from ("Behind the numbers: the baseline's worst answers by faithfulness:", "")
+    yield from _worst_samples(baseline, "faithfulness", 2)

@@ -27,7 +27,7 @@ from ragauge.store.pruning import prune, size, sizes
 
 
 @click.command("history")
-@click.argument("of", metavar="[NAME|DATA]", default="", shell_complete=opts.complete_runs)
+@click.argument("of", metavar="[NAME|DATA]", default="")
 @opts.open_store_option("Where the runs are kept.")
 @click.option("-m", "--metric", help="The metric. [default: the one that reports choose]")
 @click.option("--tag", help="Only runs with this tag.")
@@ -46,8 +46,6 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
         raise UsageError("no run has an estimate yet; make one with: ragauge run DATA --name NAME")
     of = of or stored[0].name or stored[0].data
     runs = [run for run in reversed(stored) if of in (run.name, run.data) and (not tag or tag in run.tags)]
-    if not runs and any(of in run.estimates for run in stored):
-        raise UsageError(f"{of} is a metric, not the name or data of a run; write: ragauge history [NAME] -m {of}")
     if not runs:
         names = sorted({run.name or run.data for run in stored} | {run.data for run in stored})
         raise UnknownName("name or data of a run", of, names)
@@ -142,7 +140,7 @@ def copy_command(source: Place, target: Place) -> None:
 
 
 @store_command.command("edit")
-@click.argument("run", shell_complete=opts.complete_runs)
+@click.argument("run")
 @opts.open_store_option("Where the run is kept.", to_read=False)
 @click.option("--name", help="Its new name.")
 @click.option("--tag", multiple=True, help="Add a tag; repeatable. `prune` keeps runs with tags.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -132,13 +132,6 @@ class Alarm(msgspec.Struct):
     raised: float = 0.0
     message: dict[str, Any] = {}
     notified: bool = False
-
-
-class Answers(msgspec.Struct):
-    """What people said about an alarm: which they acknowledged, by when it was raised, and until when it is silent."""
-
-    acknowledged: float = 0.0
-    silent_until: float = 0.0
 
 
 class Window(msgspec.Struct):
@@ -404,11 +397,11 @@ class Watch:
         place = 1 if value == ALL else 2 + (self.kept.slices.index(value) if value in self.kept.slices else MAX_SLICES)
         return 1 / (place * (place + 1))
 
-    def answer(self, answers: Mapping[str, Answers]) -> None:
-        """Start alarms anew that people have acknowledged."""
-        for name, answer in answers.items():
+    def acknowledge(self, raised: Mapping[str, float]) -> None:
+        """Start alarms anew that people have acknowledged. raised: when these were raised, by name."""
+        for name, moment in raised.items():
             alarm = self.kept.alarms.get(name)
-            if alarm and alarm.raised and answer.acknowledged == alarm.raised:
+            if alarm and alarm.raised and moment == alarm.raised:
                 self._renewed(name, alarm.bound, alarm.needed)
 
     def _renewed(self, name: str, bound: float, needed: float = 0.0) -> Alarm:
@@ -417,11 +410,9 @@ class Watch:
         self.kept.alarms[name] = Alarm(name, bound, needed)
         return self.kept.alarms[name]
 
-    def to_notify(self, answers: Mapping[str, Answers], now: float) -> Iterator[Alarm]:
-        """The raised alarms that nobody was told of yet and that are not silent."""
-        for alarm in self.kept.alarms.values():
-            if alarm.raised and not alarm.notified and answers.get(alarm.name, Answers()).silent_until <= now:
-                yield alarm
+    def to_notify(self) -> list[Alarm]:
+        """The raised alarms that nobody was told of yet."""
+        return [alarm for alarm in self.kept.alarms.values() if alarm.raised and not alarm.notified]
 
     def _time(self, sample: Sample) -> float | None:
         values = (sample.metadata.get(name) for name in self._times)

@@ -100,10 +100,6 @@ def _by_torch(spec: str) -> Judge:
     return hf_judge(spec)
 
 
-def _no_onnx(spec: str) -> Judge:
-    raise BadParameter(f"{spec}: exported models are gone; use the model itself, hf/MODEL")
-
-
 class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A judge as a file, such as `ragauge judges tune` writes it.
 
@@ -212,7 +208,7 @@ MAKERS: dict[str, Callable[[str], Any]] = {
 }
 
 #: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
-LOCAL = {"hf": _by_torch, "onnx": _no_onnx}
+LOCAL = {"hf": _by_torch}
 
 #: The entry points of other packages, NAME = "module:factory"; the factory is given what follows "NAME:" in a spec.
 ENTRY_POINTS = "ragauge.judges"
