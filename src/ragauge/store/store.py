@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import struct
 import tempfile
@@ -60,11 +59,6 @@ def _in_database(
             run = self._database.read if kind == "read" else self._database.write
             return run(what, lambda db: function(self, db, *args, **named))
 
-        signature = inspect.signature(function)
-        shown = signature.replace(
-            parameters=[parameter for name, parameter in signature.parameters.items() if name != "db"]
-        )
-        method.__signature__ = shown  # type: ignore[attr-defined]
         return method
 
     return method_of
@@ -93,7 +87,7 @@ class Store:
         self._opened = database
         self.is_own_file = isinstance(database, Database) and folder is None
         self._postgres = None if isinstance(database, Database) else database
-        self._numbers = texts.TextNumbers()
+        self._numbers: dict[bytes, int] = {}  # of the texts lately written, by their hashes
         self._close = weakref.finalize(self, _close, database, folder)
 
     def __reduce__(self) -> NoReturn:
@@ -168,15 +162,26 @@ class Store:
     @_in_database("read", "find judgments")
     def find(self, db: Connection, keys: Sequence[str]) -> dict[str, Judgment]:
         """The stored judgments with these keys, by key; with `only_own` those that this user made on this machine."""
-        mark = ", mark" if self.is_own_file else ""
-        sql = f"SELECT key, judge, question, answer, call{mark} FROM judgments WHERE key IN ?"
-        rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
-        if self.is_own_file:
-            secret = user_secret()
-            own = [row[:5] for row in rows if row[5] == _mark(secret, row[0], unpack(row[3]))]
-            self.foreign += 0 if self.only_own else len(rows) - len(own)
-            rows = own if self.only_own else [row[:5] for row in rows]
-        return {judgment.key: judgment for judgment in _judgments(db, rows)}
+        sql = f"SELECT {self._columns} FROM judgments WHERE key IN ?"
+        marked = self._marked(db, db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys))))
+        if self.is_own_file and self.only_own:
+            marked = [(judgment, is_own) for judgment, is_own in marked if is_own]
+        elif self.is_own_file:
+            self.foreign += sum(not is_own for _, is_own in marked)
+        return {judgment.key: judgment for judgment, _ in marked}
+
+    @property
+    def _columns(self) -> str:
+        return "key, judge, question, answer, call" + (", mark" if self.is_own_file else "")
+
+    def _marked(self, db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Judgment, bool]]:
+        """The judgments in rows that begin with `_columns`, each with whether this user made it on this machine."""
+        judgments = _judgments(db, [row[:5] for row in rows])
+        if not self.is_own_file:
+            return [(judgment, False) for judgment in judgments]
+        secret = user_secret()
+        is_own = [mark == _mark(secret, key, unpack(answer)) for key, _, _, answer, _, mark, *_ in rows]
+        return list(zip(judgments, is_own, strict=True))
 
     def lock(self, keys: Collection[str]) -> set[str]:
         """Lock the keys of questions that this process is going to ask; those that no other process has locked.
@@ -198,25 +203,29 @@ class Store:
         is. Locks on the keys are released. own: whether this user made them, on this machine.
         Raises ValueError for a judgment whose answer is a Failure.
         """
-        self._numbers.remember(self._keep(judgments, calls, own))
+        new = self._keep(judgments, calls, own)
+        if len(self._numbers) > texts.MOST_CACHED:
+            self._numbers.clear()
+        self._numbers |= new
         if self._postgres:
             self._postgres.release([judgment.key for judgment in judgments])
 
     @_in_database("write", "keep judgments")
-    def _keep(self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call], own: bool) -> dict[str, int]:
+    def _keep(
+        self, db: Connection, judgments: Sequence[Judgment], calls: Sequence[Call], own: bool
+    ) -> dict[bytes, int]:
         new = self._insert(db, judgments, own)
         _keep_calls(db, calls)
         return new
 
-    def _insert(self, db: Connection, judgments: Sequence[Judgment], own: bool) -> dict[str, int]:
-        """Add judgments; returns the numbers of the texts that were new. own: see `keep`."""
+    def _insert(self, db: Connection, judgments: Sequence[Judgment], own: bool) -> dict[bytes, int]:
+        """Add judgments; returns the numbers of the texts that were new, by their hashes. own: see `keep`."""
         references: dict[str, dict[str, int]] = {}
-        converted: dict[tuple[str, ...], Any] = {}
-        trees = [_with_references(judgment.question, references, converted) for judgment in answered(judgments)]
+        trees = [texts.refer(msgspec.to_builtins(kept.question), references) for kept in answered(judgments)]
         judges = {judge: _encode(judge).decode() for judge in {judgment.judge for judgment in judgments}}
-        wanted = {*references, *judges.values()}
-        new = texts.keep_texts(db, [text for text in wanted if text not in self._numbers])
-        numbers = {text: new.get(text) or self._numbers[text] for text in wanted}
+        hashes = {text: texts.digest(text.encode()) for text in (*references, *judges.values())}
+        new = texts.keep_texts(db, {hash: text for text, hash in hashes.items() if hash not in self._numbers})
+        numbers = {text: new.get(hash) or self._numbers[hash] for text, hash in hashes.items()}
         for text, reference in references.items():
             reference["$"] = numbers[text]
         secret = user_secret() if self.is_own_file else b""
@@ -230,8 +239,7 @@ class Store:
             stored = db.select_in("SELECT key, answer, mark FROM judgments WHERE key IN ?", [row[0] for row in rows])
             others = [(key,) for key, answer, mark in stored if mark != _mark(secret, key, unpack(answer))]
             db.executemany("DELETE FROM judgments WHERE key = ?", others)
-        columns = ("key", "judge", "question", "answer", "call", "mark")
-        db.insert_new("judgments", columns if self.is_own_file else columns[:-1], rows)
+        db.insert_new("judgments", self._columns.split(", "), rows)
         return new
 
     @_in_database("read", "read calls")
@@ -242,43 +250,36 @@ class Store:
 
     def judgments(self) -> Iterator[Judgment]:
         """All judgments, oldest first, read in batches."""
-        last, judgments = self._judgments_after(0)
-        while judgments:
-            yield from judgments
-            last, judgments = self._judgments_after(last)
+        return (judgment for judgment, _ in self._all_marked())
+
+    def _all_marked(self) -> Iterator[tuple[Judgment, bool]]:
+        last, marked = self._marked_after(0)
+        while marked:
+            yield from marked
+            last, marked = self._marked_after(last)
 
     @_in_database("read", "read judgments")
-    def _judgments_after(self, db: Connection, after: int) -> tuple[int, list[Judgment]]:
-        sql = "SELECT key, judge, question, answer, call, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
+    def _marked_after(self, db: Connection, after: int) -> tuple[int, list[tuple[Judgment, bool]]]:
+        sql = f"SELECT {self._columns}, id FROM judgments WHERE id > ? ORDER BY id LIMIT ?"
         rows = db.execute(sql, (after, texts.QUERY_SIZE)).fetchall()
-        return (rows[-1][5] if rows else after), _judgments(db, [row[:5] for row in rows])
+        return (rows[-1][-1] if rows else after), self._marked(db, rows)
 
     def copy_to(self, other: Store, progress: Callable[[int], None] | None = None) -> tuple[int, int]:
         """Add all judgments of this store to another, except those that it has; runs, calls and labels stay here.
 
         progress: called with the number of judgments read. Returns how many were read, and how many of them were new.
         """
-        read, new, stored = 0, 0, self.judgments()
-        while judgments := list(islice(stored, texts.QUERY_SIZE)):
-            present = other.find([judgment.key for judgment in judgments])
-            fresh = [judgment for judgment in judgments if judgment.key not in present]
-            own = self._own_keys([judgment.key for judgment in fresh])
-            other.keep([judgment for judgment in fresh if judgment.key in own])
-            other.keep([judgment for judgment in fresh if judgment.key not in own], own=False)
-            read, new = read + len(judgments), new + len(judgments) - len(present)
+        read, new, stored = 0, 0, self._all_marked()
+        while marked := list(islice(stored, texts.QUERY_SIZE)):
+            present = other.find([judgment.key for judgment, _ in marked])
+            for own in (True, False):
+                other.keep(
+                    [judgment for judgment, is_own in marked if is_own == own and judgment.key not in present], own=own
+                )
+            read, new = read + len(marked), new + len(marked) - len(present)
             if progress:
                 progress(read)
         return read, new
-
-    @_in_database("read", "find judgments")
-    def _own_keys(self, db: Connection, keys: Sequence[str]) -> set[str]:
-        """Those of the keys whose judgments this user made on this machine."""
-        if not self.is_own_file:
-            return set()
-        sql = "SELECT key, answer, mark FROM judgments WHERE key IN ?"
-        rows = db.select_in(sql, dict.fromkeys(map(bytes.fromhex, keys)))
-        secret = user_secret()
-        return {key.hex() for key, answer, mark in rows if mark == _mark(secret, key, unpack(answer))}
 
     @_in_database("read", "find responses")
     def find_responses(self, db: Connection, keys: Sequence[str]) -> dict[str, ModelResponse]:
@@ -505,22 +506,6 @@ def _mark(secret: bytes, key: bytes, answer: bytes) -> bytes:
     return blake2b(key + answer, key=secret, digest_size=8).digest() if secret else b""
 
 
-def _with_references(
-    question: Question, references: dict[str, dict[str, int]], converted: dict[tuple[str, ...], Any]
-) -> Any:
-    """The question as plain data, with a dict in place of each long text, to which `_keep` adds the id of the text.
-
-    references: those dicts, by text. converted: texts that questions share, each converted once.
-    """
-    if not question.shared_field:
-        return texts.refer(msgspec.to_builtins(question), references)
-    shared = getattr(question, question.shared_field)
-    if shared not in converted:
-        converted[shared] = texts.refer(shared, references)
-    own = texts.refer(question.unshared(), references)
-    return {"kind": question.kind, **own, question.shared_field: converted[shared]}
-
-
 def _judgments(db: Connection, rows: Sequence[tuple[Any, ...]]) -> list[Judgment]:
     """rows: of key, number of the judge's text, question, answer, id of the call."""
     questions = [msgspec.json.decode(unpack(question)) for _, _, question, _, _ in rows]
@@ -581,7 +566,7 @@ class MemoryStore(Store):
         self._calls: list[Call] = []
         self._run: RunRecord | None = None
         self._records: list[SampleRecord] = []
-        self._numbers = texts.TextNumbers()
+        self._numbers: dict[bytes, int] = {}  # of the texts lately written, by their hashes
 
     @property
     def _database(self) -> Database | Postgres:

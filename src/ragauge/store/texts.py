@@ -85,33 +85,17 @@ def digest(data: bytes) -> bytes:
 
 #: Strings of a question with at least this many characters go to the table of texts.
 LONG_TEXT = 100
-#: Characters of texts whose numbers a process caches: those of the samples in flight, and some more.
-CACHE_CHARACTERS = 2_000_000
+#: Texts whose numbers a process caches: those of the samples in flight, and many more.
+MOST_CACHED = 20_000
 #: Values that one query asks for; SQLite allows at least 999.
 QUERY_SIZE = 500
 
 
-class TextNumbers(dict[str, int]):
-    """The numbers of texts that this process has lately written or looked up; they never change once committed."""
-
-    _characters = 0
-
-    def remember(self, numbers: Mapping[str, int]) -> None:
-        """Add numbers to the cache, which is emptied first when it would exceed CACHE_CHARACTERS."""
-        self._characters += sum(map(len, numbers))
-        if self._characters > CACHE_CHARACTERS:
-            self.clear()
-            self._characters = sum(map(len, numbers))
-        self.update(numbers)
-
-
-def keep_texts(db: Connection, texts: Iterable[str]) -> dict[str, int]:
-    """The number of each text, stored if new. To be called inside a write transaction."""
-    addressed = {digest(data): (text, data) for text in texts for data in (text.encode(),)}
-    rows = [(address, db.pack(addressed[address][1])) for address in sorted(addressed)]
+def keep_texts(db: Connection, texts: Mapping[bytes, str]) -> dict[bytes, int]:
+    """The number of each text by its hash, stored if new. To be called inside a write transaction. texts: by hash."""
+    rows = [(address, db.pack(texts[address].encode())) for address in sorted(texts)]
     db.insert_new("texts", ("digest", "text"), rows)
-    stored = db.select_in("SELECT digest, id FROM texts WHERE digest IN ?", addressed)
-    return {addressed[address][0]: number for address, number in stored}
+    return dict(db.select_in("SELECT digest, id FROM texts WHERE digest IN ?", texts))
 
 
 def read_texts(db: Connection, numbers: Collection[int]) -> dict[int, str]:
