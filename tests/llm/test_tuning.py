@@ -219,12 +219,12 @@ def taught(*words: str) -> Script:
     return script
 
 
-def tuned_model(kit: Kit, script: Script, given: list[Judgment], folders: list[Path] | None = None) -> Tuned:
+def tuned_model(kit: Kit, script: Script, given: list[Judgment]) -> Tuned:
     """What tuning finds for a model that is served here."""
 
     async def tune() -> Tuned:
         async with kit.serving(script) as server:
-            return await Tuner(f"openai/m?base_url={server.url}", given, folders or []).tune()
+            return await Tuner(f"openai/m?base_url={server.url}", given).tune()
 
     return asyncio.run(tune())
 
@@ -232,18 +232,6 @@ def tuned_model(kit: Kit, script: Script, given: list[Judgment], folders: list[P
 def odd(negative: Label = N, number: int = 100) -> list[Judgment]:
     """Labels by which claims of odd numbers are not supported."""
     return labels(number, lambda at: at % 2 == 0, negative)
-
-
-def test_the_wording_that_agrees_best_is_chosen(kit: Kit, place: Path) -> None:
-    """Of several folders of prompts the one that makes the model right is in the file, with the gain on the rest."""
-    for name, text in (("bad", "Anything goes."), ("good", "Look at the parity.")):
-        (place / name).mkdir()
-        (place / name / "entail.md").write_text(text)
-    found = tuned_model(kit, taught("parity"), odd(number=40), [place / "bad", place / "good"])
-    assert list(found.tried.values())[:3] == [0.5, 0.5, 1.0]
-    assert found.file.judge.endswith("&prompts=good") or found.file.judge.endswith(f"prompts={place / 'good'}")
-    assert found.gain.value == 0.5
-    assert "(entail changed)" in dict(load_judge(found.file.judge).identity.settings)["prompts"]
 
 
 def test_examples_that_help_are_chosen(kit: Kit, place: Path) -> None:
@@ -292,22 +280,6 @@ def test_labels_that_cannot_tune_are_refused(given: list[Judgment], message: str
     """Too few labels, or one answer alone, is an error before anything is asked."""
     with pytest.raises(BadData, match=message):
         Tuner("python:shy_judges:shy", given)
-
-
-def test_prompts_that_cannot_be_tried_are_refused(place: Path) -> None:
-    """A folder without a section for the labels, an empty one, a bad example, and a judge without prompts: errors."""
-    folder = place / "mine"
-    folder.mkdir()
-    with pytest.raises(BadData, match="no section of the prompts"):
-        Tuner("openai/m", odd(), [folder])
-    (folder / "decompose.md").write_text("Take it apart.")
-    with pytest.raises(BadData, match=r"lacks a section that the labels are asked with; edit preamble.md or entail.md"):
-        Tuner("openai/m", odd(), [folder])
-    (folder / "examples.jsonl").write_text("{}")
-    with pytest.raises(BadData, match=r"examples.jsonl, line 1"):
-        Tuner("openai/m", odd(), [folder])
-    with pytest.raises(BadParameter, match="has no prompts"):
-        Tuner("lexical", odd(), [folder])
 
 
 def test_judges_that_cannot_be_tuned_are_refused() -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
@@ -16,9 +14,7 @@ from ragauge.analysis.measure import AnswerFunction, ask, figure
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, JudgeSpec, adapted, can_answer
 from ragauge.judges.composite import VERDICTS
-from ragauge.judges.llm.judge import prompt_style
-from ragauge.judges.llm.prompts import system
-from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
+from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.thresholds import FittedThreshold, fit_thresholds, says_yes
 from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import Judgment, Question
@@ -53,7 +49,7 @@ class Tuned(msgspec.Struct, frozen=True):
     threshold qualifies, `file` is its second judge alone. chosen: the chosen judge in words.
     chosen_by, measured_by: numbers of labels. tried: variant -> its balanced accuracy on the labels that choose.
     before, after, gain, p: of balanced accuracy on the labels that measure. crossed: whether all labels choose, and the
-    gain is measured on each half with what the other half chooses. disputed: on so many questions people differ.
+    gain is measured on each half with what the other half chooses.
     """
 
     file: JudgeFile
@@ -68,7 +64,6 @@ class Tuned(msgspec.Struct, frozen=True):
     p: float | None
     thresholds: dict[str, FittedThreshold] = {}
     crossed: bool = False
-    disputed: int = 0
 
 
 class Tuner:
@@ -77,7 +72,6 @@ class Tuner:
     Args:
         spec: the judge.
         labelled: people's labels; those that are not verdicts, or that the judge cannot give, are left out.
-        prompts: folders with prompts to try.
         accuracy: for a cascade, how often the first judge has to be right where it decides, in 0..1.
         seed: of the halves and of the worked examples.
 
@@ -89,7 +83,6 @@ class Tuner:
         self,
         spec: str | JudgeSpec,
         labelled: Iterable[Judgment],
-        prompts: Sequence[Path] = (),
         accuracy: float = 0.95,
         seed: int = 0,
     ) -> None:
@@ -103,7 +96,6 @@ class Tuner:
         self.judge = judge_of_file(self._original)
         self._accuracy, self._seed = accuracy, seed
         said = opinions(label for label in labelled if label.question.kind in VERDICTS)
-        self._disputed = sum(people.disputed for people in said.values())
         verdicts = {question: label.answer for question, label in settled(said).items()}
         self._labels = {question: label for question, label in verdicts.items() if can_answer(self.judge, question)}
         self._yes = {question: says_yes(label) for question, label in self._labels.items()}
@@ -117,7 +109,6 @@ class Tuner:
         self._measuring = [question for question in self._labels if question not in self._choosing]
         for half in (self._choosing, self._measuring):
             self._check_answers(half, " of one half of the texts")
-        self._wordings = [(f"prompts={folder}", self._wording(folder)) for folder in prompts]
         self._tried: dict[str, float | None] = {}
         self._best = self._original
         self._answers: Answers = {}
@@ -127,32 +118,27 @@ class Tuner:
         self._answer = answer
         if self._is_cascade:
             return await self._measured(await self._with_thresholds())
-        for name, file in (("as it is", self._original), *self._wordings):
-            await self._try(name, file, self._choosing)
+        self._answers = await self._answers_of(self.judge, self._choosing)
+        self._tried["as it is"] = self._agreement(self._answers)
         if self._is_model:
-            sets = list(self._example_sets())
-            shown = {question.subject for _, _, questions in sets for question in questions}
-            unseen = [question for question in self._choosing if question.subject not in shown]
-            if sets and unseen:
-                before = self._answers
-                for name, file, _ in sets:
-                    await self._try(f"{name} (on {len(unseen)})", file, unseen)
-                answers = {question: before[question] for question in unseen}
-                self._tried[f"without examples (on {len(unseen)})"] = self._agreement(answers)
-        if self._best is self._original:
-            return await self._with_levels()
-        return await self._measured({})
+            await self._try_examples()
+        return await (self._with_levels() if self._best is self._original else self._measured({}))
 
-    async def _try(self, name: str, file: JudgeFile, questions: Sequence[Question]) -> None:
-        """Ask a judge; it is the best if it agrees more often than the best so far on the same questions."""
-        answers = await self._answers_of(judge_of_file(file), questions)
-        score = self._agreement(answers)
-        best = -1.0
-        if self._tried:
-            best = self._agreement({question: self._answers[question] for question in questions}) or 0.0
-        if (score or 0.0) > best:
-            self._best, self._answers = file, answers
-        self._tried[name] = score
+    async def _try_examples(self) -> None:
+        """The best judge is the one with the worked examples that agree best on the texts of which none is shown."""
+        sets = list(self._example_sets())
+        shown = {question.subject for _, _, questions in sets for question in questions}
+        unseen = [question for question in self._choosing if question.subject not in shown]
+        if not (sets and unseen):
+            return
+        without = self._agreement({question: self._answers[question] for question in unseen})
+        best = without or 0.0
+        for name, file, _ in sets:
+            score = self._agreement(await self._answers_of(judge_of_file(file), unseen))
+            self._tried[f"{name} (on {len(unseen)})"] = score
+            if (score or 0.0) > best:
+                self._best, best = file, score or 0.0
+        self._tried[f"without examples (on {len(unseen)})"] = without
 
     async def _answers_of(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Answer | Failure]:
         """Ask a judge. Raises RunFailed if it answers nothing."""
@@ -187,22 +173,6 @@ class Tuner:
         texts.sort(key=lambda text: 2 * yes[text] > len(groups[text]))  # so that each half has its share of these
         return [question for text in texts[::2] for question in groups[text]]
 
-    def _wording(self, folder: Path) -> JudgeFile:
-        """The judge with a folder of prompts. Raises BadData if the folder does not change what is asked."""
-        spec = self._original.judge
-        if not self._is_model:
-            raise BadParameter(f"--prompts: {spec} has no prompts; leave it out, or name an LLM judge")
-        separator = "&" if "?" in spec else "?"
-        with_prompts = f"{spec}{separator}prompts={quote(str(folder), safe='/')}"
-        file = msgspec.structs.replace(self._original, judge=with_prompts)
-        judge_of_file(file)
-        kinds = frozenset(question.kind for question in self._labels)
-        before, after = (system(kinds, prompt_style(parse_llm_spec(judge).options)) for judge in (spec, file.judge))
-        if before == after:
-            wanted = " or ".join(f"{name}.md" for name in ("preamble", *sorted(kinds)))
-            raise BadData(f"{folder}: it lacks a section that the labels are asked with; edit {wanted} in it")
-        return file
-
     def _example_sets(self) -> Iterator[tuple[str, JudgeFile, list[Question]]]:
         """Sets of worked examples, the first with the judge's mistakes; none if there are too few labels."""
         if len(self._choosing) < 2 * _EXAMPLES * _SETS:
@@ -220,7 +190,7 @@ class Tuner:
             chosen = [*yes[: _EXAMPLES // 2], *no[: _EXAMPLES // 2]]
             if len(chosen) < _EXAMPLES:
                 return
-            file = msgspec.structs.replace(self._best, examples=tuple(examples[question] for question in chosen))
+            file = msgspec.structs.replace(self._original, examples=tuple(examples[question] for question in chosen))
             yield f"{len(chosen)} examples, {'its mistakes first' if draw == 1 else f'draw {draw}'}", file, chosen
 
     async def _with_levels(self) -> Tuned:
@@ -236,9 +206,7 @@ class Tuner:
         after = _verdicts(answers)
         if levels := self._levels(answers):
             self._best = msgspec.structs.replace(self._original, thresholds=levels)
-            on_half = f" (on {len(self._choosing)})"
-            others = {name: share for name, share in self._tried.items() if name != "as it is"}
-            self._tried = {name if "(on " in name else name + on_half: share for name, share in others.items()}
+            del self._tried["as it is"]  # which was on half of the labels
             self._tried["as it is"] = self._agreement(answers)
             self._tried[f"yes from {_thresholds_text(levels)}"] = self._agreement(answers, levels)
             after = {question: says_yes(answer, level_of[question]) for question, answer in answers.items()}
@@ -325,7 +293,6 @@ class Tuner:
             gain=gain.interval,
             p=gain.p,
             thresholds=thresholds,
-            disputed=self._disputed,
         )
         record = {name: value for name, value in msgspec.to_builtins(tuned).items() if name != "file"}
         return msgspec.structs.replace(tuned, file=msgspec.structs.replace(file, tuned=record))
@@ -401,8 +368,6 @@ def _example(question: Question, people: Answer | Failure, judge: Answer | Failu
 
 def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:
     """What was tried, what was chosen, and the gain."""
-    if tuned.disputed:
-        yield f"People differ on {counted(tuned.disputed, 'question')}: the majority counts, and without one no label."
     if tuned.tried:
         yield f"Tried on {counted(tuned.chosen_by, 'label')}, by balanced accuracy:"
         yield rich_table(("", "agreement"), [[name, number(share)] for name, share in tuned.tried.items()], left=[""])

@@ -148,9 +148,6 @@ def check_command(judge: str | JudgeSpec, data: str | None, limit: int | None, o
 @_labels_option
 @click.option("--data", type=opts.INPUT, help="Labelled set, or folder of them, as for `measure`.")
 @click.option(
-    "--prompts", multiple=True, type=opts.FOLDER, help="Folder of prompts to try, as in `prompts=FOLDER`; repeatable."
-)
-@click.option(
     "--accuracy", type=float, default=0.95, show_default=True, help="How often the first of a cascade has to be right."
 )
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set of --data.")
@@ -160,12 +157,11 @@ def check_command(judge: str | JudgeSpec, data: str | None, limit: int | None, o
 def tune_command(
     judge: str | JudgeSpec, labels: Path | None, data: Path | None, limit: int | None, output: Path, **choices: Any
 ) -> None:
-    """Choose prompts, examples and thresholds of a judge on half of people's labels, and measure the gain on the rest.
+    """Choose examples and thresholds of a judge on half of people's labels, and measure the gain on the rest.
 
-    Of an LLM judge: which of the folders of prompts, and which worked examples from the labels. Of a judge with
-    probabilities: that from which it says yes. Of a cascade: the thresholds beyond which its first judge stands. What
-    is chosen has the highest balanced accuracy; the judge stays as it is unless the gain's interval excludes 0. -j FILE
-    uses the judge file.
+    Of an LLM judge: which worked examples from the labels. Of a judge with probabilities: that from which it says yes.
+    Of a cascade: the thresholds beyond which its first judge stands. What is chosen has the highest balanced accuracy;
+    the judge stays as it is unless the gain's interval excludes 0. -j FILE uses the judge file.
     """
     opts.check_outputs([output], [".json"], [labels, data])
     if not (labels or data):
