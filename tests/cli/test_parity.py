@@ -49,9 +49,10 @@ def test_with_a_run(scored: Path, call: Call) -> None:
 
 
 def test_samples_from_elsewhere(scored: Path, call: Call) -> None:
-    """With --data the samples come from another file; columns can be named, in per cent, with brackets."""
-    (scored / "bare.csv").write_text("score(of=it)\n" + "100\n" * 6, encoding="utf-8")
-    column = "score(of=it)/100=faithfulness"
+    """With --data the samples come from another file; columns can be named, with brackets."""
+    lines = [f"{number},1\n" for number in range(1, 7)]
+    (scored / "bare.csv").write_text("id,score(of=it)\n" + "".join(lines), encoding="utf-8")
+    column = "score(of=it)=faithfulness"
     done = call("parity", "bare.csv", "--against", "valor", "--data", "data.jsonl", "--column", column, "--no-store")
     assert done.exit_code == 0
     assert "0/6/0" in done.output

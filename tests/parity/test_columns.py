@@ -31,25 +31,22 @@ def test_metrics_to_measure() -> None:
 
 
 def test_columns_of_the_caller_take_precedence() -> None:
-    """A column that the caller names takes precedence over known names, in per cent or inverted if so written."""
-    sheet = read_sheet([{"faithfulness": 80, "error": 0.1, "a/100": 1.0}], {})
-    named = {"faithfulness/100": "claim_recall", "1-error": "faithfulness", "a/100": "bleu"}
-    kept = choose(sheet, "ragas", named)
-    assert (kept["faithfulness"].ours, kept["faithfulness"].converted(80)) == ("claim_recall", 0.8)
-    assert kept["error"].converted(0.1) == pytest.approx(0.9)
-    assert kept["a/100"].converted(1.0) == 1.0
+    """A column that the caller names takes precedence over known names."""
+    kept = choose(
+        read_sheet([{"faithfulness": 0.8, "a": 1.0}], {}), "ragas", {"faithfulness": "claim_recall", "a": "bleu"}
+    )
+    assert (kept["faithfulness"].ours, kept["a"].ours) == ("claim_recall", "bleu")
 
 
 def test_columns_within_objects() -> None:
     """RAGChecker's metrics of a row are known in their object, unless there is a column of their own."""
     sheet = read_sheet([{"metrics": {"hallucination": 0.25, "precision": 1}, "precision": 0.5}], {})
-    kept = choose(sheet, "ragchecker", {"1-metrics.hallucination/1": "faithfulness"})
+    kept = choose(sheet, "ragchecker", {"metrics.hallucination": "faithfulness"})
     assert {name: column.ours for name, column in kept.items()} == {
         "metrics.hallucination": "faithfulness",
         "precision": "claim_precision",
     }
     assert choose(sheet, "ragchecker")["metrics.hallucination"].ours == "claim_hallucination"
-    assert Column("faithfulness", per=100, flipped=True).converted(25) == 0.75
 
 
 def test_a_known_column_without_numbers_is_named() -> None:
@@ -61,7 +58,7 @@ def test_a_known_column_without_numbers_is_named() -> None:
     with pytest.raises(UsageError, match=rf"'faithfulness' holds no number \({fault}\); name one"):
         choose(sheet, "ragas", only=["faithfulness"])
     with pytest.raises(UsageError, match=rf"column 'faithfulness' holds no number \({fault}\)"):
-        choose(sheet, "ragas", {"faithfulness/100": "faithfulness"})
+        choose(sheet, "ragas", {"faithfulness": "faithfulness"})
 
 
 def test_columns_left_out() -> None:
@@ -82,7 +79,7 @@ def test_what_cannot_be_compared() -> None:
     with pytest.raises(UnknownName, match="unknown system 'raga'; did you mean 'ragas'"):
         choose(sheet, "raga")
     with pytest.raises(UnknownName, match="unknown column 'scor'"):
-        choose(sheet, "ragas", {"scor/100": "bleu"})
+        choose(sheet, "ragas", {"scor": "bleu"})
     with pytest.raises(UsageError, match=r"no column of ragas has a counterpart; found: 'score'; name one with"):
         choose(sheet, "ragas")
 

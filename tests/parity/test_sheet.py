@@ -80,8 +80,6 @@ def test_cells_without_a_number(cell: Any) -> None:
     ("cells", "numbers", "fault"),
     [
         (["50%", "7.5 %", "N/A"], [0.5, 0.075], ""),
-        (["0,5", "1", "", "1,000"], [0.5, 1.0, 1.0], ""),
-        (["50,5%"], [0.505], ""),
         (["1,000", "12"], [12.0], "row 1 holds '1,000'"),
         (["0,5", "0.5"], [0.5], "row 1 holds '0,5'"),
         (["0.5", "high"], [0.5], "row 2 holds 'high'"),
@@ -89,11 +87,9 @@ def test_cells_without_a_number(cell: Any) -> None:
     ],
 )
 def test_numbers_as_people_write_them(cells: list[Any], numbers: list[float], fault: str) -> None:
-    """Per cent and decimal commas are read, where the column has those alone; the first other text is named."""
+    """Per cent are read; the first other text is named."""
     sheet = read_sheet([{"faithfulness": cell} for cell in cells], {})
     assert (sheet.numbers("faithfulness"), sheet.fault("faithfulness")) == (numbers, fault)
-    (row,) = read_sheet([{"response": "1,5", "said": "2,5", "faithfulness": "0,5"}], {"query": "said"}).rows
-    assert (row.query, row.response, row.cells["faithfulness"]) == ("2,5", "1,5", "0.5"), "texts are left as they are"
 
 
 def test_objects_of_numbers_are_columns() -> None:

@@ -27,32 +27,20 @@ from ragauge.types import Sample
 class Column(msgspec.Struct, frozen=True):
     """How a column of another system relates to ours: the key of our value, and the metric closest to it if another.
 
-    differs: how their definition differs. nothing: their value if there is nothing to count. Their number is divided by
-    `per`, and subtracted from 1 if `flipped`.
+    differs: how their definition differs. nothing: their value if there is nothing to count. names: as parity.json has
+    the column.
     """
 
     ours: str
     metric: str = ""
     differs: str = ""
     nothing: str = ""
-    per: float = 1.0
-    flipped: bool = False
-
-    def converted(self, value: float) -> float:
-        """Their number on our scale."""
-        share = value / self.per
-        return 1 - share if self.flipped else share
-
-
-class _NamedColumn(Column, frozen=True, kw_only=True):
-    """A column as parity.json has it, with all its names."""
-
-    names: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 def _systems() -> dict[str, dict[str, Column]]:
     content = (files("ragauge.analysis") / "parity.json").read_bytes()
-    columns = msgspec.json.decode(content, type=dict[str, list[_NamedColumn]])
+    columns = msgspec.json.decode(content, type=dict[str, list[Column]])
     return {system: {name: column for column in listed for name in column.names} for system, listed in columns.items()}
 
 
@@ -104,9 +92,6 @@ def read_sheet(scores: Any, map: Mapping[str, str]) -> ScoreSheet:
         raise BadData(f"{table.name}: no rows of scores")
     columns = dict.fromkeys(column for row in rows for column in row)
     columns_of_fields = [_column_of(field, columns, map) for field in IDENTIFYING_FIELDS]
-    for column in columns.keys() - set(columns_of_fields):
-        if not _is_field(column) and _has_decimal_commas(row.get(column) for row in rows):
-            rows = [{**row, column: _with_point(row.get(column))} for row in rows]
     score_rows = []
     for row in rows:
         id, query, response = (_text(row.get(column)) if column else None for column in columns_of_fields)
@@ -174,23 +159,6 @@ def _text(cell: Any) -> str | None:
 #: How a cell says that there is no number.
 _MISSING = frozenset({"", "nan", "na", "n/a", "none", "null", "-", "–"})
 
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+(,\d+)?\s*%?\s*")
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})*\s*")
-
-
-def _has_decimal_commas(cells: Iterable[Any]) -> bool:
-    """Whether the texts of a column are numbers, of which some have a decimal comma."""
-    texts = [cell for cell in cells if isinstance(cell, str) and cell.strip().casefold() not in _MISSING]
-    return all(map(_DECIMAL_COMMA.fullmatch, texts)) and not all(map(_THOUSANDS.fullmatch, texts))
-
-
-def _with_point(cell: Any) -> Any:
-    return cell.replace(",", ".") if isinstance(cell, str) else cell
-
-
-def _is_per_cent(cell: Any) -> bool:
-    return isinstance(cell, str) and cell.rstrip().endswith("%")
-
 
 def number_in(cell: Any) -> float | None:
     """The number in a cell, also if it is text, "50%" as 0.5; None for NaN, infinities and anything else."""
@@ -198,7 +166,8 @@ def number_in(cell: Any) -> float | None:
     if not isinstance(cell, str | int | float):
         return None
     try:
-        value = float(str(cell).rstrip()[:-1]) / 100 if _is_per_cent(cell) else float(cell)
+        is_per_cent = isinstance(cell, str) and cell.rstrip().endswith("%")
+        value = float(str(cell).rstrip()[:-1]) / 100 if is_per_cent else float(cell)
     except ValueError:
         return None
     return value if isfinite(value) else None
@@ -212,9 +181,8 @@ def _is_fault(cell: Any) -> bool:
 def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list[int | None], str]:
     """The position of the row of each sample, None for a sample without one, and by what they were matched.
 
-    Rows are matched by query and response where they have these; else by id; else in order, if there are as many rows
-    as samples. Texts are compared without regard to white space and case, and only those that both sides have. Raises
-    BadData where no row matches.
+    Rows are matched by query and response where they have these, else by id. Texts are compared without regard to white
+    space and case, and only those that both sides have. Raises BadData where no row matches.
     """
     rows, own_samples = sheet.rows, [record.sample for record in samples]
     fields = [field for field in ("query", "response") if _any_has(rows, field) and _any_has(own_samples, field)]
@@ -222,7 +190,6 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list
     def texts(row_or_sample: ScoreRow | Sample) -> Hashable:
         return tuple(" ".join((getattr(row_or_sample, field) or "").split()).casefold() for field in fields)
 
-    positions: list[int | None] = [None] * len(own_samples)
     by = " and ".join(fields) or "id"
     if fields:
         by_texts: dict[Hashable, list[int]] = {}
@@ -230,13 +197,10 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list
             by_texts.setdefault(texts(row), []).append(position)
         matching = [by_texts.get(texts(sample), []) for sample in own_samples]
         positions = [rows_left.pop(0) if rows_left else None for rows_left in matching]
-    elif all(row.id is not None for row in rows):
+    else:
         by_id = {row.id: position for position, row in enumerate(rows)}
         positions = [by_id.get(sample.id) for sample in own_samples]
-    elif len(rows) == len(own_samples):
-        positions, by = list(range(len(rows))), "order"
     if all(position is None for position in positions):
-        by = by if fields else f"id ({counted(len(rows), 'row')}, {counted(len(own_samples), 'sample')})"
         first = shortened(rows[0].query or rows[0].response or rows[0].id or "", 80)
         raise BadData(
             f"{sheet.name}: no row has the {by} of a sample (the first row: {first!r}); give the rows that were "
@@ -249,10 +213,6 @@ def _any_has(rows: Iterable[ScoreRow | Sample], field: str) -> bool:
     return any(getattr(row, field) for row in rows)
 
 
-#: The name of a column in per cent, or of one with the opposite meaning: "LLM F1/100", "1-error".
-_CONVERTED_NAME = re.compile(r"(?P<flipped>1-)?(?P<name>.+?)(/(?P<per>\d+(\.\d+)?))?")
-
-
 def choose(
     sheet: ScoreSheet, against: str, named: Mapping[str, str] | None = None, only: Collection[str] = ()
 ) -> dict[str, Column]:
@@ -261,7 +221,7 @@ def choose(
     Args:
         sheet: the other system's scores.
         against: the system, a key of SYSTEMS.
-        named: their column, also as "NAME/100" or "1-NAME" -> our value; takes precedence over the known columns.
+        named: their column -> our value; takes precedence over the known columns.
         only: our metrics or values to compare; all if empty.
 
     Raises:
@@ -270,7 +230,13 @@ def choose(
     """
     if against not in SYSTEMS:
         raise UnknownName("system", against, SYSTEMS)
-    columns = dict(_named(sheet, theirs, ours) for theirs, ours in (named or {}).items())
+    columns = {theirs: Column(ours) for theirs, ours in (named or {}).items()}
+    for name in columns:
+        if name not in sheet.columns:
+            raise UnknownName("column", name, sheet.columns)
+        if not sheet.numbers(name):
+            fault = sheet.fault(name) or "all cells are empty"
+            raise UsageError(f"{sheet.name}: column {name!r} holds no number ({fault})")
     taken = {(column.ours, "") for column in columns.values()}
     counterparts = {name: column for name in sheet.columns if (column := _known(against, name)) and sheet.numbers(name)}
     for name, column in sorted(counterparts.items(), key=lambda item: ("." in item[0], bool(item[1].differs))):
@@ -300,37 +266,21 @@ def _known(against: str, name: str) -> Column | None:
     return SYSTEMS[against].get(folded(name)) or SYSTEMS[against].get(folded(name.rpartition(".")[2]))
 
 
-def _named(sheet: ScoreSheet, theirs: str, ours: str) -> tuple[str, Column]:
-    """A column as the caller maps it to ours."""
-    match = None if theirs in sheet.columns else _CONVERTED_NAME.fullmatch(theirs)
-    name = match["name"] if match else theirs
-    if name not in sheet.columns:
-        raise UnknownName("column", name, sheet.columns)
-    if not sheet.numbers(name):
-        raise UsageError(
-            f"{sheet.name}: column {name!r} holds no number ({sheet.fault(name) or 'all cells are empty'})"
-        )
-    if match is None:
-        return name, Column(ours)
-    return name, Column(ours, per=float(match["per"] or 1), flipped=bool(match["flipped"]))
-
-
 def not_compared(sheet: ScoreSheet, against: str, kept: Mapping[str, Column]) -> dict[str, str]:
     """Known columns, and others with numbers in most of their filled cells, and why they are not compared."""
     reasons = {}
+    taken = {column.ours: name for name, column in kept.items()}
     for name in sheet.columns:
         if name in kept or _is_field(name):
             continue
         filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
-        counterpart, fault = _known(against, name), sheet.fault(name)
-        compared = [other for other, column in kept.items() if counterpart and column.ours == counterpart.ours]
-        if counterpart and fault and not sheet.numbers(name):
+        numbers, counterpart = len(sheet.numbers(name)), _known(against, name)
+        if counterpart and not numbers and (fault := sheet.fault(name)):
             reasons[name] = f"no number in it ({fault})"
-        elif 2 * len(sheet.numbers(name)) <= filled:
-            continue
-        elif counterpart:
-            reasons[name] = f"{compared[0]} is compared with {counterpart.ours}" if compared else "not requested"
-        else:
+        elif counterpart and 2 * numbers > filled:
+            other = taken.get(counterpart.ours)
+            reasons[name] = f"{other} is compared with {counterpart.ours}" if other else "not requested"
+        elif 2 * numbers > filled:
             reasons[name] = "no known counterpart among ours"
     return reasons
 
@@ -376,14 +326,13 @@ def parity(
         against: The system, which determines what its columns mean: "ragas", "valor", "deepeval", "rag_evals",
             "dataworkz" or "ragchecker".
         columns: Their column -> our value, such as {"my score": "faithfulness"}; takes precedence over the known names.
-            "NAME/100" is for a column in per cent, "1-NAME" for one with the opposite meaning.
         metrics: Compare only these of ours; all if empty.
         map: Field -> column of `scores`, for id, query and response.
         show: The number of samples shown for each metric, with our claims that make the difference.
 
     Returns:
-        Their scores as run A compared with ours as run B, `by` what the rows were matched: texts, "id" or "order"; the
-        notes have the rank correlations, and how definitions differ.
+        Their scores as run A compared with ours as run B, `by` what the rows were matched: texts or "id"; the notes
+        have the rank correlations, and how definitions differ.
 
     Raises:
         UnknownName: There is no such system or column.
@@ -403,12 +352,12 @@ def parity(
     for record, position in zip(records, positions, strict=True):
         if position is not None:
             cells = sheet.rows[position].cells
-            scores_of_row = {key: _score(cells.get(name), kept[name], scales.get(key)) for key, name in keys.items()}
+            scores_of_row = {key: _score(cells.get(name), scales.get(key)) for key, name in keys.items()}
             theirs.append(SampleRecord(record.sample, scores_of_row))
     unmeasured = {name: f"{column.ours} was not measured" for name, column in kept.items() if name not in keys.values()}
     with Store.temporary() as store:
         compared = compare(_as_run(store, run, f"{against}: {sheet.name}", keys, theirs), run, list(keys), show=show)
-    notes = ["the rows were matched in order, since one side has no ids or texts: is it the same?"] * (by == "order")
+    notes: list[str] = []
     for key, name in keys.items():
         notes += _notes(run, key, name, kept[name], records, theirs)
         if fault := sheet.fault(name):
@@ -421,18 +370,17 @@ def parity(
 _OFF_SCALE = "is off the scale"
 
 
-def _score(cell: Any, column: Column, scale: tuple[float, float] | None) -> ScoreRecord:
+def _score(cell: Any, scale: tuple[float, float] | None) -> ScoreRecord:
     """Their number as a score, failed if it is off the scale. scale: of our value, None if it is not known."""
     if _is_fault(cell):
         return ScoreRecord(failed=f"{cell!r:.60} is no number")
-    if (number := number_in(cell)) is None:
+    if (value := number_in(cell)) is None:
         return ScoreRecord(undefined="no number")
-    value = column.converted(number * column.per if _is_per_cent(cell) else number)
     if scale is None:
         return ScoreRecord(value)
     low, high = scale
     if not low <= round(value, 6) <= high:
-        return ScoreRecord(failed=f"{number:g} {_OFF_SCALE}")
+        return ScoreRecord(failed=f"{value:g} {_OFF_SCALE}")
     return ScoreRecord(min(max(value, low), high))
 
 
@@ -458,7 +406,7 @@ def _notes(
     if (correlation := spearman(theirs_of_both, ours_of_both)) is not None:
         yield f"{key} is their {name}: rank correlation {correlation:.2f} over {counted(len(both), 'sample')}"
     if any((record.scores[key].failed or "").endswith(_OFF_SCALE) for record in theirs):
-        yield f"{name} has numbers off the scale of {key}; write --column {name}/100={key} for per cent"
+        yield f"{name} has numbers off the scale of {key}, which count as failed; write per cent as 50%, or 0.5"
     if column.differs:
         yield f"{name} has a different definition: {column.differs}"
     if column.nothing:

@@ -232,7 +232,7 @@ def rank_command(runs: Texts, store: Store, group: str | None, output: Paths, pr
     "columns",
     multiple=True,
     metavar="THEIRS=OURS",
-    help="Compare this column, repeatable; NAME/100=... if it is in per cent, 1-NAME=... if it means the opposite.",
+    help="Compare this column with ours; repeatable.",
 )
 @opts.judges_option()
 @opts.work_options
