@@ -103,15 +103,15 @@ Shakespeare."
 
 ## Criteria in your own words
 
-`criterion` asks any judge that rates, which the embedded one does not, for a grade. Steps, levels, examples and the
-fields that the judge sees are optional, so that it stands for G-Eval, for yes-or-no aspects and for rubrics:
+`criterion` asks any judge that rates, which the embedded one does not, for a grade. Its text may go on with steps, what
+grades mean, and examples, so that it stands for G-Eval, for yes-or-no aspects and for rubrics:
 
 ```sh
 ragauge run answers.jsonl -j openai/gpt-4o-mini -m 'criterion("The answer is polite and offers a next step",1-5)'
 ragauge run answers.jsonl -j openai/gpt-4o-mini \\
   -m 'criterion("It insults the reader",0-1,better=lower,name=insult)' # 0-1: no or yes
 ragauge run answers.jsonl -j openai/gpt-4o-mini \\
-  -m 'criterion("Says the same",reads=response+references,levels="5: the same"+"1: the contrary")'
+  -m 'criterion("Says the same. 5: the same. 1: the contrary.",reads=response+references)'
 ```
 
 ```python

@@ -141,12 +141,6 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     rationale: str | None = None
     judgment: str = ""
 
-    def __repr__(self) -> str:
-        verdict = self.label or _shown(self.value)
-        probability = "" if self.probability is None else f" {self.probability:.2f}"
-        against = f" against {self.against}" if self.against else ""
-        return f"Evidence({verdict}{probability}{against}: {_excerpt(self.text)!r})"
-
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail it and none of them contradicts it."""
@@ -184,13 +178,6 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def is_unanswered(self) -> bool:
         """Whether the judge failed or abstained, so that nobody knows whether there was anything to count."""
         return self.failed is not None or self.abstained
-
-    def __repr__(self) -> str:
-        state = _shown(self.value) if self.undefined is None else f"undefined: {_excerpt(self.undefined)!r}"
-        state = state if self.failed is None else f"failed: {_excerpt(self.failed)!r}"
-        counts = f", counts=({', '.join(map(_shown, self.counts))})" if self.counts else ""
-        pieces = len(self.evidence)
-        return f"Score({state}{counts}, {pieces} piece{'' if pieces == 1 else 's'} of evidence)"
 
 
 class JudgeError(msgspec.Struct, frozen=True, gc=False):
@@ -249,21 +236,6 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     def samples(self) -> int:
         """The number of samples, scored or not."""
         return self.n + self.undefined + self.failed
-
-    def __repr__(self) -> str:
-        interval = "" if self.low is None else f" [{_shown(self.low)}, {_shown(self.high)}]"
-        return f"Estimate({_shown(self.value)}{interval}, n={self.n}, undefined={self.undefined}, failed={self.failed})"
-
-
-def _shown(value: float | None) -> str:
-    """A number with up to three decimals, or "None"."""
-    return "None" if value is None else f"{round(value, 3):g}"
-
-
-def _excerpt(text: str) -> str:
-    """The beginning of a text on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= 60 else line[:59] + "…"
 
 
 #: On which side of a bound values are worse.
@@ -406,22 +378,21 @@ def gates_of(
             raise BadParameter(f"min_measured={gate.min_measured!r} is no share of samples; give a number from 0 to 1")
         if gate.metric in estimates:
             estimate = estimates[gate.metric]
-            other = f'give fails="{_WORSE[estimate.better]}"'
-            check_gate(gate, estimate.better, estimate.scale, f"the bound of {gate.metric} is {gate.bound!r}", other)
+            check_gate(gate, estimate.better, estimate.scale, f"the bound of {gate.metric} is {gate.bound!r}")
     return gates
 
 
-def check_gate(gate: Gate, better: Better, scale: Scale | None, written: str, other: str) -> None:
+def check_gate(gate: Gate, better: Better, scale: Scale | None, written: str) -> None:
     """Raise BadParameter for a gate that good values fail, or whose bound is off the scale.
 
-    written: the gate as the caller wrote it, for the message. other: how to write the one that fails on the other side.
+    written: the gate as the caller wrote it, for the message.
     """
     if gate.fails != _WORSE[better]:
-        raise BadParameter(f"{written}: {better} is better for {gate.metric}, so good runs would fail; {other}")
+        fix = f"a gate on {gate.metric} fails {_WORSE[better]} its bound"
+        raise BadParameter(f"{written}: {better} is better for {gate.metric}, so good runs would fail; {fix}")
     if scale is not None and not scale[0] <= gate.bound <= scale[1]:
-        raise BadParameter(
-            f"{written}: off the scale of {gate.metric}; give a number from {scale[0]:g} to {scale[1]:g}"
-        )
+        fix = f"give a number from {scale[0]:g} to {scale[1]:g}"
+        raise BadParameter(f"{written}: off the scale of {gate.metric}; {fix}")
 
 
 class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

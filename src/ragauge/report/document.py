@@ -12,7 +12,6 @@ import random
 import re
 import zlib
 from base64 import b64encode
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
@@ -196,33 +195,28 @@ def chosen_samples(run: RunRecord, samples: Iterable[SampleRecord]) -> tuple[Ite
     key, drawn = chooser(run), random.Random(0)
     sign = 1 if key is None or run.estimates[key].better == "higher" else -1
     sizes = {"worst": WORST, "random": RANDOM}
-    heaps: dict[str, list[tuple[float, int]]] = {}  # of each group, the lowest ranks, of which the highest leaves first
-    held: dict[int, bytes] = {}
-    reasons: Counter[int] = Counter()
+    heaps: dict[str, list[tuple[float, int, bytes]]] = {}  # of each group, the lowest ranks; the highest leaves first
     for position, record in enumerate(samples):
         value = record.scores[key].value if key in record.scores else None
         ranks = {"random": drawn.random(), **({} if value is None else {"worst": sign * value})}
         ranks |= dict.fromkeys(patterns_of(record, signs_of(record)), ranks["random"])
+        encoded = b""
         for name, rank in ranks.items():
-            reasons[position] += 1
             heap = heaps.setdefault(name, [])
-            heapq.heappush(heap, (-rank, position))
-            if len(heap) > sizes.get(name, OF_PATTERN):
-                _, left = heapq.heappop(heap)
-                reasons[left] -= 1
-                if not reasons[left]:
-                    held.pop(left, None)
-                    del reasons[left]
-        if position in reasons:
-            held[position] = zlib.compress(msgspec.msgpack.encode(record), 1)
+            is_full = len(heap) == sizes.get(name, OF_PATTERN)
+            if is_full and (-rank, position) < heap[0][:2]:
+                continue
+            encoded = encoded or zlib.compress(msgspec.msgpack.encode(record), 1)
+            heapq.heappush(heap, (-rank, position, encoded))
+            if is_full:
+                heapq.heappop(heap)
+    held = {position: encoded for heap in heaps.values() for _, position, encoded in heap}
     note = (
         f"This page holds {len(held):,} of {run.samples:,} samples: the {WORST:,} worst by {key or 'no metric'}, "
         f"{RANDOM:,} at random, and at most {OF_PATTERN:,} of each pattern, drawn at random. Estimates are of all."
     )
-    return (_decode_record(zlib.decompress(held[position])) for position in sorted(held)), note
-
-
-_decode_record = msgspec.msgpack.Decoder(SampleRecord).decode
+    decoder = msgspec.msgpack.Decoder(SampleRecord)
+    return (decoder.decode(zlib.decompress(held[position])) for position in sorted(held)), note
 
 
 def packed(part: Any) -> bytes:

@@ -78,18 +78,17 @@ def replacing(path: Path) -> Iterator[Path]:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
 
 
-def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
+def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
     """Write rows, each with its values by column, with a header as CSV; lists and dicts are JSON.
 
-    raw: whether texts that a spreadsheet takes for formulas go without an apostrophe before them.
+    A text that a spreadsheet takes for a formula has an apostrophe before it.
     """
     names = list(columns)
 
     def shown(cell: Any) -> Any:
         if isinstance(cell, list | dict):
             return json.dumps(cell, ensure_ascii=False)
-        is_formula = isinstance(cell, str) and _FORMULA.match(cell)
-        return f"'{cell}" if is_formula and not raw else cell
+        return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
 
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
@@ -121,8 +120,8 @@ def check_ending(path: Path, endings: Iterable[str]) -> None:
         raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(endings)}")
 
 
-def _claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
-    write_csv(path, COLUMNS, claims(samples), raw_csv)
+def _claims_csv(_: RunRecord, samples: Samples, path: Path) -> None:
+    write_csv(path, COLUMNS, claims(samples))
 
 
 def _claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
@@ -174,22 +173,13 @@ def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
     return metrics_of
 
 
-def save(
-    run: RunRecord,
-    samples: Samples,
-    path: Path,
-    raw_csv: bool = False,
-    sections: Callable[[], Sequence[Section]] = tuple,
-) -> Path:
+def save(run: RunRecord, samples: Samples, path: Path, sections: Callable[[], Sequence[Section]] = tuple) -> Path:
     """Write a run to a file in the format of its ending; an existing file is replaced at the end.
 
-    raw_csv: leave texts in CSV unchanged. sections: returns the sections of a .json, .md or .html file. Raises
-    UsageError where the file cannot be written or has an ending not in WRITERS, MissingExtra for .parquet without
-    pyarrow.
+    sections: returns the sections of a .json, .md or .html file. Raises UsageError where the file cannot be written or
+    has an ending not in WRITERS, MissingExtra for .parquet without pyarrow.
     """
     write = writer_of(path)
-    if raw_csv and path.suffix.lower() == ".csv":
-        write = partial(write, raw_csv=True)
     if write in (_json, _markdown, write_html):
         write = partial(write, sections=sections())
     with replacing(path) as part:
@@ -228,8 +218,8 @@ def _jsonl(_: RunRecord, samples: Samples, path: Path) -> None:
             file.write(json.dumps(sample_document(record), ensure_ascii=False) + "\n")
 
 
-def _csv(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
-    write_csv(path, columns(run), rows(run, samples), raw_csv)
+def _csv(run: RunRecord, samples: Samples, path: Path) -> None:
+    write_csv(path, columns(run), rows(run, samples))
 
 
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:

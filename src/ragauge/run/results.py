@@ -256,18 +256,16 @@ class Run:
         frame = run_frame(self.record, self.records())
         return frame if self.index is None else frame.set_axis(self.index[: len(frame)])
 
-    def save(self, path: str | Path, *, raw_csv: bool = False) -> Path:
+    def save(self, path: str | Path) -> Path:
         """Write the run to a file in the format of its ending; docs/output.md lists them.
 
         Args:
             path: the file; it is replaced if it exists.
-            raw_csv: keep texts in CSV as they are; by default a text that a spreadsheet would run as a formula is
-                prefixed with an apostrophe.
 
         Raises:
             UsageError: the ending is unknown, or the place cannot be written.
         """
-        return save(self.record, self.records(), Path(path), raw_csv, self.sections)
+        return save(self.record, self.records(), Path(path), self.sections)
 
     def emit(self, provider: LoggerProvider | str | None = None) -> int:
         """Emit each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
