@@ -226,7 +226,7 @@ map_option = click.option(
     multiple=True,
     metavar="FIELD=COLUMN",
     callback=lambda _, __, value: pairs(value, "--map"),
-    help="Take a field from this column; a.b is b in a; contexts.split=TEXT splits contexts. Repeatable.",
+    help="Take a field from this column; a.b is b in a. Repeatable.",
 )
 _LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 skip_option = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")

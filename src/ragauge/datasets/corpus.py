@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from heapq import heappush, heappushpop
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ import msgspec
 from ragauge.errors import BadData, BadRow
 from ragauge.host import optional
 from ragauge.readers.budget import default_limits
-from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
+from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, open_bytes
 from ragauge.readers.values import ID_KEYS, Malformed, to_chunks
 from ragauge.report.wording import counted
 from ragauge.types import Chunk
@@ -135,6 +135,7 @@ _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".text", *_MARKDOWN)
 #: The library of the extra `documents` that reads each of these.
 _LIBRARIES = {".html": "markdownify", ".htm": "markdownify", ".pdf": "pypdf"}
+_FORMATS = {*_TEXT, *_LIBRARIES, *EXTENSIONS}
 #: Elements of a page that are not its content.
 _ASIDE = ("script", "style", "template", "noscript", "nav", "footer", "aside", "form")
 
@@ -202,11 +203,9 @@ def read_corpus(
         return Corpus("documents", drawn.items(), {}, tuple(bad), drawn.total, drawn.repeated)
     root = Path(path)
     files = _files_in(root)
-    formats = {kind for kind in set(map(extension, files)) if kind in _TEXT or kind in _LIBRARIES or is_readable(kind)}
-    reasons = {file: reason for file in files if (reason := _skip_reason(file, formats))}
+    reasons = {file: reason for file in files if (reason := _skip_reason(file))}
     if not root.is_dir() and reasons and "documents" not in reasons[root]:
-        readable = " ".join(sorted({*_TEXT, *_LIBRARIES, *EXTENSIONS}))
-        raise BadData(f"{root}: not a corpus; give a folder, or a file of {readable}")
+        raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted(_FORMATS))}")
     skipped = Counter(reasons.values())
     base = root if root.is_dir() else root.parent
     for file in files:
@@ -226,10 +225,10 @@ def _files_in(root: Path) -> list[Path]:
     return [path for path in files if not any(part.startswith(".") for part in path.relative_to(root).parts)]
 
 
-def _skip_reason(path: Path, formats: Collection[str]) -> str:
+def _skip_reason(path: Path) -> str:
     """Why a file is skipped: its extension, or "empty"; "" where it is read."""
     kind = extension(path)
-    if kind not in formats:
+    if kind not in _FORMATS:
         return kind or "no extension"
     if kind in _LIBRARIES and find_spec(_LIBRARIES[kind]) is None:
         return f"{kind}, which takes pip install 'ragauge[documents]'"

@@ -1,4 +1,4 @@
-"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, blocks of text, and formats of other packages."""
+"""Rows of files: JSON, JSON Lines, CSV, TSV, Excel, Parquet, logs of Inspect, and blocks of text."""
 
 from __future__ import annotations
 
@@ -19,18 +19,15 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from stat import S_ISFIFO, S_ISREG
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ragauge.errors import BadData, RagaugeError
-from ragauge.host import LOG, RepeatedKey, announced, installed, load_only, object_without_repeats, optional
+from ragauge.errors import BadData
+from ragauge.host import LOG, RepeatedKey, announced, object_without_repeats, optional
 from ragauge.readers.budget import BYTES_OF_A_VALUE, LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
 from ragauge.readers.traces import REQUEST
 from ragauge.readers.values import Malformed, describe, native
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 
 class Source(NamedTuple):
@@ -455,10 +452,6 @@ _BINARY: dict[str, Callable[[Path, ReadingLimits], Iterator[Any]]] = {
 #: The extensions of the formats that are built in; those of text may be followed by .gz.
 EXTENSIONS = (*_TEXT, *_BINARY)
 
-#: The group of entry points under which other packages register readers: each has the name of an extension, without
-#: its dot, and is a function from the path of a file to its rows, an iterable of mappings from column to value.
-ENTRY_POINTS = "ragauge.readers"
-
 
 def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     """The rows of a file in the format that its extension names; those of a pipe without one are JSON Lines.
@@ -471,7 +464,7 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
         raise BadData(f"{path}: a folder, not a file; name one file in it")
     if piped := _is_pipe(path):
         suffix = suffix or ".jsonl"
-    if not is_readable(suffix):
+    if suffix not in EXTENSIONS:
         problem = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
         readable = f"known: {', '.join(EXTENSIONS)}, and .gz after those of text"
         raise BadData(f"{path}: {problem}; {readable}; save it as one of these")
@@ -481,32 +474,8 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
         return Source(name, partial(_text_rows, path, suffix, limits), once=piped)
     if piped:
         raise BadData(f"{path}: a pipe, from which {suffix} cannot be read; save it as a file")
-    if suffix in _BINARY:
-        rows = _BINARY[suffix]
-        return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
-    reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}", BadData)
-    return Source(name, partial(_plugin_rows, reader, path))
-
-
-def is_readable(suffix: str) -> bool:
-    """Whether files with this extension can be read, by a format that is built in or by another package's reader."""
-    return suffix in EXTENSIONS or bool(_plugins(suffix))
-
-
-def _plugins(suffix: str) -> list[EntryPoint]:
-    """The readers that installed packages register for an extension."""
-    return [point for point in installed(ENTRY_POINTS) if f".{point.name.lower()}" == suffix]
-
-
-def _plugin_rows(rows_of: Callable[[Path], Iterable[Any]], path: Path) -> Iterator[Any]:
-    try:
-        yield from rows_of(path)
-    except RagaugeError:
-        raise
-    except Exception as error:  # another package's function may raise anything
-        name = getattr(rows_of, "__qualname__", rows_of)
-        problem = f"its reader {name} raised {type(error).__name__}: {error}"
-        raise BadData(f"{path}: {problem}; check the file, or report it to the reader's authors") from error
+    rows = _BINARY[suffix]
+    return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
 
 
 #: JSON Lines from standard input.
