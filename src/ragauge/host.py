@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import secrets
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from errno import EFBIG, EINVAL
@@ -15,7 +14,6 @@ from importlib import import_module
 from pathlib import Path
 from stat import S_ISDIR, S_ISFIFO, S_ISREG
 from threading import Timer
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
@@ -134,28 +132,10 @@ def optional(what: str, extra: str, module: str, *parts: str) -> Any:
 
 
 def installed(group: str) -> list[EntryPoint]:
-    """The entry points of installed packages in one group, by name.
-
-    importlib.metadata takes long to import, so it is imported only if the metadata of a package contain the group, or
-    for a zip archive, which nothing else can read.
-    """
-    metadata = (file for folder in sys.path for file in Path(folder).glob("*-[iI][nN][fF][oO]/entry_points.txt"))
-    if not any(map(os.path.isfile, sys.path)) and not any(group.encode() in file.read_bytes() for file in metadata):
-        return []
-    from importlib.metadata import entry_points
+    """The entry points of installed packages in one group, by name."""
+    from importlib.metadata import entry_points  # slow to import, and most programs need none
 
     return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
-
-
-def version_of(package: ModuleType) -> str:
-    """The version of a package and distribution of one name, if possible without importing importlib.metadata."""
-    name = package.__name__
-    folders = list(Path(package.__file__ or "").parent.parent.glob(f"{name}-*.dist-info"))
-    if len(folders) == 1:
-        return folders[0].name.removeprefix(f"{name}-").removesuffix(".dist-info")
-    from importlib.metadata import version
-
-    return version(name)
 
 
 def load_only(points: Sequence[EntryPoint], what: str, error: type[UsageError] = BadParameter) -> Any:

@@ -147,20 +147,19 @@ def test_errors_of_a_case_are_ignored_or_left_out() -> None:
         evaluate(cases, metrics[:1])
     with pytest.raises(deepeval.MissingTestCaseParamsError):  # before anything is measured
         evaluate(cases, metrics)
-    for options in ({"error_config": deepeval.ErrorConfig(ignore_errors=True)}, {"ignore_errors": True}):
-        results = evaluate(cases, metrics, **options).test_results
-        assert [[data.success for data in result.metrics_data] for result in results] == [
-            [True, True],
-            [True, False],
-            [True, True],
-            [False, True],
-        ]
-        assert results[3].metrics_data[0].error == "rate limit"
-        assert "needs retrieval_context=" in results[1].metrics_data[1].error
+    results = evaluate(cases, metrics, error_config=deepeval.ErrorConfig(ignore_errors=True)).test_results
+    assert [[data.success for data in result.metrics_data] for result in results] == [
+        [True, True],
+        [True, False],
+        [True, True],
+        [False, True],
+    ]
+    assert results[3].metrics_data[0].error == "rate limit"
+    assert "needs retrieval_context=" in results[1].metrics_data[1].error
     both = deepeval.ErrorConfig(ignore_errors=True, skip_on_missing_params=True)
     kept = [len(result.metrics_data) for result in evaluate(cases, metrics, error_config=both).test_results]
     assert kept == [2, 1, 2, 2]
-    (nothing,) = evaluate(cases[1:2], metrics[1:], skip_on_missing_params=True).test_results
+    (nothing,) = evaluate(cases[1:2], metrics[1:], error_config=both).test_results
     assert (nothing.metrics_data, nothing.success) == ([], None)
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -157,16 +155,3 @@ def test_the_command_lists_metrics_of_installed_packages(install: Install) -> No
     shown = CliRunner().invoke(main, ["metrics"]).stdout
     assert re.search(r"\n echo +↓ +query, ", shown)
     assert "metric 'odd' cannot be loaded" in shown
-
-
-def test_importlib_metadata_is_imported_for_installed_packages_only() -> None:
-    """Own metrics, groups that no package offers and the sentence splitter's version do not need the slow module."""
-    script = (
-        "import sys; from ragauge.metrics.registry import select_metrics; select_metrics('faithfulness, trust');"
-        "from ragauge.host import installed; assert installed('ragauge.no_such_group') == [];"
-        "from ragauge.text.sentences import splitter; found = splitter();"
-        "assert 'importlib.metadata' not in sys.modules;"
-        "from importlib.metadata import version; assert found == 'sentencex ' + version('sentencex')"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)
-    assert parse_metric("faithfulness").key == "faithfulness"

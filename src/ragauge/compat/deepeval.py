@@ -17,7 +17,7 @@ from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import Described, Idle, not_offered, open_modules, runs_of
+from ragauge.compat import Described, Idle, not_offered, open_modules
 
 open_modules("deepeval")
 
@@ -740,15 +740,15 @@ def _fresh(metric: Any) -> Any:
     return copied
 
 
-def _row(metrics: Iterable[_Ours], case: TestCase, errors: ErrorConfig) -> dict[str, Any]:
-    """The case in the fields that metrics read; those that cannot read it are excused."""
-    row: dict[str, Any] = {}
-    for metric in metrics:
+def _rows(pairs: Iterable[tuple[_Ours, TestCase]], errors: ErrorConfig) -> dict[int, dict[str, Any]]:
+    """The id of each case -> the fields that metrics read of it; those that cannot read it are excused."""
+    rows: dict[int, dict[str, Any]] = {}
+    for metric, case in pairs:
         try:
-            row |= metric.row(metric.read(case))
+            rows.setdefault(id(case), {}).update(metric.row(metric.read(case)))
         except BadInput as error:
             _excuse(metric, error, errors)
-    return row
+    return {case: row for case, row in rows.items() if row}
 
 
 async def _measured(
@@ -757,30 +757,28 @@ async def _measured(
     """Copies of the metrics for each case, measured; those on ours in one run for each judge and set of fields."""
     errors = errors or ErrorConfig()
     copies = [list(map(_fresh, metrics)) for _ in cases]
-    groups: dict[str, list[int]] = {}
-    for place, metric in enumerate(metrics):
-        if isinstance(metric, _Ours):
-            groups.setdefault(repr(metric.reads), []).append(place)
-    rows_of = {}  # of all groups before anything is asked, since a case may lack a part
-    for reads, places in groups.items():
-        of_cases = [[own[place] for place in places] for own in copies]
-        rows_of[reads] = [_row(group, case, errors) for group, case in zip(of_cases, cases, strict=True)]
-    judges = {id(metric.model): _judge(metric.model) for metric in metrics if isinstance(metric, _Ours)}
     pairs = [(metric, case) for case, own in zip(cases, copies, strict=True) for metric in own]
+    groups: dict[tuple[str, int], list[tuple[_Ours, TestCase]]] = {}
+    for metric, case in pairs:
+        if isinstance(metric, _Ours):
+            groups.setdefault((repr(metric.reads), id(metric.model)), []).append((metric, case))
+    rows_of = {key: _rows(group, errors) for key, group in groups.items()}  # before anything is asked
     await _measure_own([pair for pair in pairs if not isinstance(pair[0], _Ours)], errors, at_once)
     store = rg.Store.temporary()
-    for reads, places in groups.items():
-        readable = [place for place in places if not all(own[place].error for own in copies)]
-        measured = [(metrics[place].metric, judges[id(metrics[place].model)]) for place in readable]
+    for key, group in groups.items():
+        readable = [(metric, case) for metric, case in group if not metric.error]
+        measures = {id(metric.metric): metric.metric for metric, _ in readable}
+        if not measures:
+            continue
         try:
-            runs = await runs_of([row for row in rows_of[reads] if row], measured, store)
+            run = await rg.evaluate_async(
+                list(rows_of[key].values()), list(measures.values()), _judge(group[0][0].model), store
+            )
         except rg.errors.UnanswerableNeed as error:
             raise rg.errors.UnanswerableNeed(f"{error}; {_NAMED}") from None
-        for place, run in zip(readable, runs, strict=True):
-            of_rows = [own[place] for own, row in zip(copies, rows_of[reads], strict=True) if row]
-            for own, scores in zip(of_rows, run.scores, strict=True):
-                if not own.error:
-                    own.settle(scores)
+        scores_of = dict(zip(rows_of[key], run.scores, strict=True))
+        for metric, case in readable:
+            metric.settle(scores_of[id(case)])
     return copies
 
 
@@ -848,14 +846,14 @@ async def a_evaluate(
     test_cases: Sequence[TestCase],
     metrics: Sequence[Any],
     *,
-    error_config: Any = None,
-    async_config: Any = None,
-    **idle: Any,
+    error_config: ErrorConfig | None = None,
+    async_config: AsyncConfig | None = None,
+    **_: Any,
 ) -> EvaluationResult:
     """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
 
     metrics: metrics of this module, or any with `a_measure`.
-    error_config, async_config: see ErrorConfig and AsyncConfig; their options may stand alone, as in older programs.
+    error_config, async_config: see ErrorConfig and AsyncConfig.
     Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part; and what
     metrics of one's own raise, unless it is ignored.
     """
@@ -864,13 +862,12 @@ async def a_evaluate(
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")
     if not metrics or not all(hasattr(metric, "a_measure") for metric in metrics):
         raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
-    errors = error_config or ErrorConfig(*map(idle.get, ("ignore_errors", "skip_on_missing_params")))
-    concurrency = async_config or AsyncConfig(
-        idle.get("run_async", True), max_concurrent=idle.get("max_concurrent", 20)
-    )
+    concurrency = async_config or AsyncConfig()
     at_once = concurrency.max_concurrent if concurrency.run_async else 1
     results = []
-    for number, (case, own) in enumerate(zip(cases, await _measured(cases, metrics, errors, at_once), strict=True)):
+    for number, (case, own) in enumerate(
+        zip(cases, await _measured(cases, metrics, error_config, at_once), strict=True)
+    ):
         kept = [metric for metric in own if not getattr(metric, "skipped", False)]
         success = all(metric.success is not False for metric in kept) if kept else None
         results.append(TestResult(case.name or f"test_case_{number + 1}", success, kept, case, number))

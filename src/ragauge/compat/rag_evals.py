@@ -6,9 +6,8 @@ import asyncio
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from functools import wraps
 from statistics import fmean
 from typing import Annotated, Any, Generic, Self, TypeVar
 
@@ -33,18 +32,6 @@ class Result(BaseModel):
     def __await__(self) -> Generator[None, None, Self]:
         yield from ()
         return self
-
-
-def _grade(agrade: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., Any]:
-    """`agrade` without await; within an event loop, with an async client, the result has to be awaited."""
-    wait = rg.blocking(agrade, "grade", shared=True)
-
-    @wraps(wait)
-    def grade(self: Any, question: str, answer: str | None, context: list[Any], client: Any, **more: Any) -> Any:
-        is_async = inspect.iscoroutinefunction(getattr(client, "create", None)) and asyncio._get_running_loop()
-        return (agrade if is_async else wait)(self, question, answer, context, client, **more)
-
-    return grade
 
 
 Unit = Annotated[float, Field(ge=0, le=1)]
@@ -188,7 +175,13 @@ class Metric(Generic[ResultT]):
                 raise rg.errors.RunFailed(f"{name}: {score.undefined}")
         return self.result_of(scores)
 
-    grade = _grade(agrade)
+    _waited = rg.blocking(agrade, "grade", shared=True)
+
+    def grade(self, question: str, answer: str | None, context: Chunks, client: Any, store: Any = None) -> Any:
+        """`agrade` without await; with an async client, within a coroutine, the result has to be awaited."""
+        is_async = inspect.iscoroutinefunction(getattr(client, "create", None)) and asyncio._get_running_loop()
+        grade = self.agrade if is_async else self._waited
+        return grade(question, answer, context, client, store)
 
 
 def _faithfulness_result(scores: Scores) -> FaithfulnessResult:
@@ -218,40 +211,5 @@ def _relevance_result(scores: Scores) -> RelevanceScore:
 Faithfulness = Metric(("faithfulness",), _faithfulness_result)
 ChunkPrecision = Metric(("context_relevance",), _precision_result)
 AnswerRelevance = Metric(("relevance_rubric",), _relevance_result)
-_TEMPLATE = """\
-{% macro text(value) %}{{ value | string | replace("<", "&lt;") }}{% endmacro -%}
-{% for example in examples or () %}<example>{{ text(example) }}</example>
-{% endfor %}<question>{{ text(question) }}</question>
-{% if answer is not none %}<answer>{{ text(answer) }}</answer>
-{% endif %}{% for each in context %}<chunk id="{{ each.id }}">{{ text(each.chunk) }}</chunk>
-{% endfor %}"""
-
-
-class ContextEvaluation(BaseModel):
-    """An evaluation with the caller's own prompt, in one call of an instructor client, with the client's own retries.
-
-    prompt, chunk_template: the system and the user message, Jinja templates of `question`, `answer`, `examples` and
-    `context`, a list of `id` and `chunk`. Validators of response_model find the same in `info.context`.
-    """
-
-    prompt: str
-    examples: list[Any] | None = None
-    response_model: type[BaseModel]
-    chunk_template: str = _TEMPLATE
-
-    async def agrade(self, question: str, answer: str | None, context: Chunks, client: Any) -> Any:
-        """An instance of response_model. client: of instructor, sync or async; else BadParameter is raised."""
-        if not hasattr(client, "create"):
-            raise rg.errors.BadParameter(f"a prompt of your own needs a client of instructor, not {client!r:.80}")
-        chunks = [{"id": i, "chunk": chunk} for i, chunk in enumerate(context)]
-        variables = {"question": question, "answer": answer, "examples": self.examples, "context": chunks}
-        messages = [{"role": "system", "content": self.prompt}, {"role": "user", "content": self.chunk_template}]
-        reply = await asyncio.to_thread(
-            client.create, messages=messages, response_model=self.response_model, context=variables
-        )
-        return await reply if asyncio.iscoroutine(reply) else reply
-
-    grade = _grade(agrade)
-
 
 __getattr__ = not_offered("rag_evals")

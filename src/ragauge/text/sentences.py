@@ -18,7 +18,6 @@ from importlib.util import find_spec
 from itertools import pairwise
 
 from ragauge.errors import MissingExtra
-from ragauge.host import version_of
 from ragauge.text.citations import TextWithoutSpans, citation_marks, spans_within
 from ragauge.text.language import foreign
 from ragauge.text.markdown import blocks
@@ -99,9 +98,9 @@ _OPENER = re.compile(
 @cache
 def splitter() -> str:
     """The library that proposes boundaries, with its version. Part of a judge's identity."""
-    import sentencex
+    from importlib.metadata import version
 
-    return f"sentencex {version_of(sentencex)}"
+    return f"sentencex {version('sentencex')}"
 
 
 def sentence_starts(passage: str, marks: Sequence[Span] = ()) -> list[int]:
