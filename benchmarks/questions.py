@@ -232,7 +232,7 @@ def ask(shared: Path, folder: Path) -> None:
 def drafts(folder: Path) -> dict[str, tuple[str, Sample, list[Chunk]]]:
     """Each question that was written, by id, with its kind and the passages that were shown."""
     exchange = Exchange(folder)
-    passages = read_corpus(folder / "corpus.jsonl", WORDS, distinct=True).passages
+    passages = read_corpus(folder / "corpus.jsonl", WORDS).passages
     by_text = {passage.passage: passage for passage in passages}
     kinds = {draft_prompt(kind, passages[:1]).system: kind for kind in ASKED_KINDS}
     found = {}
@@ -263,7 +263,7 @@ def drafts(folder: Path) -> dict[str, tuple[str, Sample, list[Chunk]]]:
 
 def label(folder: Path) -> None:
     """Write what is to be labelled."""
-    passages = read_corpus(folder / "corpus.jsonl", WORDS, distinct=True).passages
+    passages = read_corpus(folder / "corpus.jsonl", WORDS).passages
     index = BM25(passage.passage for passage in passages)
     rows = []
     for name, (kind, draft, shown) in drafts(folder).items():

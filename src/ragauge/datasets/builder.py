@@ -162,7 +162,7 @@ async def build_async(
         raise UnanswerableNeed(f"the judge does not answer {', '.join(topics)}; name one that does")
     reader, samples = _questions(questions, chosen)
     if isinstance(corpus, str | Path):
-        corpus = read_corpus(corpus, skip_bad=chosen.skip_bad_rows, distinct=True)
+        corpus = read_corpus(corpus, skip_bad=chosen.skip_bad_rows)
     opened = opened_store(chosen.store)
     built = Built(corpus=corpus)
     search = _retriever(corpus, retriever)

@@ -166,11 +166,10 @@ def read_corpus(
     words: int = WORDS,
     *,
     skip_bad: bool = False,
-    distinct: bool = False,
     most: int | None = None,
     seed: int = 0,
 ) -> Corpus:
-    """The passages of a file, or of all files of a folder and its subfolders but hidden ones, of at most `words` words.
+    """The distinct passages of a file, or of all files of a folder and its subfolders but hidden ones.
 
     Text, Markdown, HTML and PDF are split into passages titled by their title and headings, or the name of the file.
     Rows (.jsonl .json .csv .tsv .parquet .arrow) have text, id and title under the names that contexts have them under.
@@ -179,14 +178,13 @@ def read_corpus(
         path: the file or folder; or documents: texts, dicts, or objects of LangChain and LlamaIndex.
         words: the most words of a passage.
         skip_bad: keep the error of a file or row in `Corpus.bad` instead of raising BadData.
-        distinct: leave out passages with the text of an earlier one.
         most: the most passages to hold; of more, as many are drawn by `seed`.
         seed: of the draw.
 
     Raises:
         BadData: a file or row cannot be read, or there is no text.
     """
-    drawn = Draw[Chunk](attrgetter("text"), distinct, most, seed)
+    drawn = Draw[Chunk](attrgetter("text"), most, seed)
     bad: list[str] = []
 
     def sound(results: Iterable[Chunk | BadData]) -> Iterator[Chunk]:
@@ -236,15 +234,15 @@ def _skip_reason(path: Path) -> str:
 
 
 class Draw(Generic[T]):
-    """Items as they come; of more than `most` those whose texts have the lowest hashes, which are a uniform draw.
+    """Distinct items as they come; of more than `most` a uniform draw, those whose texts have the lowest hashes.
 
     total: of distinct ones. repeated: of those left out, which have the text of another.
     """
 
-    def __init__(self, text_of: Callable[[T], str], distinct: bool, most: int | None, seed: int) -> None:
+    def __init__(self, text_of: Callable[[T], str], most: int | None, seed: int) -> None:
         self.total = self.repeated = 0
         self._drawn: list[tuple[int, int, T]] = []
-        self._seen: set[bytes] | None = set() if distinct else None
+        self._seen = set[bytes]()
         self._text_of, self._most, self._seed = text_of, most, str(seed).encode()
 
     def add(self, items: Iterable[T]) -> None:
@@ -252,11 +250,10 @@ class Draw(Generic[T]):
         for item in items:
             text = " ".join(self._text_of(item).split())
             digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8, key=self._seed).digest()
-            if self._seen is not None:
-                if digest in self._seen:
-                    self.repeated += 1
-                    continue
-                self._seen.add(digest)
+            if digest in self._seen:
+                self.repeated += 1
+                continue
+            self._seen.add(digest)
             self.total += 1
             within = self._most is None or self.total <= self._most
             push = heappush if within else heappushpop

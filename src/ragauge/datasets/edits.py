@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.datasets.asked_questions import TEST_SET, sealed, set_of
+from ragauge.datasets.question_set import TEST_SET, sealed, set_of
 from ragauge.datasets.samples import SampleSet, add_metadata
 from ragauge.errors import BadData, UsageError
 from ragauge.readers import read
