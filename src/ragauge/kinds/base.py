@@ -7,9 +7,9 @@ in the list of `ragauge.kinds`. Every kind defines what is abstract here; `compl
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pkgutil import get_data
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
@@ -19,6 +19,10 @@ from ragauge.types import Answer, Label, Span, Statement
 
 #: Characters that a question takes in a call in addition to its texts: its number, quotes and brackets.
 QUESTION_OVERHEAD = 24
+
+#: A query and a text of plain questions, which the contract of judges asks.
+QUERY = "When was the lighthouse built?"
+CHUNK = "The lighthouse was built in 1901 by two brothers."
 
 #: Tokens of the reply to a question that is answered by a word or number; of its reason; of its quote.
 _REPLY_TOKENS, _WHY_TOKENS, _QUOTE_TOKENS = 9, 18, 24
@@ -40,16 +44,9 @@ class PackingParts(NamedTuple):
     own: int
 
 
-class CallFunction(Protocol):
-    """Calls a user's function once for each tuple of arguments by position, side by side."""
-
-    async def __call__(
-        self, *calls: tuple[object, ...], named: Mapping[str, object] = ..., **optional: object
-    ) -> list[Any]:
-        """The results of the calls.
-
-        optional: arguments by keyword; the function gets those that it takes. named: those that it gets by name alone.
-        """
+#: Calls a user's function once for each tuple of arguments by position, side by side, and gives its results. Keywords
+#: are arguments, of which the function gets those that it takes; `named` has those that it gets by name alone.
+CallFunction = Callable[..., Awaitable[list[Any]]]
 
 
 class UnusableReply(Exception):
@@ -213,41 +210,20 @@ class BaseQuestion(
 
     @classmethod
     @abstractmethod
-    def samples(cls) -> Sequence[Any]:
-        """Plain questions, which a judge of the kind answers."""
-
-    @classmethod
-    @abstractmethod
-    def odd_samples(cls, text: str) -> Sequence[Any]:
-        """Questions about an unusual text, at which a judge may fail but not raise."""
-
-    @classmethod
-    def long_samples(cls, text: str) -> Sequence[Any]:
-        """Questions about a very long text."""
-        return ()
+    def samples(cls, text: str) -> Sequence[Any]:
+        """Questions about a text, such as the contract of judges asks, that which can be split first."""
 
 
 def complete(kind: type[BaseQuestion], order: int) -> None:
     """Give a kind its name, place and prompt. Raises TypeError that names a missing piece."""
     kind.kind, kind.order = kind.__name__.lower(), order
-    required = ("answer_type", "choices", "labels") if kind.labels else ("answer_type",)
     missing = [name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)]
-    missing += [name for name in required if not getattr(kind, name, None)]
+    missing += [] if hasattr(kind, "answer_type") else ["answer_type"]
     if missing:
         raise TypeError(f"the kind of question {kind.kind!r} lacks {missing[0]}; define it in {kind.__module__}")
-    kind.prompt, kind.examples = (_text_of(kind, suffix) for suffix in (".md", ".jsonl"))
-
-
-def _text_of(kind: type[BaseQuestion], suffix: str) -> str:
-    """The text of a file next to the module of a kind."""
-    name = f"{kind.__module__.rpartition('.')[2]}{suffix}"
-    try:
-        data = get_data(kind.__module__, name)
-    except OSError:
-        data = None
-    if not data or not data.strip():
-        raise TypeError(f"the kind of question {kind.kind!r} lacks {name}; write it next to {kind.__module__}")
-    return data.decode().strip()
+    stem = kind.__module__.rpartition(".")[2]
+    texts = (get_data(kind.__module__, f"{stem}{suffix}") or b"" for suffix in (".md", ".jsonl"))
+    kind.prompt, kind.examples = (text.decode().strip() for text in texts)
 
 
 def span_fault(text: str, spans: Iterable[Span | None]) -> str | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
@@ -131,33 +131,36 @@ class Document:
 
 
 class ReplyForm(msgspec.Struct, frozen=True, cache_hash=True):
-    """The form of an answer in a reply. name: what its definition in the schema is called."""
+    """The form of an answer in a reply.
+
+    name: what its definition in the schema is called. quoted: whether it may come with a quote.
+    """
 
     name: str
+    quoted: bool = False
 
-    def definition(self, style: PromptStyle) -> Schema:
-        """The schema that all answers of this form share."""
+    #: Whether it may come with a reason; whether it is a list.
+    explained: ClassVar[bool] = True
+    listed: ClassVar[bool] = False
+
+    def fields(self) -> Schema:
+        """The fields of the object that it is, or that its items are, besides reason and quote."""
         raise NotImplementedError
 
-    def at_key(self, reference: Schema) -> Schema:
-        """The schema of an answer. reference: the "$ref" to the definition."""
-        return reference
+    def definition(self, style: PromptStyle) -> Schema:
+        """The schema of that object; a reason and a quote, where the style asks for them, come first."""
+        why = {"why": STRING} if style.rationales and self.explained else {}
+        quote = {"quote": STRING} if style.quotes and self.quoted else {}
+        return object_schema({**why, **quote, **self.fields()})
 
 
 class LabelForm(ReplyForm, frozen=True, cache_hash=True):
-    """A label. quoted: whether it may come with a quote."""
+    """A label."""
 
     labels: tuple[str, ...] = ()
-    quoted: bool = False
 
-    def definition(self, style: PromptStyle) -> Schema:
-        """An object with the label, preceded by a reason and a quote where the style asks for them."""
-        return object_schema(self.fields(style))
-
-    def fields(self, style: PromptStyle) -> Schema:
-        """The fields of the object."""
-        quote = {"quote": STRING} if style.quotes and self.quoted else {}
-        return {**explanation(style), **quote, "label": enum(self.labels)}
+    def fields(self) -> Schema:
+        return {"label": enum(self.labels)}
 
 
 @lru_cache(maxsize=512)
@@ -172,15 +175,13 @@ def reply_schema(keys: tuple[str, ...], forms: tuple[ReplyForm, ...], style: Pro
     names: dict[ReplyForm, str] = {}
     for form in forms:
         names.setdefault(form, f"{form.name}{len(names) + 1}")
-    references = {form: form.at_key({"$ref": f"#/$defs/{name}"}) for form, name in names.items()}
+    references: dict[ReplyForm, Schema] = {}
+    for form, name in names.items():
+        reference = {"$ref": f"#/$defs/{name}"}
+        references[form] = {"type": "array", "items": reference} if form.listed else reference
     schema = object_schema({key: references[form] for key, form in zip(keys, forms, strict=True)})
     schema["$defs"] = {name: form.definition(style) for form, name in names.items()}
     return schema
-
-
-def explanation(style: PromptStyle) -> Schema:
-    """The field of a reason, where the style asks for one."""
-    return {"why": STRING} if style.rationales else {}
 
 
 def object_schema(properties: Schema) -> Schema:
@@ -269,11 +270,6 @@ def locate_quote(quote: str, text: str) -> Span | None:
         return start, start + len(quote)
     match = re.search(r"\s+".join(map(re.escape, quote.split())), text, re.IGNORECASE)
     return match.span() if match else None
-
-
-def listing(values: Sequence[object]) -> str:
-    """Values for a message."""
-    return ", ".join(map(str, values))
 
 
 def wrong_type(wanted: str, value: object) -> InvalidItem:

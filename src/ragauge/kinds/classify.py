@@ -51,9 +51,5 @@ class Classify(VerdictQuestion, frozen=True):
         return f"Is it {self.trait}?"
 
     @classmethod
-    def samples(cls) -> Sequence[Classify]:
-        return [cls("I find lighthouse keepers dull.", "toxic")]
-
-    @classmethod
-    def odd_samples(cls, text: str) -> Sequence[Classify]:
+    def samples(cls, text: str) -> Sequence[Classify]:
         return [cls(text, "toxic")]

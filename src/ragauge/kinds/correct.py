@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply
+from ragauge.kinds.base import CHUNK, QUERY, QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply
 from ragauge.kinds.call import Document, LabelForm, ReplyForm, SourceTexts
-from ragauge.kinds.sampled import QUERY, RESPONSE
 from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability
 from ragauge.types import Label, Statement, Verdict
 
@@ -16,7 +15,7 @@ CORRECTNESS: Mapping[str, Label] = {
     label.value: label for label in (Label.RIGHT, Label.PARTLY, Label.WRONG, Label.UNDECIDED)
 }
 
-_FORM = LabelForm("correct", tuple(CORRECTNESS))
+_FORM = LabelForm("correct", labels=tuple(CORRECTNESS))
 
 
 class Correct(VerdictQuestion, frozen=True):
@@ -93,9 +92,5 @@ class Correct(VerdictQuestion, frozen=True):
         raise UnusableReply("correct() must return a bool, or 'right', 'partly', 'wrong' or 'undecided'", reply)
 
     @classmethod
-    def samples(cls) -> Sequence[Correct]:
-        return [cls(QUERY, RESPONSE, ("1901", "In 1901")), cls(None, "It is 28 metres high.", (RESPONSE,))]
-
-    @classmethod
-    def odd_samples(cls, text: str) -> Sequence[Correct]:
-        return [cls(text, text, (text,)), cls(QUERY, RESPONSE, ())]
+    def samples(cls, text: str) -> Sequence[Correct]:
+        return [cls(QUERY, text, ("1901", text)), cls(None, text, (CHUNK,))]

@@ -10,7 +10,7 @@ from operator import itemgetter
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.kinds.base import BaseQuestion, CallFunction, PackingParts, UnusableReply, span_fault
+from ragauge.kinds.base import QUERY, BaseQuestion, CallFunction, PackingParts, UnusableReply, span_fault
 from ragauge.kinds.call import (
     CUT_OFF,
     STRING,
@@ -23,14 +23,11 @@ from ragauge.kinds.call import (
     Schema,
     described,
     enum,
-    listing,
     number,
-    object_schema,
     parse_part,
     word,
     wrong_type,
 )
-from ragauge.kinds.sampled import QUERY, RESPONSE
 from ragauge.kinds.windows import SplitQuestion, shifted, windows
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, Decomposition, Span, Statement
@@ -60,12 +57,12 @@ class _StatementsForm(ReplyForm, frozen=True, cache_hash=True):
 
     sentences: int = 1
 
-    def definition(self, style: PromptStyle) -> Schema:
-        numbers = {"type": "integer", "enum": list(range(1, self.sentences + 1))}
-        return object_schema({"s": numbers, "text": STRING, "kind": enum(STATEMENT_KINDS)})
+    explained = False
+    listed = True
 
-    def at_key(self, reference: Schema) -> Schema:
-        return {"type": "array", "items": reference}
+    def fields(self) -> Schema:
+        numbers = {"type": "integer", "enum": list(range(1, self.sentences + 1))}
+        return {"s": numbers, "text": STRING, "kind": enum(STATEMENT_KINDS)}
 
 
 class Decompose(BaseQuestion, frozen=True):
@@ -115,7 +112,7 @@ class Decompose(BaseQuestion, frozen=True):
         spans = sentence_spans(self.text)
         texts = document.top.setdefault("texts", {})
         texts[key] = {str(place): self.text[start:end] for place, (start, end) in enumerate(spans, 1)}
-        return _StatementsForm("statement", len(spans))
+        return _StatementsForm("statement", sentences=len(spans))
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Decomposition:
         """The statements, one or more a sentence. Raises CutOff where only the first sentences have theirs."""
@@ -168,7 +165,11 @@ class Decompose(BaseQuestion, frozen=True):
             return []
         own = " ".join([self.text, self.query or "", *self.history]).casefold()
         foreign = sorted({sentence for sentence, piece in numbered if _names_what_is_in(others, own, piece.text)})
-        return [f'names in statements with "s" {listing(foreign)} what stands in another text alone'] if foreign else []
+        return (
+            [f'names in statements with "s" {", ".join(map(str, foreign))} what stands in another text alone']
+            if foreign
+            else []
+        )
 
     def _missing_faults(self, spans: Sequence[Span], stated: set[int]) -> list[str]:
         """The fault of sentences without a statement. spans: the sentences that need one."""
@@ -177,8 +178,8 @@ class Decompose(BaseQuestion, frozen=True):
         if not missing:
             return []
         return [
-            f'has no statement whose "s" is {listing(missing)}; enter a sentence that states nothing as it is, '
-            'with "kind" "neither"'
+            f'has no statement whose "s" is {", ".join(map(str, missing))}; enter a sentence that states nothing '
+            'as it is, with "kind" "neither"'
         ]
 
     @classmethod
@@ -225,12 +226,8 @@ class Decompose(BaseQuestion, frozen=True):
         raise UsageError("statements are not labelled by people")
 
     @classmethod
-    def samples(cls) -> Sequence[Decompose]:
-        return [cls(RESPONSE, QUERY)]
-
-    @classmethod
-    def odd_samples(cls, text: str) -> Sequence[Decompose]:
-        return [cls(text)]
+    def samples(cls, text: str) -> Sequence[Decompose]:
+        return [cls(text, QUERY)]
 
 
 def _located(statement: str, text: str, sentence: Span) -> Span:

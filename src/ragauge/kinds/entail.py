@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import UsageError
-from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply, span_fault
+from ragauge.kinds.base import (
+    CHUNK,
+    QUERY,
+    QUESTION_OVERHEAD,
+    CallFunction,
+    LabelChoice,
+    PackingParts,
+    UnusableReply,
+    span_fault,
+)
 from ragauge.kinds.call import (
     AskedCall,
     Document,
@@ -28,15 +37,12 @@ from ragauge.kinds.call import (
     enum,
     item_of,
     label_of,
-    listing,
     locate_quote,
-    object_schema,
     parse_part,
     quote_of,
     rationale_of,
 )
-from ragauge.kinds.sampled import CHUNKS, QUERY
-from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability, first, label_fault, vote
+from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability, first, vote
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
 from ragauge.types import Answer, ChunkVerdict, Label, Statement, Verdict
 
@@ -56,9 +62,9 @@ class _JointForm(LabelForm, frozen=True, cache_hash=True):
 
     ids: tuple[str, ...] = ()
 
-    def definition(self, style: PromptStyle) -> Schema:
+    def fields(self) -> Schema:
         listed = {"type": "array", "items": enum(self.ids)}
-        return object_schema({**self.fields(style), "supports": listed, "contradicts": listed})
+        return {**super().fields(), "supports": listed, "contradicts": listed}
 
 
 class Entail(VerdictQuestion, frozen=True):
@@ -102,7 +108,7 @@ class Entail(VerdictQuestion, frozen=True):
 
     def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
         chunks, texts = answer.chunks, self.premise
-        if fault := label_fault(answer, (*ENTAILMENT.values(), Label.NOT_ENTAILED)):
+        if fault := super().fault_of(answer, in_full):
             return fault
         if chunks and len(chunks) != len(texts):
             return f"{len(chunks)} labels for {len(texts)} chunks"
@@ -217,34 +223,25 @@ class Entail(VerdictQuestion, frozen=True):
         return Verdict(whole.label, whole.probability, tuple(verdicts[: len(self.premise)]))
 
     def typed_answer(self, typed: str) -> Verdict:
-        """A key; numbers of the texts it holds for and further keys may follow, as in "s 1 c 3"."""
-        words = typed.lower().split()
-        labels = self._typed_labels(typed, words)
-        return Verdict(labels[words[0]], chunks=self._typed_chunks(words, labels))
+        """A key; numbers of the texts it holds for and further keys may follow, as in "s 1 c 3".
 
-    def _typed_chunks(self, words: Sequence[str], labels: Mapping[str, Label]) -> tuple[ChunkVerdict, ...]:
-        """The verdict of each chunk, from the numbers after the keys; chunks that are not named are neutral.
-
-        If none of several is named, a label that a chunk decides holds for all of them together and has no chunk
-        labels.
+        Texts that are not named are neutral. If none of several is named, a label that a text decides holds for all of
+        them together, and there are no labels of texts.
         """
-        size = len(self.premise)
-        current = label = labels[words[0]]
-        named: dict[int, Label] = {}
+        words, size = typed.lower().split() or [""], len(self.premise)
+        label = self.typed_label(words[0])
+        current, named = label, dict[int, Label]()
         for word in words[1:]:
-            if word in labels:
-                current = labels[word]
-            elif word.isdecimal():
-                named[int(word) - 1] = current
+            if not word.isdecimal():
+                current = self.typed_label(word)
+            elif 1 <= int(word) <= size:
+                named[int(word)] = current
             else:
-                raise UsageError(f"{word!r} is neither the number of a text nor one of {', '.join(labels)}")
-        if any(not 0 <= place < size for place in named):
-            numbers = sorted(place + 1 for place in named)
-            raise UsageError(f"there are {size} texts; {numbers} is out of range")
+                raise UsageError(f"there are {size} texts; {word} is out of range")
         if not named and label is not Label.NEUTRAL and size > 1:
-            return ()
-        labelled = named or dict.fromkeys(range(size), label)
-        return tuple(ChunkVerdict(labelled.get(place, Label.NEUTRAL)) for place in range(size))
+            return Verdict(label)
+        named = named or dict.fromkeys(range(1, size + 1), label)
+        return Verdict(label, chunks=tuple(ChunkVerdict(named.get(n, Label.NEUTRAL)) for n in range(1, size + 1)))
 
     def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
         """For several chunks the item has the judge's lists, which hold only if the judge agrees."""
@@ -258,25 +255,16 @@ class Entail(VerdictQuestion, frozen=True):
         return item
 
     @classmethod
-    def samples(cls) -> Sequence[Entail]:
-        joint = cls(CHUNKS, "The lighthouse was built in 1901.", QUERY)
-        return [joint, cls(CHUNKS[1:], "The lighthouse is 30 metres high.")]
-
-    @classmethod
-    def odd_samples(cls, text: str) -> Sequence[Entail]:
-        return [cls((CHUNKS[0], text), "A claim.", text), cls(CHUNKS[:1], text)]
-
-    @classmethod
-    def long_samples(cls, text: str) -> Sequence[Entail]:
-        return [cls((text, CHUNKS[0]), "The lamp is lit at dusk.")]
+    def samples(cls, text: str) -> Sequence[Entail]:
+        return [cls((CHUNK, text), "The lighthouse was built in 1901.", QUERY), cls((CHUNK,), text)]
 
 
-_SINGLE = LabelForm("entail", tuple(ENTAILMENT), quoted=True)
+_SINGLE = LabelForm("entail", quoted=True, labels=tuple(ENTAILMENT))
 
 
 @lru_cache(maxsize=256)
 def _form(ids: tuple[str, ...]) -> ReplyForm:
-    return _JointForm("joint", tuple(ENTAILMENT), True, ids) if len(ids) > 1 else _SINGLE
+    return _JointForm("joint", quoted=True, labels=tuple(ENTAILMENT), ids=ids) if len(ids) > 1 else _SINGLE
 
 
 def _joint_labels(item: ReplyItem, valid_ids: set[str], support_outweighs: bool) -> tuple[Label, dict[str, Label]]:
@@ -313,7 +301,7 @@ def _listed(item: ReplyItem, name: str, valid_ids: set[str], optional: bool) -> 
         return [sources]
     if not isinstance(sources, list):
         raise InvalidItem(
-            f'has as "{name}" {described(sources)}, not a list of its sources {listing(sorted(valid_ids))}'
+            f'has as "{name}" {described(sources)}, not a list of its sources {", ".join(sorted(valid_ids))}'
         )
     return [_source(source, name, valid_ids) for source in sources]
 
@@ -324,7 +312,7 @@ def _source(source: object, name: str, valid_ids: set[str]) -> str:
         return source
     if f"S{source}" in valid_ids and valid_ids == {f"S{place}" for place in range(1, len(valid_ids) + 1)}:
         return f"S{source}"
-    raise InvalidItem(f'has in "{name}" {described(source)}, not one of its sources {listing(sorted(valid_ids))}')
+    raise InvalidItem(f'has in "{name}" {described(source)}, not one of its sources {", ".join(sorted(valid_ids))}')
 
 
 class _TextPiece(NamedTuple):

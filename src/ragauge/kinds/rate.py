@@ -13,7 +13,7 @@ from typing import ClassVar
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
-from ragauge.kinds.base import QUESTION_OVERHEAD, BaseQuestion, CallFunction, PackingParts, UnusableReply
+from ragauge.kinds.base import CHUNK, QUERY, QUESTION_OVERHEAD, BaseQuestion, CallFunction, PackingParts, UnusableReply
 from ragauge.kinds.call import (
     AskedCall,
     Document,
@@ -23,13 +23,10 @@ from ragauge.kinds.call import (
     Schema,
     SourceTexts,
     described,
-    explanation,
     item_of,
     number,
-    object_schema,
     rationale_of,
 )
-from ragauge.kinds.sampled import CHUNKS, QUERY, RESPONSE
 from ragauge.kinds.verdict import first, mean
 from ragauge.types import Grade, Statement
 
@@ -135,11 +132,11 @@ class _GradeForm(ReplyForm, frozen=True, cache_hash=True):
     high: float = 0.0
     whole: bool = False
 
-    def definition(self, style: PromptStyle) -> Schema:
+    def fields(self) -> Schema:
         grade: Schema = {"type": "number", "minimum": self.low, "maximum": self.high}
         if self.whole:
             grade = {"type": "integer", "minimum": ceil(self.low), "maximum": floor(self.high)}
-        return object_schema({**explanation(style), "grade": grade})
+        return {"grade": grade}
 
 
 class Rate(BaseQuestion, frozen=True):
@@ -192,7 +189,7 @@ class Rate(BaseQuestion, frozen=True):
         group.setdefault("items", {})[key] = {
             field: document.query_id(text) if field == "query" else document.sources[text] for field, text in self.texts
         }
-        return _GradeForm("grade", rubric.low, rubric.high, rubric.whole)
+        return _GradeForm("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Grade:
         fields, rubric = item_of(item, "grade"), self.rubric
@@ -236,13 +233,9 @@ class Rate(BaseQuestion, frozen=True):
             raise UsageError(f"{typed!r} is not a grade; type a number from {self._range}") from None
 
     @classmethod
-    def samples(cls) -> Sequence[Rate]:
+    def samples(cls, text: str) -> Sequence[Rate]:
         return [
-            cls(TOPICAL_MATCH, (("query", QUERY), ("response", RESPONSE))),
-            cls(COHERENCE, (("source", " ".join(CHUNKS)), ("response", RESPONSE))),
-            cls(CHUNK_UTILITY, (("query", QUERY), ("chunk", CHUNKS[0]))),
+            cls(TOPICAL_MATCH, (("query", QUERY), ("response", text))),
+            cls(COHERENCE, (("source", CHUNK), ("response", text))),
+            cls(CHUNK_UTILITY, (("query", QUERY), ("chunk", text))),
         ]
-
-    @classmethod
-    def odd_samples(cls, text: str) -> Sequence[Rate]:
-        return [cls(TOPICAL_MATCH, (("query", text), ("response", text)))]

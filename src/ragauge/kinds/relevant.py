@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts, span_fault
+from ragauge.kinds.base import CHUNK, QUERY, QUESTION_OVERHEAD, CallFunction, PackingParts, span_fault
 from ragauge.kinds.call import (
     AskedCall,
     Document,
@@ -18,7 +18,6 @@ from ragauge.kinds.call import (
     locate_quote,
     quote_of,
 )
-from ragauge.kinds.sampled import CHUNKS, QUERY
 from ragauge.kinds.verdict import REMARK, YES_NO, VerdictQuestion, yes_or_no
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
 from ragauge.types import Answer, Verdict
@@ -26,7 +25,7 @@ from ragauge.types import Answer, Verdict
 #: Texts up to this many characters are inlined in the question, as statements are.
 MAX_INLINE_CHARS = 240
 
-_PASSAGE = LabelForm("passage", tuple(YES_NO), quoted=True)
+_PASSAGE = LabelForm("passage", quoted=True, labels=tuple(YES_NO))
 
 
 class Relevant(VerdictQuestion, frozen=True):
@@ -107,16 +106,8 @@ class Relevant(VerdictQuestion, frozen=True):
         return f"Does any part of the text help to {aim}?"
 
     @classmethod
-    def samples(cls) -> Sequence[Relevant]:
-        return [cls(QUERY, CHUNKS[0]), cls(QUERY, "Bees make honey.", CHUNKS[0])]
-
-    @classmethod
-    def odd_samples(cls, text: str) -> Sequence[Relevant]:
-        return [cls(text, CHUNKS[0]), cls(QUERY, text, text)]
-
-    @classmethod
-    def long_samples(cls, text: str) -> Sequence[Relevant]:
-        return [cls(QUERY, text)]
+    def samples(cls, text: str) -> Sequence[Relevant]:
+        return [cls(QUERY, text), cls(text, CHUNK, text)]
 
 
 def _merged(starts: Sequence[int], answers: Sequence[Answer]) -> Verdict:

@@ -25,7 +25,7 @@ YES_NO: Mapping[str, Label] = {label.value: label for label in (Label.YES, Label
 YES_NO_CHOICES = (LabelChoice("y", Label.YES, "yes"), LabelChoice("n", Label.NO, "no"))
 
 #: The form of yes or no on a text that is inlined in its question.
-REMARK = LabelForm("remark", tuple(YES_NO))
+REMARK = LabelForm("remark", labels=tuple(YES_NO))
 
 
 class VerdictQuestion(BaseQuestion, frozen=True):
@@ -40,8 +40,15 @@ class VerdictQuestion(BaseQuestion, frozen=True):
     no_and_yes: ClassVar[tuple[Label, Label]] = (Label.NO, Label.YES)
 
     def fault_of(self, answer: Verdict, in_full: bool) -> str | None:
-        """What is wrong with its label or probability, or None."""
-        return label_fault(answer, self.labels.values())
+        """What is wrong with its labels or probabilities, or None."""
+        allowed = {*self.labels.values(), *self.no_and_yes}
+        verdicts: tuple[Verdict | ChunkVerdict, ...] = (answer, *answer.chunks)
+        for verdict in verdicts:
+            if verdict.label not in allowed:
+                return f"{verdict.label.value!r} is not one of {', '.join(sorted(allowed))}"
+            if verdict.probability is not None and not 0 <= verdict.probability <= 1:
+                return f"the probability {verdict.probability} lies outside 0..1"
+        return None
 
     def guess(self, statements: Callable[[str, str | None], tuple[Statement, ...]]) -> Verdict:
         """No."""
@@ -60,22 +67,15 @@ class VerdictQuestion(BaseQuestion, frozen=True):
 
     def typed_answer(self, typed: str) -> Verdict:
         """The label of a key that was typed."""
-        words = typed.lower().split()
-        labels = self._typed_labels(typed, words)
-        if len(words) > 1:
-            raise self._not_an_answer(typed)
-        return Verdict(labels[words[0]])
+        return Verdict(self.typed_label(typed.strip().lower()))
 
-    def _typed_labels(self, typed: str, words: Sequence[str]) -> dict[str, Label]:
-        """The labels by key. Raises UsageError unless the first word is a key."""
-        labels = {choice.key: choice.label for choice in self.choices}
-        if not words or words[0] not in labels:
-            raise self._not_an_answer(typed)
-        return labels
-
-    def _not_an_answer(self, typed: str) -> UsageError:
+    def typed_label(self, key: str) -> Label:
+        """The label of a key. Raises UsageError."""
+        for choice in self.choices:
+            if choice.key == key:
+                return choice.label
         possible = ", ".join(f"{choice.key} ({choice.words})" for choice in self.choices)
-        return UsageError(f"{typed!r} is not an answer; type one of {possible}")
+        raise UsageError(f"{key!r} is not an answer; type one of {possible}")
 
     def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
         """The item of a worked example with this label; None where it cannot be given in full.
@@ -83,18 +83,6 @@ class VerdictQuestion(BaseQuestion, frozen=True):
         judge: the answer of a judge. agrees: whether its label is the same.
         """
         return {"why": why, "label": label.value}
-
-
-def label_fault(verdict: Verdict, labels: Iterable[Label]) -> str | None:
-    """What is wrong with the labels and probabilities of a verdict, or None."""
-    allowed = frozenset(labels)
-    verdicts: tuple[Verdict | ChunkVerdict, ...] = (verdict, *verdict.chunks)
-    for labelled in verdicts:
-        if labelled.label not in allowed:
-            return f"{labelled.label.value!r} is not one of {', '.join(sorted(allowed))}"
-        if labelled.probability is not None and not 0 <= labelled.probability <= 1:
-            return f"the probability {labelled.probability} lies outside 0..1"
-    return None
 
 
 _UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)

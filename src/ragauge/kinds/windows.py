@@ -93,25 +93,13 @@ def windows(text: str, size: int, overlap: int) -> list[Span]:
     characters; less than half of `size`.
     """
     units = [piece for span in sentences(text) for piece in _cut(text, span, size)]
-    return group_units(units, lambda start, stop: stop - start, size, overlap, text) or [(0, 0)]
-
-
-def group_units(
-    units: Sequence[Span], length: Callable[[int, int], int], size: int, overlap: float, text: str = ""
-) -> list[Span]:
-    """Windows of consecutive units, each at most `size` long, as spans from the start of a unit to the end of one.
-
-    units: spans of sentences, or of parts of sentences, in order; one longer than `size` is a window of its own.
-    length: of the text between two characters, in characters or tokens. overlap: the greatest length of the units that
-    a window shares with the previous one. text: where given, a paragraph's end in the second half of a window ends it.
-    """
     spans: list[Span] = []
     first = 0
     while first < len(units):
         start, last = units[first][0], first
-        while last + 1 < len(units) and length(start, units[last + 1][1]) <= size:
+        while last + 1 < len(units) and units[last + 1][1] - start <= size:
             last += 1
-        if text and last + 1 < len(units):
+        if last + 1 < len(units):
             late = (unit for unit in range(last, first, -1) if units[unit][1] >= start + size / 2)
             last = next((unit for unit in late if "\n\n" in text[units[unit][1] : units[unit + 1][0]]), last)
         end = units[last][1]
@@ -122,10 +110,10 @@ def group_units(
         first = last + 1
         while first - 1 > before:  # begin with earlier units that fit together with the next one
             restart = units[first - 1][0]
-            if length(restart, end) > overlap or length(restart, following) > size:
+            if end - restart > overlap or following - restart > size:
                 break
             first -= 1
-    return spans
+    return spans or [(0, 0)]
 
 
 def _cut(text: str, span: Span, size: int) -> Iterable[Span]:
