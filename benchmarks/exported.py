@@ -36,9 +36,7 @@ from probes import read
 import ragauge as rg
 from ragauge.analysis.measure import LabelledCase, read_cases
 from ragauge.judges.base import JudgeBase
-from ragauge.judges.llm.judge import PackingPolicy
-from ragauge.judges.llm.packing import Pack, PackLimits
-from ragauge.judges.llm.prompts import packaged, prompt_of
+from ragauge.judges.llm.prompts import Pack, PackingPolicy, PackLimits, packaged, prompt_of
 from ragauge.judges.llm.replies import ParsedReply, parse_reply
 from ragauge.kinds.call import PromptStyle
 from ragauge.questions import KINDS, Entail, Question, Rate

@@ -31,7 +31,7 @@ from ragauge.analysis.parity import read_sheet
 from ragauge.cli.options import judge_option
 from ragauge.errors import RagaugeError
 from ragauge.judges.base import RecordingJudge
-from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.prompts import Pack
 from ragauge.judges.llm.replies import parse_reply as read_reply
 from ragauge.judges.llm.transport.batches import read_result
 from ragauge.kinds.call import PromptStyle

@@ -30,8 +30,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import prompt_of
+from ragauge.judges.llm.prompts import Pack, PackLimits, packs, prompt_of
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.kinds.call import PromptStyle
 from ragauge.questions import Question

@@ -44,10 +44,8 @@ from ragauge.datasets.drafting import ASKED_KINDS, draft_of, draft_prompt
 from ragauge.datasets.proving import full_query
 from ragauge.datasets.retrieval import BM25, PassageSearch
 from ragauge.judges.base import JudgeBase
-from ragauge.judges.llm.judge import PackingPolicy
 from ragauge.judges.llm.messages import CallFailed
-from ragauge.judges.llm.packing import Pack, PackLimits
-from ragauge.judges.llm.prompts import prompt_of
+from ragauge.judges.llm.prompts import Pack, PackingPolicy, PackLimits, prompt_of
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.kinds.call import PromptStyle
 from ragauge.questions import KINDS, Question

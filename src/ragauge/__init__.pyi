@@ -17,7 +17,7 @@ from ragauge.analysis.parity import parity as parity
 from ragauge.analysis.rank import rank as rank
 from ragauge.errors import RagaugeError as RagaugeError
 from ragauge.judges.function import judge_from as judge_from
-from ragauge.judges.llm.build import llm as llm
+from ragauge.judges.llm.judge import llm as llm
 from ragauge.metrics.base import metric as metric
 from ragauge.metrics.checks import check as check
 from ragauge.metrics.rubrics import criterion as criterion

@@ -16,7 +16,7 @@ import ragauge as rg
 from ragauge.datasets import generate
 from ragauge.datasets.generator import REFUSAL_SENTENCE, AnswerBrief, answer_in, answer_prompt
 from ragauge.errors import BadParameter, UsageError
-from ragauge.judges.llm.build import model_client
+from ragauge.judges.llm.judge import model_client
 from ragauge.judges.llm.messages import Completion
 from ragauge.store import Store
 from ragauge.text import trust_eval

@@ -11,10 +11,9 @@ from ragauge.judges.embedded.lexical import entail, polarity, read_query, releva
 from ragauge.judges.embedded.passages import windows
 from ragauge.judges.embedded.statements import decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
-from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.prompts import Pack
 from ragauge.judges.llm.replies import extract_object, parse_reply
 from ragauge.kinds.call import PromptStyle, locate_quote
-from ragauge.kinds.windows import split
 from ragauge.questions import Decompose, Entail, Relevant
 from ragauge.readers.formats import block_rows
 from ragauge.readers.values import text, to_chunks, to_gold_claims, to_references
@@ -109,7 +108,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "rouge": lambda given: rouge(given, [given[1:]], stemmer=True),
     "rouge in unicode": lambda given: rouge(given, [given[1:]], tokenizer="unicode"),
     "sentences": sentences,
-    "split": lambda given: (split(Entail((given,), _CLAIM), 500), split(Decompose(given), 500)),
+    "split": lambda given: (Entail((given,), _CLAIM).in_parts(500), Decompose(given).in_parts(500)),
     "squad": lambda given: (tokens.squad_normalise(given), overlap.token_f1(given, [given])),
     "text": lambda given: entail((given,), _CLAIM),
     "tokens": lambda given: [tokenizer_named(name)(given) for name in TOKENIZERS],

@@ -10,8 +10,7 @@ import pytest
 
 from ragauge.judges.embedded import decompose
 from ragauge.judges.function import judge_from
-from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import example_calls, prompt_of
+from ragauge.judges.llm.prompts import Pack, example_calls, prompt_of
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.kinds.base import BaseQuestion, complete
 from ragauge.kinds.call import PromptStyle

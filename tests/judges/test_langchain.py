@@ -12,7 +12,8 @@ import pytest
 from tests.llm.models import perfect_reply
 
 import ragauge as rg
-from ragauge.judges.llm.build import is_langchain, langchain_judge
+from ragauge.judges.llm.adapters import is_langchain
+from ragauge.judges.llm.judge import llm
 
 ROWS = [{"query": "When?", "response": "At nine.", "contexts": ["The ferry leaves at nine."]}]
 Messages = list[dict[str, str]]
@@ -88,7 +89,7 @@ def test_a_wrapped_model_is_still_known() -> None:
         return Awaited(bound=model, kwargs=bound)
 
     plain = chat_openai(model_name="gpt-4o-mini", temperature=0)
-    judge = langchain_judge(wrapped(wrapped(plain, temperature=1)))
+    judge = llm(wrapped(wrapped(plain, temperature=1)))
     assert str(judge.identity).startswith("langchain/ChatOpenAI(model_name=gpt-4o-mini, temperature=1)")
     run = rg.evaluate(ROWS, "faithfulness", chat_openai(bound=plain, kwargs={"model": "gpt-4o"}))
     assert run.record.spent.cost == pytest.approx((1600 * 2.5 + 200 * 1.25 + 80 * 10) / 1e6)
@@ -158,5 +159,5 @@ def test_langchain_itself() -> None:
 
 def test_langchain_is_not_imported() -> None:
     """A model as judge does not have LangChain loaded by us."""
-    code = "import sys, ragauge.judges.llm.build; sys.exit(any(name.startswith('langchain') for name in sys.modules))"
+    code = "import sys, ragauge.judges.llm.judge; sys.exit(any(name.startswith('langchain') for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

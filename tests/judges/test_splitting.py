@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.kinds.windows import WINDOW_SHARE, halves, split, windows
+from ragauge.kinds.base import WINDOW_SHARE
+from ragauge.kinds.windows import windows
 from ragauge.questions import CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant
 from ragauge.types import Answer, ChunkVerdict, Decomposition, Failure, Label, Statement, Verdict
 
@@ -74,7 +75,7 @@ def test_windows_end_with_paragraphs_where_they_can() -> None:
 def test_every_part_fits(text: str, premise: tuple[str, ...], short: str, query: str | None, limit: int) -> None:
     """A question is split where it does not fit and its other texts leave room; then each part fits."""
     for question in (Decompose(text, query), Relevant(short, text, query), Entail(premise, short, query)):
-        found = split(question, limit)
+        found = question.in_parts(limit)
         if found:
             assert sizes(question) > limit
             assert all(type(part) is type(question) and sizes(part) <= limit for part in found.parts)
@@ -95,7 +96,7 @@ def test_every_part_fits(text: str, premise: tuple[str, ...], short: str, query:
 )
 def test_what_fits_or_cannot_be_split_is_left_as_it_is(question: Question) -> None:
     """A short question, one with a long claim or reference, a trait and a grade are not split."""
-    assert split(question, 500) is None
+    assert question.in_parts(500) is None
 
 
 def _repeated(part: Question) -> Answer:
@@ -106,7 +107,7 @@ def _repeated(part: Question) -> Answer:
 
 def test_statements_lie_where_they_are_in_the_whole_text() -> None:
     """Spans of statements are shifted by where their part begins, and a statement without a span stays without."""
-    found = split(Decompose(LONG, "Which?"), 300)
+    found = Decompose(LONG, "Which?").in_parts(300)
     assert found is not None
     merged = found.merge([_repeated(part) for part in found.parts])
     assert isinstance(merged, Decomposition)
@@ -118,7 +119,7 @@ def test_statements_lie_where_they_are_in_the_whole_text() -> None:
 
 def test_a_passage_is_relevant_if_any_window_is() -> None:
     """One yes among the windows decides, with its reason and the place of its words in the whole text."""
-    found = split(Relevant("Where is number 30?", LONG), 400)
+    found = Relevant("Where is number 30?", LONG).in_parts(400)
     assert found is not None
     votes: list[Answer] = []
     for part in found.parts:
@@ -146,7 +147,7 @@ def test_each_chunk_gets_the_label_of_its_windows(label: Label, number: int) -> 
     """Whichever window of whichever chunk decides, the chunk and the whole get its label, the others stay neutral."""
     premise = ("A short chunk.", LONG, "Another short chunk.")
     question = Entail(premise, "Number seventeen.", "Which?")
-    found = split(question, 400)
+    found = question.in_parts(400)
     assert found is not None
     merged = found.merge([_about(part, f"number {number} ", label) for part in found.parts])
     assert isinstance(merged, Verdict)
@@ -157,7 +158,7 @@ def test_each_chunk_gets_the_label_of_its_windows(label: Label, number: int) -> 
 def test_short_chunks_share_windows() -> None:
     """Neighbouring chunks stand in one window as many as fit, so that two of them can support a claim together."""
     chunks = tuple(f"Chunk {n} says this." for n in range(20))
-    found = split(Entail(chunks, "Claim.", None), 200)
+    found = Entail(chunks, "Claim.", None).in_parts(200)
     assert found is not None
     premises = [part.premise for part in found.parts if isinstance(part, Entail)]
     assert sum(premises, ()) == chunks
@@ -168,7 +169,7 @@ def test_claims_of_one_premise_have_the_same_windows() -> None:
     """How long a claim is does not move the windows, so that one call can hold many claims against each."""
     parts = []
     for claim in ("Short.", "A claim that is longer."):
-        found = split(Entail((LONG, LONG[:100]), claim), 400)
+        found = Entail((LONG, LONG[:100]), claim).in_parts(400)
         assert found is not None
         parts.append([part.premise for part in found.parts if isinstance(part, Entail)])
     assert parts[0] == parts[1]
@@ -177,7 +178,7 @@ def test_claims_of_one_premise_have_the_same_windows() -> None:
 @pytest.mark.parametrize(("votes", "label"), [((E, N, C), C), ((N, E, N), E), ((N, N, N), N), ((E, C, E), C)])
 def test_a_contradiction_outweighs_support(votes: tuple[Verdict, ...], label: Verdict) -> None:
     """The joint label is a contradiction where any window contradicts, support where any supports, else neutral."""
-    found = split(Entail(("a " * 100, "b " * 100, "c " * 100), "h"), 270)
+    found = Entail(("a " * 100, "b " * 100, "c " * 100), "h").in_parts(270)
     assert found is not None
     merged = found.merge(votes)
     assert isinstance(merged, Verdict)
@@ -192,7 +193,7 @@ def test_a_sentence_of_a_chunk_is_entailed_however_it_is_split(
     """Windows that do not show a sentence of their chunk cannot contradict it, whatever other chunks there are."""
     text, claim = " ".join(votes), data.draw(st.sampled_from(votes))
     premise = (*data.draw(st.lists(st.just("0"), max_size=2)), text, *data.draw(st.lists(st.just("1"), max_size=2)))
-    found = split(Entail(premise, claim), limit)
+    found = Entail(premise, claim).in_parts(limit)
     if found is None:
         return
     merged = found.merge([_partial_view(part, claim) for part in found.parts])
@@ -213,7 +214,7 @@ def _partial_view(part: Question, claim: str) -> Verdict:
 def test_a_chunk_that_contradicts_outweighs_one_that_supports() -> None:
     """Windows of one chunk give way to the window that supports; another chunk that contradicts does not."""
     chunks = (LONG[:500], LONG[500:1000])
-    found = split(Entail(chunks, "Claim."), 400)
+    found = Entail(chunks, "Claim.").in_parts(400)
     assert found is not None
     votes = [E if isinstance(part, Entail) and part.premise[0] in chunks[0] else C for part in found.parts]
     assert len(votes) > 2
@@ -226,7 +227,7 @@ def test_a_chunk_that_contradicts_outweighs_one_that_supports() -> None:
 def test_support_outweighs_a_chunk_that_contradicts_where_it_is_to() -> None:
     """With support outweighing, one part that entails is enough, and what contradicts it counts as neutral."""
     question = Entail(("one " * 30, "two " * 30), "h")
-    found = split(question, 200, support_outweighs=True)
+    found = question.in_parts(200, support_outweighs=True)
     assert found is not None
     whole = found.merge([C, E])
     assert isinstance(whole, Verdict)
@@ -237,7 +238,7 @@ def test_support_outweighs_a_chunk_that_contradicts_where_it_is_to() -> None:
 
 def test_the_most_probable_verdict_decides_among_equals() -> None:
     """Of two windows that say the same, probability and reason are those of the more probable."""
-    found = split(Relevant("q", LONG), 1000)
+    found = Relevant("q", LONG).in_parts(1000)
     assert found is not None
     sure, unsure = Verdict(Label.YES, 0.9, rationale="sure"), Verdict(Label.YES, 0.6)
     assert len(found.parts) == 2
@@ -246,7 +247,7 @@ def test_the_most_probable_verdict_decides_among_equals() -> None:
 
 def test_a_long_blank_text_is_one_empty_part() -> None:
     """White space alone is still a text that is answered."""
-    found = split(Relevant("q", " " * 500), 100)
+    found = Relevant("q", " " * 500).in_parts(100)
     assert found is not None
     assert found.parts == (Relevant("q", ""),)
     assert found.merge([Verdict(Label.NO)]) == Verdict(Label.NO)
@@ -254,7 +255,7 @@ def test_a_long_blank_text_is_one_empty_part() -> None:
 
 def test_a_question_in_parts_fails_as_its_first_part_that_failed() -> None:
     """A part without an answer is the answer to the whole, and what would have followed need not have been asked."""
-    parted = halves(Relevant("q", f"{LONG} " * 5))
+    parted = Relevant("q", f"{LONG} " * 5).in_halves(False)
     assert parted is not None
     first, second, *_ = parted.parts
     yes, failed = Verdict(Label.YES), Failure("refused")
@@ -264,4 +265,4 @@ def test_a_question_in_parts_fails_as_its_first_part_that_failed() -> None:
 
 def test_a_question_that_is_short_already_is_not_halved() -> None:
     """Halves of a question are asked down to a least length."""
-    assert halves(Relevant("q", LONG)) is None
+    assert Relevant("q", LONG).in_halves(False) is None

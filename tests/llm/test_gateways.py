@@ -14,8 +14,7 @@ from tests.llm.conftest import Act, Kit, Request, Scripted
 from tests.llm.models import perfect_reply
 
 import ragauge as rg
-from ragauge.judges.llm.client import MAX_MALFORMED
-from ragauge.judges.llm.messages import TokenUsage, counted, credible
+from ragauge.judges.llm.messages import MAX_MALFORMED, TokenUsage, credible, usage_of
 from ragauge.questions import Classify, Question
 from ragauge.run.results import Run
 from ragauge.store import Store
@@ -229,5 +228,6 @@ def test_cached_tokens_apart_are_reported_from_those_within() -> None:
 @given(st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers()))
 def test_what_is_no_count_counts_nothing(output: object) -> None:
     """A count is a number that a call can have; text, fractions of nothing, and the like are 0."""
-    assert 0 <= counted(output) < 10**8
-    assert json.dumps(counted(output)).isdigit()
+    usage = usage_of({"read": output}, "read", "written") or TokenUsage()
+    assert 0 <= usage.prompt < 10**8
+    assert json.dumps(usage.prompt).isdigit()

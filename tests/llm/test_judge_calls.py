@@ -12,7 +12,7 @@ from tests.llm.models import Model, Till, failing, in_turn, perfect
 import ragauge as rg
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, TokenUsage
-from ragauge.judges.llm.transport.protocols import REASONING_TOKENS
+from ragauge.judges.llm.pricing import REASONING_TOKENS
 from ragauge.types import Answer, Failure
 
 if TYPE_CHECKING:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ragauge.judges.llm import prompts
 from ragauge.judges.llm.messages import Prompt
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import FORM
+from ragauge.judges.llm.prompts import FORM, Pack, PackLimits, packs
 from ragauge.kinds.call import PromptStyle
 from ragauge.questions import CHUNK_UTILITY, COHERENCE, Classify, Decompose, Entail, Question, Rate, Relevant
 

@@ -18,10 +18,9 @@ import pytest
 from tests.llm.llama import build
 from tests.llm.llama.tiny import write
 
-from ragauge.judges.llm.build import llm
+from ragauge.judges.llm.judge import llm
 from ragauge.judges.llm.messages import Prompt
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import prompt_of, repeat_prompt
+from ragauge.judges.llm.prompts import Pack, PackLimits, packs, prompt_of, repeat_prompt
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.judges.llm.transport.client import HttpTransport
@@ -104,7 +103,9 @@ def _packs() -> list[Pack]:
 _BEYOND_SCHEMAS = re.compile('no statement whose "s" is|yet lists')
 
 
-@pytest.mark.parametrize("pack", _packs(), ids=lambda pack: "+".join(sorted(pack.kinds)))
+@pytest.mark.parametrize(
+    "pack", _packs(), ids=lambda pack: "+".join(sorted({question.kind for question in pack.questions}))
+)
 @pytest.mark.parametrize("style", STYLES, ids=str)
 def test_what_the_schema_lets_through_is_an_answer(url: str, pack: Pack, style: PromptStyle) -> None:
     """Requests for every kind of question are taken, and random text held to their schemas has a fault only where it

@@ -8,8 +8,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import prompt_of
+from ragauge.judges.llm.prompts import Pack, PackLimits, packs, prompt_of
 from ragauge.kinds.base import QUESTION_OVERHEAD
 from ragauge.kinds.call import PromptStyle
 from ragauge.kinds.relevant import MAX_INLINE_CHARS

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.llm import pricing
 from ragauge.judges.llm.messages import TokenUsage
-from ragauge.judges.llm.pricing import Price, batch_factor, context_window, price_of, price_table, token_factor
+from ragauge.judges.llm.pricing import Price, batch_factor, price_of, price_table, priced_model
 from ragauge.judges.llm.providers import PROVIDERS
 
 ROWS = {
@@ -35,9 +34,9 @@ def test_every_row_is_plausible(name: str) -> None:
 def test_every_row_is_found_by_its_name(name: str) -> None:
     """The name of a row leads to its price and its sizes."""
     model = ROWS[name]
-    assert model.price
-    assert price_of(name) == msgspec.structs.replace(model.price, dated=price_table().date)
-    assert context_window(name) == model.window
+    cached = model.prompt if model.cached is None else model.cached
+    assert price_of(name) == Price(model.prompt, cached, model.completion, price_table().date)
+    assert priced_model(name) is model
 
 
 def test_the_table_says_when_and_whence() -> None:
@@ -65,7 +64,7 @@ def test_snapshots_and_routes_cost_what_their_model_costs(name: str, same: str) 
     """A dated snapshot, and a router that passes prices on, have the price and the window of the model."""
     assert price_of(name) is not None
     assert price_of(name) == price_of(same)
-    assert context_window(name) == context_window(same)
+    assert priced_model(name) is priced_model(same)
 
 
 def test_a_snapshot_with_a_row_of_its_own_has_its_own_price() -> None:
@@ -94,8 +93,7 @@ def test_a_snapshot_with_a_row_of_its_own_has_its_own_price() -> None:
 def test_an_unknown_model_has_no_price(name: str) -> None:
     """What the table does not hold is unknown: no price, no sizes, and no guess by a similar name."""
     assert price_of(name) is None
-    assert context_window(name) is None
-    assert token_factor(name) == 1.0
+    assert priced_model(name) is None
 
 
 @pytest.mark.parametrize("provider", [name for name, provider in PROVIDERS.items() if provider.local])
@@ -104,7 +102,7 @@ def test_models_on_ones_own_machine_are_free(provider: str) -> None:
     price = price_of(f"{provider}/any-model:8b")
     assert price is not None
     assert price.of(TokenUsage(10**6, 10**6, 10**6)) == 0
-    assert context_window(f"{provider}/any-model:8b") is None
+    assert priced_model(f"{provider}/any-model:8b") is None
 
 
 def test_a_price_ends_on_its_day(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +120,7 @@ def test_a_price_ends_on_its_day(monkeypatch: pytest.MonkeyPatch) -> None:
     assert price_of(name) is not None
     Clock.now = until + timedelta(days=1)
     assert price_of(name) is None
-    assert context_window(name) is not None
+    assert priced_model(name) is not None
 
 
 def test_cached_tokens_are_part_of_the_prompt() -> None:
@@ -143,8 +141,8 @@ def test_a_batch_costs_half() -> None:
 
 def test_newer_claude_models_make_more_tokens() -> None:
     """Those since 4.7 make about 1.3 tokens of what is one to others; for earlier ones no difference is assumed."""
-    assert token_factor("anthropic/claude-haiku-5-5") == 1.3
-    assert token_factor("anthropic/claude-haiku-4-5") == token_factor("openai/gpt-4o") == 1.0
+    assert ROWS["anthropic/claude-haiku-5-5"].tokens == 1.3
+    assert ROWS["anthropic/claude-haiku-4-5"].tokens == ROWS["openai/gpt-4o"].tokens == 1.0
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7), st.floats(0, 1))

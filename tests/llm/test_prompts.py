@@ -10,8 +10,7 @@ import msgspec
 import pytest
 
 from ragauge.judges.llm import prompts
-from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import example_calls, packaged, prompt_of, system
+from ragauge.judges.llm.prompts import Pack, example_calls, packaged, prompt_of, system
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.kinds.call import PromptStyle
 from ragauge.questions import KINDS, Question
@@ -127,18 +126,23 @@ def test_sections_stand_in_one_order_whatever_is_asked() -> None:
     assert system(frozenset({"rate", "entail"}), style) == preamble + sections[1] + sections[4]
 
 
+def kinds_of(pack: Pack) -> set[str]:
+    """The kinds of a pack's questions."""
+    return {question.kind for question in pack.questions}
+
+
 @pytest.mark.parametrize("style", [PLAIN, PromptStyle(), FULL], ids=["plain", "reasons", "reasons and quotes"])
 @pytest.mark.parametrize("kinds", [("decompose",), KINDS[1:], ("relevant", "rate"), KINDS], ids=str)
 def test_the_worked_examples_are_calls_with_replies_without_fault(kinds: tuple[str, ...], style: PromptStyle) -> None:
     """A call shows an example of each of its kinds in the form it has itself, and a reply that would be accepted."""
     shown = system(frozenset(kinds), style).split("Example:\n")[1:]
     calls = list(example_calls(style, frozenset(kinds)))
-    assert {kind for pack, _ in calls for kind in pack.kinds} == set(kinds)
+    assert {kind for pack, _ in calls for kind in kinds_of(pack)} == set(kinds)
     for (pack, _), text in zip(calls, shown, strict=True):
         document, _, reply = text.strip().partition("\nReply:\n")
         assert document == prompt_of(pack, style).user
         assert parse_reply(pack, reply, style).faults == {}
-        assert ('"why"' in reply) is (style.rationales and pack.kinds != {"decompose"})
+        assert ('"why"' in reply) is (style.rationales and kinds_of(pack) != {"decompose"})
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ragauge.judges.base import checked
 from ragauge.judges.llm import prompts
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
+from ragauge.judges.llm.prompts import Pack, PackLimits, packs
 from ragauge.judges.llm.replies import ParsedReply, parse_reply
 from ragauge.kinds.call import PromptStyle, locate_quote
 from ragauge.questions import COHERENCE, CONCISENESS, Classify, Decompose, Entail, Question, Rate, Relevant

@@ -12,8 +12,7 @@ from tests.llm.stub.counting import head, tokens
 from tests.llm.stub.fixture import StubFactory
 from tests.llm.stubbing import ANTHROPIC, GREETING, HELLO, QUESTIONS, chat, post
 
-from ragauge.judges.llm.packing import PackLimits, packs
-from ragauge.judges.llm.prompts import prompt_of
+from ragauge.judges.llm.prompts import PackLimits, packs, prompt_of
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.kinds.call import PromptStyle
 

@@ -10,8 +10,7 @@ from tests.llm.stub.instances import instance
 from tests.llm.stub.texts import spoil
 from tests.llm.stubbing import QUESTIONS
 
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.judges.llm.prompts import prompt_of, repeat_prompt
+from ragauge.judges.llm.prompts import Pack, PackLimits, packs, prompt_of, repeat_prompt
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.kinds.call import PromptStyle
 from ragauge.types import Decomposition, Grade, Label, Verdict

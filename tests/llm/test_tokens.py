@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.judges.llm.messages import Prompt, Turn
-from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.pricing import RELATIVE_ERROR, completion_tokens, estimate, prompt_tokens
+from ragauge.judges.llm.prompts import Pack
 from ragauge.kinds.call import PromptStyle
 from ragauge.questions import Classify, Decompose, Entail
 

@@ -19,7 +19,7 @@ from ragauge.errors import BadData, BadParameter, RunFailed, UnknownName
 from ragauge.judges.base import JudgeSpec
 from ragauge.judges.composite import Cascade, Decided
 from ragauge.judges.function import judge_from
-from ragauge.judges.llm.build import llm
+from ragauge.judges.llm.judge import llm
 from ragauge.questions import Correct, Entail, Judgment, Question, Relevant
 from ragauge.run.specs import JudgeFile, judge_of_file, load_judge
 from ragauge.store import label

@@ -14,9 +14,8 @@ import msgspec
 
 from ragauge.datasets.samples import SampleSet
 from ragauge.judges.base import ExpectedCall
-from ragauge.judges.llm.build import model_client
-from ragauge.judges.llm.client import ModelClient
-from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Prompt, Turn
+from ragauge.judges.llm.judge import model_client
+from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, ModelClient, Prompt, Turn
 from ragauge.judges.llm.prompts import escaped
 from ragauge.run.asking import LazyExitStack
 from ragauge.run.budget import Budget, Stopped, unpriced

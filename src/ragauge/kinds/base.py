@@ -24,6 +24,13 @@ QUESTION_OVERHEAD = 24
 QUERY = "When was the lighthouse built?"
 CHUNK = "The lighthouse was built in 1901 by two brothers."
 
+#: The share of the limit that a window may fill. The rest is for the other texts of a question, which many questions
+#: with the same windows may then put into one call; a question whose other texts need more than that is not split.
+WINDOW_SHARE = 0.75
+
+#: Characters below which a question is not halved any further, however long a server finds it.
+MIN_SPLIT_CHARS = 4000
+
 #: Tokens of the reply to a question that is answered by a word or number; of its reason; of its quote.
 _REPLY_TOKENS, _WHY_TOKENS, _QUOTE_TOKENS = 9, 18, 24
 
@@ -179,6 +186,26 @@ class BaseQuestion(
     def split_sizes(self) -> tuple[int, int] | None:
         """Characters of the text that can be split, and of those that every part repeats; None if none can be split."""
         return None
+
+    def in_parts(self, limit: int, support_outweighs: bool = False) -> SplitQuestion | None:
+        """The question in parts whose texts have at most `limit` characters each.
+
+        None where it fits as it is, and where it cannot be split: a trait and a grade are of a text as a whole, and a
+        long hypothesis, query or reference leaves no room. support_outweighs: whether a claim that one chunk entails
+        and another contradicts is entailed.
+        """
+        size, sizes = int(limit * WINDOW_SHARE), self.split_sizes()
+        if sizes is None:
+            return None
+        length, repeated = sizes
+        if length + repeated <= limit or repeated > limit - size:
+            return None
+        return self.split(size, support_outweighs)
+
+    def in_halves(self, support_outweighs: bool) -> SplitQuestion | None:
+        """The question, which a model found too long, in parts of half its size; None where it cannot be split."""
+        size = len(msgspec.json.encode(self).decode())
+        return self.in_parts(size // 2, support_outweighs) if size > MIN_SPLIT_CHARS else None
 
     def split(self, size: int, support_outweighs: bool) -> SplitQuestion:
         """The question in parts whose texts have at most `size` characters; only where `split_sizes` is not None."""

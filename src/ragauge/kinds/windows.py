@@ -10,24 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-import msgspec
-
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, ChunkVerdict, Failure, Label, Span, Verdict
 
 if TYPE_CHECKING:
     from ragauge.kinds import Question
-    from ragauge.kinds.base import BaseQuestion
 
 #: The share of a window that the previous one also contains, where windows overlap.
 OVERLAP = 0.1
-
-#: The share of the limit that a window may fill. The rest is for the other texts of a question, which many questions
-#: with the same windows may then put into one call; a question whose other texts need more than that is not split.
-WINDOW_SHARE = 0.75
-
-#: Characters below which a question is not halved any further, however long a server finds it.
-MIN_SPLIT_CHARS = 4000
 
 #: The priority of labels among chunks or windows of one text.
 ACROSS_CHUNKS = {Label.CONTRADICTED: 2, Label.ENTAILED: 1, Label.YES: 1}
@@ -50,28 +40,6 @@ class SplitQuestion(NamedTuple):
                 return answer
             own.append(answer)
         return self.merge(own)
-
-
-def split(question: BaseQuestion, limit: int, support_outweighs: bool = False) -> SplitQuestion | None:
-    """A question in parts whose texts have at most `limit` characters each.
-
-    None where it fits as it is, and where it cannot be split: a trait and a grade are of a text as a whole, and a
-    long hypothesis, query or reference leaves no room. support_outweighs: whether a claim that one chunk entails and
-    another contradicts is entailed.
-    """
-    size, sizes = int(limit * WINDOW_SHARE), question.split_sizes()
-    if sizes is None:
-        return None
-    length, repeated = sizes
-    if length + repeated <= limit or repeated > limit - size:
-        return None
-    return question.split(size, support_outweighs)
-
-
-def halves(question: BaseQuestion, support_outweighs: bool = False) -> SplitQuestion | None:
-    """A question that a model found too long, in parts of half its size; None where it cannot be split any further."""
-    size = len(msgspec.json.encode(question).decode())
-    return split(question, size // 2, support_outweighs) if size > MIN_SPLIT_CHARS else None
 
 
 def strongest(verdicts: Sequence[AnyVerdict], priority: Mapping[Label, int]) -> AnyVerdict:

@@ -121,7 +121,7 @@ class JudgeFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 def judge_of_file(file: JudgeFile) -> Judge:
     """The judge that a file describes. Raises as `load_judge` does, and BadData for examples that are none."""
-    from ragauge.judges.llm.build import llm
+    from ragauge.judges.llm.judge import llm
 
     made = llm(file.judge, examples=file.examples) if file.examples else load_judge(file.judge)
     return Decided(made, file.thresholds) if file.thresholds else made
@@ -190,7 +190,7 @@ def _members(spec: str) -> Iterator[str]:
 
 
 def _model(spec: str) -> Judge:
-    from ragauge.judges.llm.build import llm
+    from ragauge.judges.llm.judge import llm
     from ragauge.judges.llm.providers import PROVIDERS
 
     provider = spec.partition("/")[0]
@@ -257,12 +257,9 @@ def load_judge(spec: OneJudge, allow_hosts: Collection[str] = ()) -> Judge:
             name = type(spec).__name__
             raise BadParameter(f"{name}.identity is {spec.identity!r}; write rg.types.Identity({name.lower()!r})")
         return spec
-    from ragauge.judges.llm.build import is_langchain, is_llama_index, is_model, langchain_judge, llama_index_judge, llm
+    from ragauge.judges.llm.adapters import is_model
+    from ragauge.judges.llm.judge import llm
 
-    if is_langchain(spec):
-        return langchain_judge(spec)
-    if is_llama_index(spec):
-        return llama_index_judge(spec)
     if is_model(spec):
         return llm(spec)
     raise BadParameter(

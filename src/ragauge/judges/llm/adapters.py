@@ -1,15 +1,14 @@
-"""Functions and clients of the instructor library as transports."""
+"""Functions, clients of the instructor library, and models of LangChain and LlamaIndex as transports."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from importlib import import_module
-from inspect import getclosurevars, iscoroutinefunction, isfunction
-from random import uniform
+from inspect import getclosurevars, iscoroutinefunction, isfunction, signature
 from threading import Thread
 from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -25,42 +24,35 @@ from ragauge.judges.llm.messages import (
     CallFailed,
     Completion,
     Prompt,
+    ReplyToken,
     TokenUsage,
     Transport,
     tokens_of,
     usage_of,
 )
+from ragauge.judges.llm.pricing import price_of
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.protocols import anthropic_usage
-from ragauge.judges.llm.transport.session import call_failed, fault_of, is_transient
+from ragauge.judges.llm.transport.session import call_failed, fault_of
 from ragauge.redaction import redacted
 from ragauge.types import Failure
 
 #: Concurrent calls by default.
 CONCURRENCY = 8
 
-#: Seconds before a function that raised is called again.
-PAUSE_SECONDS = 0.5
-
-
-class _TransientFailure(CallFailed):
-    """A call that failed, and may succeed when it is repeated."""
-
 
 class _CallerTransport(Transport):
     """Calls `function`, at most `concurrency` times concurrently.
 
-    A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after
-    PAUSE_SECONDS, then twice as long, and so on; CallFailed is a failure at once, unless it is a _TransientFailure.
-    logprobs: whether replies are to have log-probabilities.
+    A blocking function runs in daemon threads. logprobs: whether replies are to have log-probabilities.
     """
 
-    def __init__(self, function: Callable[..., Any], concurrency: int, retries: int, logprobs: bool) -> None:
-        if concurrency < 1 or retries < 0:
-            raise BadParameter(f"concurrency={concurrency} must be 1 or more, and retries={retries} 0 or more")
+    def __init__(self, function: Callable[..., Any], concurrency: int, logprobs: bool) -> None:
+        if concurrency < 1:
+            raise BadParameter(f"concurrency={concurrency} must be 1 or more")
         self._function = function
         self._is_async = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-        self.max_concurrency, self._retries = concurrency, retries
+        self.max_concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
         self._stopped: Failure | None = None
         self._logprobs = logprobs
@@ -85,17 +77,7 @@ class _CallerTransport(Transport):
         self._stopped = failure
 
     async def _called(self, *args: Any, **options: Any) -> Any:
-        """The function's result. Raises its last exception."""
-        for attempt in range(self._retries):
-            try:
-                return await self._call_once(*args, **options)
-            except Exception as error:
-                if isinstance(error, CallFailed) and not isinstance(error, _TransientFailure):
-                    raise
-                await asyncio.sleep(PAUSE_SECONDS * 2**attempt * uniform(0.5, 1.5))
-        return await self._call_once(*args, **options)
-
-    async def _call_once(self, *args: Any, **options: Any) -> Any:
+        """The function's result. Raises what it raises."""
         try:
             await self._slots.acquire()
         except asyncio.CancelledError:
@@ -129,8 +111,8 @@ class FunctionTransport(_CallerTransport):
 
     Messages are dicts with "role" ("system", "user", "assistant") and "content". A function that knows how many tokens
     a call took, or with logprobs=True their log-probabilities, returns a Completion. A sync function may block: it runs
-    in threads, up to `concurrency` at once. An exception is retried `retries` times, then it is the failure
-    "judge_error"; a function that knows what went wrong raises ragauge.judges.llm.messages.CallFailed.
+    in threads, up to `concurrency` at once. An exception is the failure "judge_error"; a function that knows what went
+    wrong raises ragauge.judges.llm.messages.CallFailed.
 
     name: of the model, for the identity in a store; else the function's `model_name`. Where there is neither, the
     identity is the function's `__name__` and a fingerprint of its code, as with `judge_from`.
@@ -142,10 +124,9 @@ class FunctionTransport(_CallerTransport):
         *,
         name: str | None = None,
         concurrency: int = CONCURRENCY,
-        retries: int = 2,
         logprobs: bool = False,
     ) -> None:
-        super().__init__(function, concurrency, retries, logprobs)
+        super().__init__(function, concurrency, logprobs)
         name = name or getattr(function, "model_name", None)
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
         code = Fingerprint((), ()) if name else fingerprint({"function": function})
@@ -169,9 +150,6 @@ class FunctionTransport(_CallerTransport):
         return Completion(reply)
 
 
-#: How often a call is tried again after a transient error, in addition to the client's own retries.
-RETRIES = 4
-
 #: Arguments of a client that change no answer, or that may hold a key.
 _NOT_IN_IDENTITY = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
 
@@ -182,13 +160,25 @@ def is_instructor(client: object) -> bool:
     return instructor is not None and isinstance(client, instructor.Instructor)
 
 
+#: Providers to which instructor and LangChain's packages give other names.
+_VENDORS = {
+    **dict.fromkeys(("genai", "google", "generative-ai", "google_genai"), "gemini"),
+    "mistralai": "mistral",
+}
+
+
+def _priced_as(vendor: str, model: str) -> str:
+    """A model of a vendor, as another library names them, in the price table."""
+    return f"{_VENDORS.get(vendor, vendor)}/{model.removeprefix('models/')}"
+
+
 class InstructorTransport(_CallerTransport):
     """Carries prompts through an `instructor` client, sync or async, in the mode it was made for.
 
     model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
     With logprobs=True replies must have log-probabilities, which servers give in modes without tools.
     The schema of the reply is instructor's response model; the judge checks replies and asks again, so that
-    instructor's own retries are off. Rate limits and errors of the server are waited out as for functions. A sync
+    instructor's own retries are off. Rate limits and errors of the server are waited out by the client. A sync
     client runs in threads, up to `concurrency` side by side. The address of a server that is not the provider's own is
     in the settings.
 
@@ -199,7 +189,7 @@ class InstructorTransport(_CallerTransport):
         self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
     ) -> None:
         logprobs = bool(options.get("logprobs", client.kwargs.get("logprobs")))
-        super().__init__(client.create_with_completion, concurrency, RETRIES, logprobs)
+        super().__init__(client.create_with_completion, concurrency, logprobs)
         model = model or client.kwargs.get("model") or _model_of(client)
         if model is None:
             raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
@@ -208,17 +198,14 @@ class InstructorTransport(_CallerTransport):
         self._options = {**alternatives, **options, "model": model}
         self.name = f"{client.provider.value}/{model}"
         self.settings = _settings(client, options)
+        self.priced_as = "another server" if _foreign_address(client) else _priced_as(client.provider.value, str(model))
 
     async def send(self, prompt: Prompt) -> Completion:
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
         model = _response_model(prompt.schema)
         asked = {"messages": prompt.messages, "response_model": model, "max_retries": 0, **self._options}
-        reply: Completion = await self._called(**asked)
-        return reply
-
-    async def _call_once(self, *args: Any, **options: Any) -> Completion:
         try:
-            return _completion(*await super()._call_once(*args, **options))
+            return _completion(*await self._called(**asked))
         except CallFailed:  # stopped
             raise
         except Exception as error:
@@ -277,8 +264,7 @@ def _rejected(error: Exception) -> Completion:
     if not isinstance(status, int):
         raise CallFailed(Failure("judge_error", f"the instructor client raised {message}")) from error
     fault = fault_of(status, getattr(cause, "body", None) or message)
-    failed = call_failed(fault, "the instructor client's server", "the key of the client")
-    raise (_TransientFailure(failed.failure, fatal=failed.fatal) if is_transient(fault) else failed) from error
+    raise call_failed(fault, "the instructor client's server", "the key of the client") from error
 
 
 def _completion(parsed: Any, raw: Any) -> Completion:
@@ -313,3 +299,117 @@ def _usage(raw: Any) -> TokenUsage | None:
         or usage_of(usage, "prompt_tokens", "completion_tokens", "prompt_tokens_details.cached_tokens")
         or anthropic_usage(usage)
     )
+
+
+Messages = list[dict[str, str]]
+
+#: Where a model of LangChain keeps the address of a server other than the provider's own.
+_ADDRESS_FIELDS = ("openai_api_base", "azure_endpoint", "base_url")
+
+#: Settings of LangChain's models that are part of the identity, where a model has them.
+_IDENTITY_FIELDS = ("model_name", "model", "temperature", "max_tokens", "top_p", "seed", "logprobs", "top_logprobs")
+
+
+def is_langchain(thing: object) -> bool:
+    """Whether something has the interface of LangChain's models, `ainvoke` or `invoke`."""
+    return hasattr(thing, "ainvoke") or hasattr(thing, "invoke")
+
+
+def _of_langchain(model: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """A function that asks a model of LangChain, and the options with which it is a judge.
+
+    Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`. The
+    price is known for models from LangChain's packages for priced providers, unless the model says that its server is
+    another one. A model that was given logprobs=True, or is bound to it, must give these.
+    """
+
+    async def ask(messages: Messages) -> Completion:
+        return _langchain_completion(await model.ainvoke(messages))
+
+    function = ask if hasattr(model, "ainvoke") else lambda messages: _langchain_completion(model.invoke(messages))
+    plain: Any = model
+    bound: dict[str, Any] = {}
+    while hasattr(plain, "bound"):  # as by .bind() and .with_retry()
+        plain, bound = plain.bound, {**plain.kwargs, **bound}
+    package = type(plain).__module__.partition(".")[0].removeprefix("langchain_")
+    name = bound.get("model") or getattr(plain, "model_name", None) or getattr(plain, "model", None)
+    elsewhere = any(getattr(plain, field, None) for field in _ADDRESS_FIELDS)
+    price = price_of(_priced_as(package, name)) if isinstance(name, str) and not elsewhere else None
+    priced = {"price": (price.prompt, price.cached, price.completion)} if price else {}
+    settings = {name: bound.get(name, getattr(plain, name, None)) for name in _IDENTITY_FIELDS}
+    named = _named("langchain", plain, settings)
+    return function, {"name": named, "logprobs": bool(settings["logprobs"]), **priced}
+
+
+def _named(library: str, model: object, settings: Mapping[str, object]) -> str:
+    listed = ", ".join(f"{name}={value}" for name, value in settings.items() if value is not None)
+    return f"{library}/{type(model).__name__}({listed})"
+
+
+def _langchain_completion(reply: Any) -> Completion:
+    """A reply: a message, whose content may be in blocks and which may know its tokens, or a text itself."""
+    content = getattr(reply, "content", reply)
+    blocks = [content] if isinstance(content, str) else content
+    text = "".join(block if isinstance(block, str) else block.get("text", "") for block in blocks)
+    report, metadata = getattr(reply, "usage_metadata", None), getattr(reply, "response_metadata", None) or {}
+    usage = usage_of(report, "input_tokens", "output_tokens", "input_token_details.cache_read")
+    return Completion(text, usage=usage, tokens=tokens_of(metadata.get("logprobs")))
+
+
+def is_llama_index(thing: object) -> bool:
+    """Whether something has the interface of LlamaIndex's models, `achat` and `metadata`."""
+    return hasattr(thing, "achat") and hasattr(getattr(thing, "metadata", None), "model_name")
+
+
+def _of_llama_index(model: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
+    """A function that asks a model of LlamaIndex, and the options with which it is a judge; its price is not known.
+
+    Its identity holds the class of the model, its name, and its temperature where it has one. A model that was given
+    logprobs=True must give these, the likeliest token first.
+    """
+
+    async def ask(messages: Messages) -> Completion:
+        from llama_index.core.llms import ChatMessage
+
+        reply = await model.achat([ChatMessage(**message) for message in messages])
+        usage = usage_of(reply.additional_kwargs, "prompt_tokens", "completion_tokens")
+        places = [place for place in getattr(reply, "logprobs", None) or () if place]
+        tokens = tuple(
+            ReplyToken(place[0].token, {choice.token: choice.logprob for choice in place}) for place in places
+        )
+        return Completion(reply.message.content or "", usage=usage, tokens=tokens)
+
+    logprobs = getattr(model, "logprobs", None) or None
+    settings = {"model": model.metadata.model_name, "temperature": getattr(model, "temperature", None)}
+    named = _named("llama_index", model, {**settings, "logprobs": logprobs})
+    return ask, {"name": named, "logprobs": bool(logprobs)}
+
+
+def function_of(model: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A model of LangChain or LlamaIndex as a function, with its options; any other model as it is."""
+    if is_instructor(model) or isfunction(model):
+        return model, options
+    if is_langchain(model):
+        function, own = _of_langchain(model)
+    elif is_llama_index(model):
+        function, own = _of_llama_index(model)
+    else:
+        return model, options
+    return function, own | options
+
+
+def is_model(thing: object) -> bool:
+    """Whether something can be asked by messages: a client of instructor, a model of LangChain or LlamaIndex, or what
+    may be a function from messages to text, since it takes one argument.
+    """
+    if is_instructor(thing) or is_langchain(thing) or is_llama_index(thing):
+        return True
+    if not callable(thing) or isinstance(thing, type):
+        return False
+    try:
+        signature(thing).bind([])
+    except TypeError:
+        return False
+    except ValueError:  # some built-in functions have no signature
+        pass
+    return True

@@ -1,4 +1,4 @@
-"""The LLM judge: the questions of a sample in a round in as few calls as possible, with each reply checked.
+"""The LLM judge, of any model: a sample's questions in a round in few calls, with each reply checked.
 
 A bad reply is asked for once more, with its faults; questions that are still unanswered are asked again in halves; one
 that fails alone, in the fourth call that asks it, is a failure.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Mapping, Sequence
 from copy import copy
-from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Literal, Self
@@ -21,57 +21,26 @@ from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import read_file
 from ragauge.judges.base import ContextJudge, ExpectedCall, RunContext
 from ragauge.judges.llm import prompts, replies
-from ragauge.judges.llm.client import CANCELLED, ModelClient
-from ragauge.judges.llm.messages import CallFailed, CallTempo, Completion, Finish, Prompt, TokenUsage, Transport
-from ragauge.judges.llm.packing import Pack, PackLimits, pack_limits, packs
-from ragauge.judges.llm.pricing import Price, completion_tokens
-from ragauge.judges.llm.providers import LLMOptions
+from ragauge.judges.llm.adapters import FunctionTransport, InstructorTransport, function_of, is_instructor, is_model
+from ragauge.judges.llm.messages import (
+    CANCELLED,
+    CallFailed,
+    CallTempo,
+    Completion,
+    Finish,
+    ModelClient,
+    Prompt,
+    TokenUsage,
+    Transport,
+)
+from ragauge.judges.llm.pricing import Price, completion_tokens, price_of, priced_model
+from ragauge.judges.llm.prompts import Pack, PackingPolicy, pack_limits
+from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec
+from ragauge.kinds.base import MIN_SPLIT_CHARS
 from ragauge.kinds.call import PromptStyle
-from ragauge.kinds.windows import MIN_SPLIT_CHARS, SplitQuestion, halves, split
+from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KINDS, Question
 from ragauge.types import Answer, Failure, Identity
-
-
-class PackingPolicy(msgspec.Struct, frozen=True):
-    """How questions are put into calls."""
-
-    limits: PackLimits
-    alone: bool
-    style: PromptStyle
-
-    @property
-    def settings(self) -> tuple[tuple[str, str], ...]:
-        """The settings that can change an answer, for an identity."""
-        style, limits = self.style, self.limits
-        chosen = ((name, getattr(style, name)) for name in ("sources", "conflicts", "shuffle"))
-        room = f"{limits.prompt_chars}/{limits.decompose_chars}"
-        whole = prompts.digest(style)  # of the first prompts
-        by_kind = ((f"prompts.{kind}", prompts.kind_digest(kind, style)) for kind in KINDS)
-        return (
-            ("pack", "alone" if self.alone else "together"),
-            ("prompts", whole),
-            *(setting for setting in by_kind if setting[1] != whole),
-            ("quotes", str(style.quotes).lower()),
-            ("rationales", str(style.rationales).lower()),
-            *((name, str(value)) for name, value in chosen if value != getattr(PromptStyle(), name)),
-            *((("room", room),) if limits != PackLimits() else ()),
-        )
-
-    def packs(self, questions: Iterable[Question]) -> list[Pack]:
-        """The calls that ask these questions."""
-        return packs(questions, self.limits, self.alone, self.style.shuffle)
-
-    def calls(self, questions: Sequence[Question]) -> tuple[list[Pack], dict[Question, SplitQuestion]]:
-        """The calls that ask these questions, and the parts of those questions that are too long for a call."""
-        calls, limit = self.packs(questions), self.limits.limit
-        alone = [pack.questions[0] for pack in calls if len(pack.questions) == 1]  # as are those that are too long
-        outweighs = self.style.support_outweighs
-        splits = {question: halved for question in alone if (halved := split(question, limit(question), outweighs))}
-        if splits:
-            parts = [splits[question].parts if question in splits else (question,) for question in questions]
-            calls = self.packs(chain.from_iterable(parts))
-        return calls, splits
-
 
 #: Characters of a reply that a failure keeps.
 MAX_RAW_CHARS = 4000
@@ -172,7 +141,7 @@ class CallRound:
 
     async def _ask_parts(self, question: Question) -> bool:
         """Ask a question that is too long for the server in parts, starting with the first; False where that fails."""
-        split = halves(question, self._style.support_outweighs)
+        split = question.in_halves(self._style.support_outweighs)
         if split is None:
             return False
         self._add_parts(question, split)
@@ -438,3 +407,78 @@ class LLMJudge(ContextJudge):
             seconds = self.tempo.seconds(usage.prompt, usage.completion)
             calls.append(ExpectedCall(asked, usage.prompt, usage.completion, cost, seconds))
         return calls
+
+
+#: The options of the judge itself, not of its transport.
+_JUDGE_OPTIONS = frozenset(
+    {"rationales", "quotes", "pack", "price", "context", "sources", "conflicts", "prompts", "examples", "shuffle"}
+)
+_FUNCTION_OPTIONS = frozenset({"name", "concurrency", "logprobs"})
+
+
+def llm(model: Any, /, **options: Any) -> LLMJudge:
+    """A judge that asks a language model, with as few calls as a sample's questions fit in.
+
+        rg.llm("openai/gpt-4o-mini", temperature=0)
+        rg.llm("ollama/qwen3:8b?base_url=http://host:11434/v1")
+        rg.llm(instructor.from_openai(openai.AsyncOpenAI()), model="gpt-4o-mini")
+        rg.llm(lambda messages: my_model(messages), name="my-model-3")
+
+    Args:
+        model: "provider/model", with options behind a question mark if wanted; or a client of the `instructor` library,
+            sync or async; or a chat model of LangChain or LlamaIndex; or a function, sync or async, from a list of
+            messages (dicts with "role" and "content") to the text of the reply. Keys and base URLs come from the
+            environment variables that the providers document.
+        options: Of every judge: rationales=False leaves out the reasons; quotes=True has the deciding words quoted, as
+            spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion),
+            in dollars per million tokens; context=, tokens of the model's window, for models with a small one. Of
+            models by name: api_key, instead of the environment's, and the others of docs/llm-judges.md. Of a function:
+            name, concurrency, and logprobs=True where it returns these. Of an instructor client: model,
+            concurrency, and the arguments of its calls, such as logprobs=True.
+
+    Raises:
+        UnknownName: There is no such provider or option.
+        BadParameter: A value is not what its option must be.
+    """
+    transport, chosen = _transport_of(model, options)
+    row = priced_model(transport.name)
+    concurrency = chosen.concurrency or min(transport.max_concurrency, CallTempo().concurrency)
+    return LLMJudge(
+        transport,
+        price=price_of(transport.priced_as or transport.name, chosen.price),
+        style=prompt_style(chosen),
+        pack=chosen.pack,
+        context=chosen.context or (row.window if row else None),
+        width=2 * chosen.concurrency if chosen.concurrency else 256,
+        tempo=CallTempo(concurrency, chosen.rpm, chosen.tpm),
+    )
+
+
+def model_client(model: Any, /, **options: Any) -> ModelClient:
+    """A client of a model, for prompts other than a judge's questions.
+
+    Arguments and errors are those of `llm`; options of the judge have no effect.
+    """
+    transport, parsed = _transport_of(model, options)
+    return ModelClient(transport, price_of(transport.priced_as or transport.name, parsed.price))
+
+
+def _transport_of(model: Any, options: dict[str, Any]) -> tuple[Transport, LLMOptions]:
+    """The transport to a model, and the options."""
+    if isinstance(model, str):
+        from ragauge.judges.llm.transport.client import HttpTransport
+
+        spec = parse_llm_spec(model, **{name: value for name, value in options.items() if name != "api_key"})
+        api_key = options.get("api_key")
+        environment = {**os.environ, spec.provider.key_variables[0]: api_key} if api_key else os.environ
+        return HttpTransport(spec.provider, spec.model, spec.options, environment), spec.options
+    if not is_model(model):
+        raise BadParameter(f"{model!r} is not a 'provider/model', an instructor client or a function of messages")
+    model, options = function_of(model, options)
+    own = options_of({name: value for name, value in options.items() if name in {*_JUDGE_OPTIONS, "concurrency"}})
+    rest = {name: value for name, value in options.items() if name not in _JUDGE_OPTIONS}
+    if is_instructor(model):
+        return InstructorTransport(model, **rest), own
+    for name in rest.keys() - _FUNCTION_OPTIONS:
+        raise UnknownName("option", name, _JUDGE_OPTIONS | _FUNCTION_OPTIONS)
+    return FunctionTransport(model, **rest), own

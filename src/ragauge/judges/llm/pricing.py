@@ -25,15 +25,17 @@ import zlib
 from datetime import date
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from ragauge.arrays import NDArray, np
-from ragauge.judges.llm.messages import Prompt, TokenUsage
-from ragauge.judges.llm.packing import Pack
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.kinds.call import PromptStyle
+
+if TYPE_CHECKING:
+    from ragauge.judges.llm.messages import Prompt, TokenUsage
+    from ragauge.judges.llm.prompts import Pack
 
 _MILLION = 1_000_000
 _SNAPSHOT = re.compile(r"-20\d\d(-?)[01]\d\1[0-3]\d$")
@@ -62,7 +64,10 @@ class Price(msgspec.Struct, frozen=True):
 
 
 class PricedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A row of the table."""
+    """A row of the table.
+
+    window: the most tokens of a prompt. until: the last day on which the price holds. tokens: for one of `estimate`.
+    """
 
     prompt: float
     completion: float
@@ -71,13 +76,6 @@ class PricedModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cached: float | None = None
     until: date | None = None
     tokens: float = 1.0
-
-    @property
-    def price(self) -> Price | None:
-        """Its price, None after the last day on which it holds."""
-        if self.until and date.today() > self.until:
-            return None
-        return Price(self.prompt, self.prompt if self.cached is None else self.cached, self.completion)
 
 
 class PricedProvider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,19 +112,11 @@ def price_of(name: str, own: tuple[float, float, float] | None = None) -> Price 
     provider = PROVIDERS.get(name.partition("/")[0])
     if provider and provider.local:
         return Price(0.0, 0.0, 0.0)
-    model = _model(name)
-    price = model.price if model else None
-    return msgspec.structs.replace(price, dated=price_table().date) if price else None
-
-
-def context_window(name: str) -> int | None:
-    """The most tokens of a prompt to a model; None where that is not known."""
-    return getattr(_model(name), "window", None)
-
-
-def token_factor(name: str) -> float:
-    """The tokens of a model for one token of `estimate`, in English; 1 unless known to differ."""
-    return getattr(_model(name), "tokens", 1.0)
+    model = priced_model(name)
+    if model is None or (model.until and date.today() > model.until):
+        return None
+    cached = model.prompt if model.cached is None else model.cached
+    return Price(model.prompt, cached, model.completion, price_table().date)
 
 
 def batch_factor(name: str) -> float | None:
@@ -134,8 +124,8 @@ def batch_factor(name: str) -> float | None:
     return getattr(price_table().providers.get(name.partition("/")[0]), "batch", None)
 
 
-def _model(name: str) -> PricedModel | None:
-    """The row of a model, of the model of a snapshot, or of the model behind a router."""
+def priced_model(name: str) -> PricedModel | None:
+    """The row of a model, of the model of a snapshot, or of the model behind a router; None where there is none."""
     provider, _, model = name.partition("/")
     vendors = price_table().routed.get(provider)
     if vendors is not None:
@@ -153,7 +143,7 @@ RELATIVE_ERROR: Final = 0.08
 
 Measured by training/tokens.py against the counts of o200k_base, each text with a table made without the source that it
 is from: 865 texts in English, German, French, Spanish, Portuguese, Italian, Russian, Arabic, Chinese, Japanese and
-Korean, in code and in JSON. Other vocabularies differ by more; `token_factor` gives the ratio where it is known.
+Korean, in code and in JSON. Other vocabularies differ by more; `PricedModel.tokens` gives the ratio where it is known.
 """
 
 _SCALE: Final = 255
@@ -186,6 +176,29 @@ def completion_tokens(pack: Pack, style: PromptStyle) -> int:
     """
     start = 0 if pack.questions[0].comes_first else _REPLY
     return round(start + sum(question.reply_tokens(style, estimate) for question in pack.questions))
+
+
+#: OpenAI's reasoning models, which take no temperature, and max_completion_tokens instead of max_tokens.
+_REASONING = re.compile(r"(.*/)?(o\d|gpt-[5-9](?!.*chat))")
+
+#: The assumed tokens of a reasoning model's reasoning in a call.
+REASONING_TOKENS = 500
+
+
+def is_reasoning_model(model: str) -> bool:
+    """Whether a model is known by its name to reason before it answers."""
+    return bool(_REASONING.match(model))
+
+
+def reasoning_tokens(model: str, effort: str | None) -> int:
+    """The assumed reasoning tokens of a call, which are billed as part of the completion.
+
+    REASONING_TOKENS for a model that is known to reason or is given an effort, 0 for others. This is a guess: real
+    calls take from none to many thousand.
+    """
+    if effort in ("none", "minimal"):
+        return 0
+    return REASONING_TOKENS if effort is not None or is_reasoning_model(model) else 0
 
 
 @cache

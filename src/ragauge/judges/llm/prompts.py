@@ -1,4 +1,6 @@
-"""Prompts: all that a call says to a model, from the sections on its kinds of question to the schema of its reply.
+"""What calls ask: questions packed into as few as they fit in, and the prompt of each.
+
+Packing is a function of the questions and the limits alone.
 
 A system message is the preamble, the sections of the kinds that occur, in the order of `questions.KINDS`, the sections
 on rationales and quotes, and a worked example of those kinds. It depends on nothing else: calls that ask the same kinds
@@ -13,17 +15,146 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from itertools import chain
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from ragauge.errors import BadData, UnknownName
+from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.judges.llm.messages import Prompt, Turn
-from ragauge.judges.llm.packing import Pack, PackLimits, packs
-from ragauge.kinds.call import Document, Json, PromptStyle, ReplyForm, object_schema, reply_schema
+from ragauge.kinds.call import Document, Json, PromptStyle, ReplyForm, SourceTexts, object_schema, reply_schema
+from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES, KINDS, Question
+
+
+class PackLimits(msgspec.Struct, frozen=True):
+    """The most that one call may hold.
+
+    prompt_chars: characters of texts in a call that asks for verdicts or grades. verdicts: such questions in a call.
+    decompose_chars: characters of texts that one call decomposes; its reply repeats them.
+    """
+
+    prompt_chars: int = 48_000
+    verdicts: int = 30
+    decompose_chars: int = 8_000
+
+    def limit(self, question: Question) -> int:
+        """The characters of texts that a call may hold for this question; longer ones must be split."""
+        return int(getattr(self, question.limited_by))
+
+
+@dataclass(frozen=True)
+class Pack:
+    """The questions of one call: those that come first never with others, and the rest in any order.
+
+    shuffle: as in PromptStyle.
+    """
+
+    questions: tuple[Question, ...]
+    shuffle: int | None = None
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys of the questions in the call and in its reply: "T1", "T2" ... or "1", "2" ..."""
+        return _keys(self.questions[0].key_prefix, len(self.questions))
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The id ("S1", "S2" ...) of each text that is not inlined in a question: chunks first, each text once."""
+        cited = SourceTexts()
+        for question in sorted(self.questions, key=attrgetter("order")):
+            question.cite(cited)
+        orders = (shuffled(texts, self.shuffle) for texts in (cited.together, cited.passages, cited.others))
+        texts = dict.fromkeys(chain.from_iterable(orders))
+        return dict(zip(texts, _keys("S", len(texts)), strict=True))
+
+
+@lru_cache(maxsize=256)
+def _keys(letter: str, count: int) -> tuple[str, ...]:
+    return tuple(f"{letter}{number}" for number in range(1, count + 1))
+
+
+_T = TypeVar("_T")
+
+
+def shuffled(items: Iterable[_T], seed: int | None) -> list[_T]:
+    """Questions or texts ordered by a hash of each with the seed; in their own order without a seed."""
+    if seed is None:
+        return list(items)
+    return sorted(items, key=lambda item: hashlib.sha256(msgspec.json.encode((seed, item))).digest())
+
+
+def packs(
+    questions: Iterable[Question], limits: PackLimits, alone: bool = False, shuffle: int | None = None
+) -> list[Pack]:
+    """The calls that ask these questions, those to decompose first; a question that is given twice is asked once.
+
+    Questions that share texts are packed together, so that few texts are sent twice. A question that alone exceeds the
+    limits gets a call of its own. alone: each question does. shuffle: as in PromptStyle; texts to decompose keep their
+    order.
+    """
+    groups: dict[object, list[Question]] = {}
+    for question in dict.fromkeys(questions):
+        groups.setdefault(question.group, []).append(question)
+    if alone:
+        return [Pack((question,), shuffle) for group in groups.values() for question in group]
+    first = [group for group in groups.values() if group[0].comes_first]
+    others = (shuffled(group, shuffle) for group in groups.values() if not group[0].comes_first)
+    ranked = sorted(others, key=lambda group: (group[0].order, group[0].rank))
+    calls = chain.from_iterable(_calls(questions, limits) for questions in (*first, chain.from_iterable(ranked)))
+    return [Pack(tuple(call), shuffle) for call in calls]
+
+
+def _calls(questions: Iterable[Question], limits: PackLimits) -> Iterator[list[Question]]:
+    """The calls for questions in their order; a text or query that several questions of a call share counts once."""
+    call: list[Question] = []
+    chars, texts, queries = 0, set[str](), set[str]()
+    for question in questions:
+        shared, query, own_chars = question.packing_parts()
+        size = own_chars + sum([len(text) for text in shared if text not in texts])
+        size += 0 if query in queries else len(query)
+        full = len(call) >= limits.verdicts and not question.comes_first
+        if call and (full or chars + size > limits.limit(question)):
+            yield call
+            call, chars, texts, queries = [], 0, set(), set()
+            size = own_chars + sum(map(len, shared)) + len(query)
+        call.append(question)
+        chars += size
+        texts.update(shared)
+        queries.add(query)
+    if call:
+        yield call
+
+
+#: Tokens of the smallest window that holds the instructions, a reply, and some text.
+MIN_CONTEXT = 4000
+
+#: Tokens that the instructions and the reply to a full call take; those of the instructions alone.
+_INSTRUCTIONS_AND_REPLY, _INSTRUCTIONS = 3000, 1500
+
+#: A lower bound of the average characters a token; English has four.
+_CHARS_PER_TOKEN = 2
+
+#: The most characters of texts in a call, however large the window: above 100,000 tokens some providers charge more.
+_MAX_CHARS = _CHARS_PER_TOKEN * 100_000
+
+
+def pack_limits(context: int | None) -> PackLimits:
+    """The limits of calls for a window of `context` tokens. Raises BadParameter if it is too small."""
+    default = PackLimits()
+    if context is None:
+        return default
+    if context < MIN_CONTEXT:
+        raise BadParameter(f"context={context} must be {MIN_CONTEXT} tokens or more, for instructions and a reply")
+    prompt_chars = _CHARS_PER_TOKEN * (context - _INSTRUCTIONS_AND_REPLY)
+    # The reply repeats the text, in a form three times as long.
+    decompose_chars = _CHARS_PER_TOKEN * (context - _INSTRUCTIONS) // 4
+    return PackLimits(min(prompt_chars, _MAX_CHARS), default.verdicts, min(decompose_chars, default.decompose_chars))
+
 
 #: Increased whenever layout, schema or parsing changes what a model sees, or what its answers mean.
 FORM = 3
@@ -211,7 +342,8 @@ def prompt_of(pack: Pack, style: PromptStyle) -> Prompt:
     """The call that asks the questions of a pack."""
     document, forms = _filled(pack)
     schema = reply_schema(pack.keys, forms, style)
-    return Prompt(system(pack.kinds, style), escaped(_encode(document).decode()), schema)
+    kinds = frozenset([question.kind for question in pack.questions])
+    return Prompt(system(kinds, style), escaped(_encode(document).decode()), schema)
 
 
 def _filled(pack: Pack) -> tuple[Json, tuple[ReplyForm, ...]]:
@@ -249,3 +381,45 @@ def escaped(document: str) -> str:
     for escape, opening in _CONTROL_TOKENS.items():
         document = opening.sub(escape, document)
     return document
+
+
+class PackingPolicy(msgspec.Struct, frozen=True):
+    """How questions are put into calls."""
+
+    limits: PackLimits
+    alone: bool
+    style: PromptStyle
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """The settings that can change an answer, for an identity."""
+        style, limits = self.style, self.limits
+        chosen = ((name, getattr(style, name)) for name in ("sources", "conflicts", "shuffle"))
+        room = f"{limits.prompt_chars}/{limits.decompose_chars}"
+        whole = digest(style)  # of the first prompts
+        by_kind = ((f"prompts.{kind}", kind_digest(kind, style)) for kind in KINDS)
+        return (
+            ("pack", "alone" if self.alone else "together"),
+            ("prompts", whole),
+            *(setting for setting in by_kind if setting[1] != whole),
+            ("quotes", str(style.quotes).lower()),
+            ("rationales", str(style.rationales).lower()),
+            *((name, str(value)) for name, value in chosen if value != getattr(PromptStyle(), name)),
+            *((("room", room),) if limits != PackLimits() else ()),
+        )
+
+    def packs(self, questions: Iterable[Question]) -> list[Pack]:
+        """The calls that ask these questions."""
+        return packs(questions, self.limits, self.alone, self.style.shuffle)
+
+    def calls(self, questions: Sequence[Question]) -> tuple[list[Pack], dict[Question, SplitQuestion]]:
+        """The calls that ask these questions, and the parts of those questions that are too long for a call."""
+        calls = self.packs(questions)
+        splits = {}
+        for question in [pack.questions[0] for pack in calls if len(pack.questions) == 1]:  # those too long are alone
+            if split := question.in_parts(self.limits.limit(question), self.style.support_outweighs):
+                splits[question] = split
+        if splits:
+            parts = [splits[question].parts if question in splits else (question,) for question in questions]
+            calls = self.packs(chain.from_iterable(parts))
+        return calls, splits

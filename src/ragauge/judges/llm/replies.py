@@ -13,8 +13,7 @@ import msgspec
 
 from ragauge.errors import BadData
 from ragauge.judges.llm.messages import ReplyToken
-from ragauge.judges.llm.packing import Pack
-from ragauge.judges.llm.prompts import example_item, examples_of
+from ragauge.judges.llm.prompts import Pack, example_item, examples_of
 from ragauge.kinds.call import CUT_OFF, REPEATED, CutOff, InvalidItem, PromptStyle, ReplyItem, word
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.questions import KIND_TYPES

@@ -16,7 +16,7 @@ from ragauge.errors import BadData
 from ragauge.host import open_file
 from ragauge.judges.llm.judge import unanswered
 from ragauge.judges.llm.messages import Completion, TokenUsage
-from ragauge.judges.llm.packing import Pack
+from ragauge.judges.llm.prompts import Pack
 from ragauge.judges.llm.replies import parse_reply
 from ragauge.judges.llm.transport.batches import (
     Batches,

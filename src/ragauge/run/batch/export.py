@@ -13,13 +13,12 @@ import msgspec
 from ragauge.errors import RagaugeError
 from ragauge.judges.base import ContextJudge, Judge, JudgeRouter, RunContext
 from ragauge.judges.llm import pricing, prompts
-from ragauge.judges.llm.judge import PackingPolicy
 from ragauge.judges.llm.messages import Prompt, TokenUsage
-from ragauge.judges.llm.packing import Pack, PackLimits
+from ragauge.judges.llm.pricing import reasoning_tokens
+from ragauge.judges.llm.prompts import Pack, PackingPolicy, PackLimits
 from ragauge.judges.llm.transport.batches import LIMITS, request_line
 from ragauge.judges.llm.transport.client import PROTOCOLS
-from ragauge.judges.llm.transport.protocols import reasoning_tokens
-from ragauge.kinds.windows import SplitQuestion, halves, split
+from ragauge.kinds.windows import SplitQuestion
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Judgment, Question, judgment_key
 from ragauge.run.batch.folder import UNANSWERED, BatchMember, Folder, LedgerEntry, QuestionStatus
@@ -131,10 +130,10 @@ class DeferredJudge(ContextJudge):
     def _split(self, question: Question) -> SplitQuestion | None:
         """The parts of a question that is too long for a call, or that the server found too long by itself."""
         outweighs = self._policy.style.support_outweighs
-        if in_parts := split(question, self._policy.limits.limit(question), outweighs):
+        if in_parts := question.in_parts(self._policy.limits.limit(question), outweighs):
             return in_parts
         failed = self._failed_alone(question)
-        return halves(question, outweighs) if failed and failed.reason == "too_long" else None
+        return question.in_halves(outweighs) if failed and failed.reason == "too_long" else None
 
     def _status(self, question: Question) -> QuestionStatus | None:
         return self._wave.folder.ledger.standing(judgment_key(question, self.identity))

@@ -18,9 +18,9 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, RagaugeError, UsageError
 from ragauge.host import user_secret
 from ragauge.judges.base import Judge, JudgeRouter, adapted
-from ragauge.judges.llm.judge import LLMJudge, PackingPolicy
-from ragauge.judges.llm.packing import pack_limits
+from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.pricing import Price, batch_factor
+from ragauge.judges.llm.prompts import PackingPolicy, pack_limits
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec, protect_keys
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features

@@ -23,9 +23,10 @@ import msgspec
 from ragauge.errors import UsageError
 from ragauge.host import LOG
 from ragauge.judges.llm.messages import BY_TOKENS, CallFailed, Completion, Prompt, Transport
+from ragauge.judges.llm.pricing import is_reasoning_model
 from ragauge.judges.llm.providers import LLMOptions, Protocol, Provider
 from ragauge.judges.llm.transport import clouds, protocols
-from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features, is_reasoning_model
+from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features
 from ragauge.judges.llm.transport.scheduler import (
     FIRST_TIMEOUT,
     ConcurrencyLimiter,

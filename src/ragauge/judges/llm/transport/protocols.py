@@ -16,16 +16,11 @@ import msgspec
 
 from ragauge.host import decoded, refuse_repeated_keys
 from ragauge.judges.llm.messages import FINISHES, TOP_LOGPROBS, Completion, Prompt, TokenUsage, tokens_of, usage_of
+from ragauge.judges.llm.pricing import is_reasoning_model
 from ragauge.judges.llm.providers import LLMOptions, Provider, Structured
 from ragauge.judges.llm.transport.session import Fault, ReplyError, fault_of, reason_of
 
 T = TypeVar("T")
-
-#: OpenAI's reasoning models, which take no temperature, and max_completion_tokens instead of max_tokens.
-_REASONING = re.compile(r"(.*/)?(o\d|gpt-[5-9](?!.*chat))")
-
-#: The assumed tokens of a reasoning model's reasoning in a call.
-REASONING_TOKENS = 500
 
 
 class ServerFeatures(msgspec.Struct, frozen=True):
@@ -39,22 +34,6 @@ class ServerFeatures(msgspec.Struct, frozen=True):
     temperature: bool = True
     limit: str = "max_tokens"
     seed: str = "seed"
-
-
-def is_reasoning_model(model: str) -> bool:
-    """Whether a model is known by its name to reason before it answers."""
-    return bool(_REASONING.match(model))
-
-
-def reasoning_tokens(model: str, effort: str | None) -> int:
-    """The assumed reasoning tokens of a call, which are billed as part of the completion.
-
-    REASONING_TOKENS for a model that is known to reason or is given an effort, 0 for others. This is a guess: real
-    calls take from none to many thousand.
-    """
-    if effort in ("none", "minimal"):
-        return 0
-    return REASONING_TOKENS if effort is not None or is_reasoning_model(model) else 0
 
 
 def initial_features(provider: Provider, model: str, options: LLMOptions) -> ServerFeatures:
