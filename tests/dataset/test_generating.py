@@ -134,7 +134,7 @@ def test_a_system_that_fails_is_reported_for_each_sample(system: Any) -> None:
             raise OSError("no memory")
         return "Hot."
 
-    generated = generate(ROWS, model_client(system(reply), retries=0))
+    generated = generate(ROWS, model_client(system(reply)))
     assert [sample.response for sample in generated.samples] == ["Hot.", None, "Hot."]
     assert "OSError: no memory" in generated.samples[1].metadata["failed"]["response"]
     assert generated.failures == {"response": 1}

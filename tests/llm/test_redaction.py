@@ -95,7 +95,7 @@ def test_a_function_does_not_repeat_the_environments_key(monkeypatch: pytest.Mon
     def model(messages: list[dict[str, Any]]) -> str:
         raise ValueError("wrong key ant-0123456789")
 
-    run = rg.evaluate([ROW], ["faithfulness"], rg.llm(model, name="m", retries=0))
+    run = rg.evaluate([ROW], ["faithfulness"], rg.llm(model, name="m"))
     assert "wrong key [key]" in str(run.record.failures)
 
 
