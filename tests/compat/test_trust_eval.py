@@ -199,22 +199,6 @@ def test_what_a_store_keeps_is_not_asked_again(tmp_path: Path) -> None:
     assert rg.Run.open(tmp_path / "store").scores[0]["citation_recall"].evidence
 
 
-def test_parts_of_the_numbers(words: Words) -> None:
-    """Without correctness or citations their keys are left out, with the trust score, and nothing is asked for them."""
-    evaluator = Evaluator(Config(autoais_model=words), [item("Tea is hot [1].")])
-    whole = evaluator.compute_metrics()
-    words.asked.clear()
-    assert evaluator.compute_metrics(citations=False) == {
-        key: value for key, value in whole.items() if "citation" not in key and key != "trust_score"
-    }
-    assert words.asked == [("Tea is hot.", "Tea is hot")]
-    words.asked.clear()
-    assert evaluator.compute_metrics(correctness=False) == {
-        key: value for key, value in whole.items() if "claims_nli" not in key and key != "trust_score"
-    }
-    assert words.asked == [("Title: Tea\nTea is hot.", "Tea is hot.")]
-
-
 @pytest.mark.parametrize(
     ("data_type", "eval_type"), [("asqa", "em"), ("qampari", "em5"), ("eli5", "cm"), ("mine", "em")]
 )
@@ -261,9 +245,9 @@ def test_files_that_hold_no_settings(text: str | None, tmp_path: Path) -> None:
 
 
 def test_yaml_without_its_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where PyYAML is missing the message says what to install, and what needs no library."""
+    """Where PyYAML is missing the message says what to install."""
     monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(rg.errors.BadData, match=r"pip install pyyaml, or write \.json"):
+    with pytest.raises(rg.errors.MissingExtra, match=r"ragauge\[yaml\]"):
         Config.from_yaml(tmp_path / "settings.yaml")
 
 
@@ -320,17 +304,6 @@ def test_steps_in_another_order(text: str | None, workplace: Path) -> None:
     evaluator.data = [{"question": "q", "docs": DOCS, "answers": ["a"]}]
     with pytest.raises(rg.errors.UsageError, match=r"no output yet; call run\(\) first"):
         evaluator.evaluate()
-
-
-def _by_name(*, premise: str, hypothesis: str) -> bool:
-    return hypothesis in premise
-
-
-@pytest.mark.parametrize("entail", [lambda *pair: pair[1] in pair[0], _by_name], ids=["starred", "by name"])
-def test_functions_of_a_pair_in_any_form(entail: Any, words: Words) -> None:
-    """What can take a premise and a hypothesis is asked about entailment, however it takes them."""
-    items = [item("Tea is hot [1].")]
-    assert evaluate(items, "cm", entail) == evaluate(items, "cm", lambda premise, hypothesis: hypothesis in premise)
 
 
 def test_the_packaged_corpus_is_announced() -> None:

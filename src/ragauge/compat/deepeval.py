@@ -478,19 +478,16 @@ class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turn
 
     def row(self, case: ConversationalTestCase) -> dict[str, Any]:
         """The conversation in our fields. Raises BadInput for one in which nothing was said."""
+        if not case.turns:
+            raise BadInput("turns must hold what was said: [Turn(role='user', content=...), ...]")
+        role = [f"(The assistant's role: {case.chatbot_role})"] if case.chatbot_role else []
+        before = [*role, *self._notes(case, ("scenario", "expected_outcome"))]
         said = []
         for turn in case.turns:
             notes = self._notes(turn, ("retrieval_context", "tools_called"))
-            said.append(("assistant" if turn.role == "assistant" else "user", "\n".join([turn.content, *notes])))
-        if not said:
-            raise BadInput("turns must hold what was said: [Turn(role='user', content=...), ...]")
-        role = [f"(The assistant's role: {case.chatbot_role})"] if case.chatbot_role else []
-        said[0] = said[0][0], "\n".join([*role, *self._notes(case, ("scenario", "expected_outcome")), said[0][1]])
-        *before, (_, response) = said
-        row: dict[str, Any] = {"response": response}
-        if before and before[-1][0] == "user":
-            row["query"] = before.pop()[1]
-        return {**row, "turns": [{"role": role, "content": text} for role, text in before]}
+            said.append({"role": turn.role, "content": "\n".join([*before, turn.content, *notes])})
+            before = []
+        return {"messages": said}
 
 
 class _ConversationCriterion(
@@ -723,13 +720,10 @@ async def _measure_own(measured: Iterable[tuple[Any, TestCase]], errors: ErrorCo
 
 
 def _passes(metric: Any) -> bool | None:
-    """Whether a measured metric of one's own says that it passes, by `success` and an `is_successful` of its own."""
-    judge = getattr(type(metric), "is_successful", None)
-    verdicts = [metric.success]
-    if judge is not None and (metric.success is None or judge is not BaseMetric.is_successful):
-        verdicts.append(metric.is_successful())
-    passed = [bool(verdict) for verdict in verdicts if verdict is not None]
-    return all(passed) if passed else None
+    """Whether a metric of one's own passes: by its own `is_successful`, or `success`, or else its threshold."""
+    has_own = type(metric).is_successful is not BaseMetric.is_successful
+    verdict = metric.is_successful() if has_own or metric.success is None else metric.success
+    return None if verdict is None else bool(verdict)
 
 
 def _fresh(metric: Any) -> Any:

@@ -9,13 +9,14 @@ import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib import import_module, resources
+from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
 import ragauge as rg
 from ragauge.compat import open_modules
 from ragauge.datasets import Built, Generated, build, generate
+from ragauge.host import optional
 
 open_modules("trust_eval")
 logger = logging.getLogger(__name__)
@@ -72,15 +73,13 @@ def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
         return f"hf/{TRUE}"
     if isinstance(entail, rg.judges.Judge) or not callable(entail):
         return entail
-    taken = inspect.signature(entail).parameters
-    places = sum((p.kind <= p.VAR_POSITIONAL) + (p.kind == p.VAR_POSITIONAL) for p in taken.values())
-    if places < 2 and not {"premise", "hypothesis"} <= taken.keys():
+    if len(inspect.signature(entail).parameters) < 2:  # a model, which takes messages
         return entail
 
     async def answer(premise: str, hypothesis: str) -> Any:
         if alone and premise not in alone:
             return False
-        reply = entail(premise, hypothesis) if places > 1 else entail(premise=premise, hypothesis=hypothesis)
+        reply = entail(premise, hypothesis)
         reply = await reply if inspect.isawaitable(reply) else reply
         return bool(reply) if reply in (0, 1) else reply
 
@@ -209,14 +208,13 @@ class Config:
     @classmethod
     def from_yaml(cls, yaml_path: str | Path) -> Config:
         """The settings in a YAML or JSON file. Raises BadData where it cannot be read, or names code or a server."""
+        is_json = Path(yaml_path).suffix == ".json"
+        load = json.loads if is_json else optional(str(yaml_path), "yaml", "yaml").safe_load
         try:
-            load = json.loads if Path(yaml_path).suffix == ".json" else import_module("yaml").safe_load
             content = dict(load(Path(yaml_path).read_text(encoding="utf-8")))
         except Exception as error:
-            fix = "pip install pyyaml, or write .json" if isinstance(error, ImportError) else "fix it"
-            raise rg.errors.BadData(
-                f"{yaml_path}: no settings by name: {error}; {fix}, or give them as arguments"
-            ) from error
+            fault = f"{yaml_path}: no settings by name: {error}; fix it, or give them as arguments"
+            raise rg.errors.BadData(fault) from error
         for setting in ("model", "autoais_model"):
             if re.search("python:|base_url=", str(content.get(setting))):  # the file may be somebody else's
                 raise rg.errors.BadData(
@@ -239,10 +237,6 @@ class ResponseGenerator:
         """The items, those of data_file unless given, answered. Raises RunFailed where one has no output."""
         if (config := self.config).model is None:
             raise rg.errors.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
-        try:
-            rg.load_judge(config.model if isinstance(config.model, str) else "embedded")
-        except rg.errors.UnknownName as error:
-            raise rg.errors.BadParameter(f"{error}; serve a model of the Hub: model='vllm/{config.model}'") from None
         if data is None:
             try:
                 content = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
@@ -286,15 +280,12 @@ class Evaluator:
     eval_data: Any = None
     result: Result = field(default_factory=dict)
 
-    def compute_metrics(self, correctness: bool = True, citations: bool = True) -> Result:
-        """The numbers, as `evaluate` gives them, without those of a part that is not wanted."""
-        config, data = self.config, self.eval_data or self.config.eval_file
-        counted: EvalType = "em" if config.eval_type == "cm" and not correctness else config.eval_type
-        cited: Item = {"prefix": config.prefix, "at_most_citations": config.at_most_citations if citations else 0}
-        block = evaluate(data, counted, config.autoais_model, store=config.store, **cited)
-        unwanted = [] if correctness else ["claims_nli", "str_em", "qampari", "num_preds", "trust_score"]
-        unwanted += [] if citations else ["citation", "trust_score"]
-        self.result = {key: value for key, value in block.items() if not any(part in key for part in unwanted)}
+    def compute_metrics(self) -> Result:
+        """The numbers, as `evaluate` gives them."""
+        config = self.config
+        options: Item = {name: getattr(config, name) for name in ("prefix", "at_most_citations", "store")}
+        data = self.eval_data or config.eval_file
+        self.result = evaluate(data, config.eval_type, config.autoais_model, **options)
         return self.result
 
     def save_results(self, output_path: str | Path | None = None) -> None:
