@@ -72,7 +72,7 @@ def test_a_cascade_without_a_threshold_says_how_to_find_one(call: Call) -> None:
     """The error of a cascade without a threshold names the command that fits one."""
     result = call("run", "data.jsonl", "-j", "cascade(openai/y,openai/x)")
     assert result.exit_code == 2
-    assert 'ragauge judges tune -j "cascade(openai/y,openai/x)" --labels FILE' in result.stderr
+    assert "`ragauge judges tune` finds one on labels of yours" in result.stderr
 
 
 def test_the_lexical_judge(call: Call, folder: Path) -> None:

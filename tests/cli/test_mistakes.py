@@ -103,7 +103,7 @@ FILES: dict[str, str | bytes] = {
         ("run answers.jsonl -j judge.json", "give a judge file"),
         ("run answers.jsonl --map qustion=question", "did you mean 'query'"),
         ("run answers.jsonl --by domian", "did you mean 'domain'"),
-        ("run users.jsonl --by user", "slice by a column of few"),
+        ("run users.jsonl --by user", "slice by one of few"),
         ("run answers.jsonl -m bleu --fail-under bleu@domain=HRR:0.5", "did you mean 'HR'"),
         ("run answers.jsonl -m 'max_words(3)' --fail-under max_words=80", "give a number from 0 to 1"),
         ("run answers.jsonl --labels labels.jsonl", "write one judgment a line"),

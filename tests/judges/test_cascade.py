@@ -310,9 +310,8 @@ def test_a_risk_sets_the_threshold() -> None:
     cascade = rg.cascade(first, second, risk=0.06, store=labelled_store(truth, said, first.identity))
     assert 0.75 <= float(dict(cascade.identity.settings)["threshold.entail"]) <= 0.85
     few = labelled_store({claim: truth[claim] for claim in list(truth)[:58]}, said, first.identity)
-    nearest = r"entail: the nearest is 0\.\d+: \d+% of 58 labelled verdicts lie beyond, \d+% of these are right"
     shown = r"58 labelled verdicts of first do not show a risk of 0.05; it takes 59 or more"
-    with pytest.raises(BadData, match=f"{shown}.*{nearest}"):
+    with pytest.raises(BadData, match=shown):
         rg.cascade(first, second, risk=0.05, store=few)
     with pytest.raises(BadData, match="there is no store at nowhere"):
         rg.cascade(first, second, risk=0.05, store="nowhere")

@@ -187,11 +187,8 @@ def test_a_faulty_check_is_refused_before_the_run(spec: str, message: str) -> No
 
 def test_a_column_that_is_missing_or_no_number() -> None:
     """A missing column is a usage error that names it; one that is no number fails the sample."""
-    for spec, column, parameter in (
-        ("cost_below(1)", "cost", "column"),
-        ('preference("longer",other=b)', "b", "other"),
-    ):
-        with pytest.raises(rg.errors.MissingField, match=f"has the column '{column}'; .* as {parameter}=NAME"):
+    for spec, column in (("cost_below(1)", "cost"), ('preference("longer",other=b)', "b")):
+        with pytest.raises(rg.errors.MissingField, match=f"has the column '{column}'; add it, or name another"):
             rg.evaluate(ROWS, spec)
     run = rg.evaluate([*ROWS, {"response": "x", "latency": "soon"}], "latency_below(1)")
     assert (run.estimates["latency_below"].n, run.estimates["latency_below"].failed) == (2, 1)

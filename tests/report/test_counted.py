@@ -116,9 +116,8 @@ def test_the_note_on_missing_labels_names_the_fix(run: rg.Run) -> None:
 
 def test_scores_of_a_sample_name_the_estimate(run: rg.Run) -> None:
     """A metric over the data set is no score of a sample; the error says where its value is."""
-    with pytest.raises(KeyError, match=r"over the data set: run\.estimates\['trust_score'\] is its value") as raised:
+    with pytest.raises(KeyError, match=r"no score is called 'trust_score'; .* over the data set are in `counted`"):
         run.scores[0]["trust_score"]
-    assert "run.scores[i].counted['trust_score']" in str(raised.value)
     with pytest.raises(KeyError, match="no score is called 'trust_scor'"):
         run.scores[0]["trust_scor"]
     counted = run.scores[0].counted["trust_score"]

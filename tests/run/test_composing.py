@@ -77,7 +77,7 @@ def test_thresholds_for_all_kinds_or_by_kind(spec: str, thresholds: dict[str, st
         ("panel(embedded,openai/a,threshold=0.9)", BadParameter, "judges and nothing else, not threshold"),
         ("panels(embedded,openai/a)", UnknownName, "unknown"),
         ("cascade(embedded,threshold=0.9)", BadParameter, "needs at least two judges"),
-        ("cascade(openai/b,openai/a)", BadParameter, "needs a threshold.*ragauge judges tune -j"),
+        ("cascade(openai/b,openai/a)", BadParameter, "needs a threshold.*ragauge judges tune"),
         ("cascade(embedded,openai/a,threshold=high)", BadParameter, "threshold='high' must be a number"),
         ("cascade(embedded,openai/a,treshold=0.9)", UnknownName, "did you mean 'threshold'"),
     ],

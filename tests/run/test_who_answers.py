@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -191,18 +190,15 @@ def test_a_function_that_gives_nonsense_fails(rows: Make) -> None:
 
 
 def test_a_mapping_that_names_nobody_for_a_kind_says_so() -> None:
-    """The message names the kind that no judge was given for, not a judge that was never asked."""
-    with pytest.raises(UnanswerableNeed, match="no judge was given for decompose; add one"):
+    """The message names the kind that no judge was given for, and how to give one for the rest."""
+    with pytest.raises(UnanswerableNeed, match=r"does not answer decompose; .* for the rest"):
         rg.evaluate([{"response": "a", "contexts": ["a"]}], ["faithfulness"], judge={"entail": "embedded"})
 
 
 def test_a_wrong_argument_is_of_the_function_that_was_called() -> None:
-    """A bad keyword is reported as that of `evaluate`, and help lists the arguments one a line."""
+    """A bad keyword is reported as that of `evaluate`, not of the coroutine behind it."""
     with pytest.raises(TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'judgee'"):
         rg.evaluate([], judgee="embedded")  # type: ignore[call-arg]
-    lines = str(inspect.signature(rg.evaluate)).splitlines()
-    assert lines[:2] == ["(", "    data: Any,"]
-    assert lines[-1] == ") -> Run"
 
 
 class Yes:

@@ -80,8 +80,8 @@ class Dispatcher:
     sample then gets each sample's questions; any other judge gets batches of whatever is waiting.
 
     labels: of people, passed to the run. asked, reused: numbers of questions that judges answered, and of those with a
-    stored answer or a label; labelled: with a label. disputed: keys of questions on which people differ, with
-    whether one label is the majority's. unable: topics that a judge declares, but by its answers cannot decide.
+    stored answer or a label; labelled: with a label. disputed: keys of questions on which people differ. unable: topics
+    that a judge declares, but by its answers cannot decide.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Dispatcher:
     ) -> None:
         self.router, self.budget, self.labels = router, budget, labels or {}
         self.asked = self.reused = self.labelled = 0
-        self.disputed: dict[str, bool] = {}
+        self.disputed: set[str] = set()
         self.unable: set[str] = set()
         self._store = store
         self._write_error: Exception | None = None
@@ -110,7 +110,7 @@ class Dispatcher:
         said.update(self._store.opinions([question for question in keys if question not in said]))
         if not said:
             return self._stored(keys)
-        self.disputed |= {keys[q]: people.settled is not None for q, people in said.items() if people.disputed}
+        self.disputed |= {keys[question] for question, people in said.items() if people.disputed}
         return {**self._stored(keys), **settled(said)}
 
     def _stored(self, keys: QuestionKeys) -> Judgments:
@@ -170,7 +170,8 @@ class Dispatcher:
         for judge, group in routed:
             wanted = {question: keys[question] for question in group if question not in stored}
             if judge is None:
-                self._settle({question: _unjudged(question) for question in wanted})
+                failure = Failure("no_judge", "no judge was given for questions of this kind")
+                self._settle({question: Judgment(question, failure, NOBODY, "") for question in wanted})
             elif asked_elsewhere := self._pass_on(judge, wanted, granted):
                 self._start(self._await_other_processes(judge, asked_elsewhere))
 
@@ -318,11 +319,6 @@ class _DispatchContext:
         self._budget.record(call, reserved)
         self.calls.append(msgspec.structs.replace(call, fault=redacted(call.fault)) if call.fault else call)
         self.call_of.update(dict.fromkeys(questions, call.id))
-
-
-def _unjudged(question: Question) -> Judgment:
-    failure = Failure("no_judge", f"no judge was given for questions of kind {question.kind!r}")
-    return Judgment(question, failure, NOBODY, "")
 
 
 def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> QuestionKeys:

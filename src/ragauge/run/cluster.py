@@ -17,6 +17,7 @@ from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cached_property, partial
+from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
@@ -28,7 +29,8 @@ from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, Usage
 from ragauge.host import disable_telemetry, optional, processors
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
-from ragauge.readers.formats import Source, json_lines_rows
+from ragauge.readers.budget import default_limits
+from ragauge.readers.formats import Source, csv_rows, decoded_lines, json_lines_rows
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.batches import BatchScorer
 from ragauge.run.budget import Budget
@@ -51,7 +53,7 @@ AHEAD = 8
 NAMESPACE = "ragauge"
 #: Seconds in which an address must accept a connection.
 REACHABLE = 5.0
-#: The endings of files that Ray Data reads, each also compressed by gzip but for Parquet.
+#: The endings of files that are read from folders and buckets, each also compressed by gzip but for Parquet.
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv")
 
 
@@ -105,8 +107,7 @@ async def evaluate_on_ray(
         data = request.data
         if _is_spread(data):
             system, paths, ending = _files_of(data)
-            rows = partial(session.rows, system, paths, ending)
-            data = Source(str(data), rows, is_table=ending == ".parquet")
+            data = Source(str(data), partial(_rows_of, system, paths, ending), is_table=ending == ".parquet")
         judge = load_judges(request.judge, store=request.store)
         task = prepared(replace(request, data=data, store=store, judge=judge))
         metrics = [_portable(metric) for metric in task.settings.metrics]
@@ -166,35 +167,9 @@ class Session:
         if self.ours:
             self.ray.shutdown()
 
-    def rows(self, system: Any, paths: list[str], ending: str) -> Iterator[Any]:
-        """The rows of files in their order, read by Ray Data on any machine."""
-        self.connect()
-        from ray import data
-
-        logging.getLogger("ray.data").setLevel(logging.ERROR)
-        context = data.DataContext.get_current().copy()
-        context.execution_options.preserve_order = True
-        context.enable_progress_bars = False
-        options: dict[str, Any] = {"filesystem": system, "file_extensions": None}
-        read = {".parquet": data.read_parquet, ".csv": data.read_csv}.get(ending, data.read_text)
-        if ending == ".csv":
-            options |= _csv_options(system, paths[0])
-        with data.DataContext.current(context):
-            dataset = read(paths, **options)
-        batches: Any = dataset.iter_batches(batch_size=BATCH, batch_format="pyarrow")
-        rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
-        if read is data.read_text:
-            rows = json_lines_rows(row["text"] for row in rows)
-        try:
-            yield from rows
-        except self.ray.exceptions.RayError as error:
-            raise BadData(f"{paths[0]} or a file beside it: {_reason(error)}; write it again") from error
-
 
 def _reason(error: BaseException) -> str:
     """What an error says in one line; of one in another process, what that process raised."""
-    if "InvalidAuthToken" in str(error.__cause__):
-        return "it asks for a token; set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to that of the cluster"
     cause = getattr(error, "cause", None) or error
     return str(cause).strip().partition("\n")[0]
 
@@ -212,14 +187,11 @@ def _check_reachable(address: str) -> None:
     """Raise UsageError if nothing listens at HOST:PORT; Ray itself would try for a minute."""
     if address == "auto":
         return
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not (colon and port.isdigit()):
-        raise UsageError(f"the address of Ray is {address!r}; give HOST:PORT, as `ray start --head` prints it")
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         socket.create_connection((host, int(port)), timeout=REACHABLE).close()
-    except OSError as error:
-        fix = "start one with `ray start --head`, or leave the address out to use this machine alone"
-        raise UsageError(f"no Ray at {address} ({error.strerror or error}); {fix}") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"no Ray at {address} ({error}); give HOST:PORT, as `ray start --head` prints it") from None
 
 
 def _is_uri(place: object) -> bool:
@@ -227,7 +199,7 @@ def _is_uri(place: object) -> bool:
 
 
 def _is_spread(data: Any) -> bool:
-    """Whether data are what Ray Data reads: a bucket, a folder, or a pattern such as answers/*.parquet."""
+    """Whether data are a bucket, a folder, or a pattern such as answers/*.parquet."""
     return _is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
 
 
@@ -272,14 +244,20 @@ def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
     return system, paths, endings.pop()
 
 
-def _csv_options(system: Any, path: str) -> dict[str, Any]:
-    from pyarrow import csv, string
+def _rows_of(system: Any, paths: Sequence[str], ending: str) -> Iterator[Any]:
+    """The rows of files in their order."""
+    limits = default_limits()
+    for path in paths:
+        with _file_errors(path, "cannot be read", BadData):
+            if ending == ".parquet":
+                from pyarrow.parquet import ParquetFile
 
-    parse = csv.ParseOptions(newlines_in_values=True)
-    with _file_errors(path, "cannot be read", BadData), system.open_input_stream(path) as file:
-        names = csv.open_csv(file, parse_options=parse).schema.names
-    convert = csv.ConvertOptions(column_types=dict.fromkeys(names, string()), strings_can_be_null=False)
-    return {"parse_options": parse, "convert_options": convert}
+                for batch in ParquetFile(path, filesystem=system).iter_batches(BATCH):
+                    yield from batch.to_pylist()
+            else:
+                with BufferedReader(system.open_input_stream(path)) as stream:
+                    lines = decoded_lines(stream, path, limits)
+                    yield from csv_rows(lines, path, limits) if ending == ".csv" else json_lines_rows(lines)
 
 
 class Part(NamedTuple):
@@ -292,7 +270,7 @@ class Part(NamedTuple):
     asked: int
     reused: int
     labelled: int
-    disputed: dict[str, bool]
+    disputed: set[str]
     spent: TotalUsage
     exceeded: bool
 
@@ -468,10 +446,9 @@ class _RayEvaluation(Evaluation):
             )
         cpus, gpus = (ray.cluster_resources().get(kind, 0) for kind in ("CPU", "GPU"))
         count = engine.workers or max(1, int(cpus) - 1)
-        if engine.gpus * count > gpus:
-            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: the cluster has {gpus:g}")
-        if count > cpus:
-            raise UsageError(f"{count} workers: the cluster has {cpus:g} CPUs; give fewer workers")
+        if count > cpus or engine.gpus * count > gpus:
+            has = f"the cluster has {cpus:g} CPUs and {gpus:g} GPUs"
+            raise UsageError(f"{count} workers of {engine.gpus:g} GPUs each: {has}; give fewer workers")
         options = {"num_gpus": engine.gpus, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": AT_ONCE}
         made = ray.remote(Worker).options(num_cpus=1, **options)
         try:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragauge.errors import BadParameter, RunFailed
@@ -65,7 +64,7 @@ async def evaluate_async(
             one response; None the last answer. See docs/conversations.md.
         corpus: a file of documents with ids and texts, for contexts of which the data hold ids alone.
         name: a name for the run.
-        progress: called with the number of samples done; None: a bar in notebooks, nothing elsewhere.
+        progress: called with the number of samples done.
         engine: "ray", "ray:HOST:PORT" or `rg.ray(...)` to score in several processes or on several machines, and to
             read folders, patterns such as `answers/*.parquet`, and buckets; see docs/scale.md. None: this process.
 
@@ -78,37 +77,15 @@ async def evaluate_async(
         RunFailed: the judge cannot answer at all, or `max_cost` is below the expected cost of one sample.
         StoreError: the store cannot be read or written.
     """
-    total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
-    show_progress = progress or notebook_progress(limit or total)
     request = RunRequest(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost, per, corpus)
     if engine is not None:
         from ragauge.run.cluster import evaluate_on_ray
 
-        return await evaluate_on_ray(engine, request, name, show_progress)
-    return await Evaluation(prepared(request), name).run(show_progress)
+        return await evaluate_on_ray(engine, request, name, progress)
+    return await Evaluation(prepared(request), name).run(progress)
 
 
 evaluate = blocking(evaluate_async, "evaluate")
-
-
-def notebook_progress(total: int | None) -> Callable[[int], None] | None:
-    """A function that shows the number of samples done, as a bar below the cell of a notebook; None elsewhere.
-
-    total: the number of samples, None if that is not known.
-    """
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if not hasattr(shell, "kernel"):
-        return None
-    from IPython.display import HTML, display
-
-    length = "" if total is None else f' max="{total}"'
-    bar = display(HTML(f"<progress{length}></progress>"), display_id=True)
-
-    def show(done: int) -> None:
-        value = "" if total is None else f' value="{done}"'
-        bar.update(HTML(f"<progress{length}{value}></progress> {done} samples judged"))
-
-    return show
 
 
 async def score_async(
@@ -144,7 +121,6 @@ async def score_async(
     if attempts < 1:
         raise BadParameter(f"attempts={attempts} must be 1 or more")
     open_store = opened_store(store)
-    options = {"progress": lambda _: None, **options}
     for _ in range(attempts):
         run = await evaluate_async([sample], metrics, judge, open_store, **options)
         if not run.record.failures:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ragauge.errors import BadData, BadParameter, MissingField, UnanswerableNeed, UsageError
 from ragauge.judges.base import JudgeLike, JudgeRouter
-from ragauge.metrics.base import Measure, Metric
+from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import default_metrics, select_metrics
 from ragauge.needs.base import OF_CONVERSATIONS, missing_fields, unanswerable
 from ragauge.questions import Judgment, Question
@@ -98,23 +98,15 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
     if not fields:
         return None
     if column := next((field.removeprefix("metadata.") for field in fields if field.startswith("metadata.")), ""):
-        values = {**metric.defaults, **metric.params} if isinstance(metric, Metric) else {}
-        parameter = next((name for name, value in values.items() if value == column), "")
-        named = f"give the name of the right one to the metric, as {parameter}=NAME"
-        return f"no sample has the column {column!r}; {named if parameter else 'add it to the data'}"
+        return f"no sample has the column {column!r}; add it, or name another in the parameters of the metric"
     fix = _fix_for(fields, columns)
     if all("trace_id" in sample.metadata for sample in samples):
-        has_ids = any("retrieved_context_ids" in sample.metadata for sample in samples)
-        content = "ids, not texts: --corpus FILE looks them up" if has_ids and fields[0] == "contexts" else "none"
-        fix = f"the traces hold {content}"
+        fix = "the traces hold none; where they hold ids of contexts, --corpus FILE has their texts"
     are_turns = any(sample.is_turn for sample in samples)
     if are_turns and "reference_tool_calls" in fields and "reference_tool_calls" in columns:
         fix = OF_CONVERSATIONS
-    if fields == ["contexts"] and isinstance(metric, Metric) and "against" in metric.parameters:
-        if any(sample.source for sample in samples):
-            fix = "for a summary there is faithfulness(against=source)"
-        elif any(sample.calls for sample in samples):
-            fix += "; where tools returned what the answer rests on, there is faithfulness(against=calls)"
+    if fields == ["contexts"] and any(sample.source for sample in samples):
+        fix = "for a summary there is faithfulness(against=source)"
     return f"no sample has {' and '.join(map(_field_words, fields))}; {fix}"
 
 
@@ -125,18 +117,18 @@ def _field_words(field: str) -> str:
 
 
 def _fix_for(fields: Sequence[str], columns: Mapping[str, str]) -> str:
-    texts, _, ids = fields[0].partition(" or metadata.")
-    for field in (field.partition(" or ")[0] for field in fields):
+    names = [field.partition(" or ")[0] for field in fields]
+    for name in names:
         for other, column in columns.items():
-            if other == field:
+            if other == name:
                 return f"the column {column!r} is empty in all of them"
-            if rank(field, column) is not None and field == "turns":
+            if rank(name, column) is not None and name == "turns":
                 return f"the samples from {column!r} have no earlier turns; --per turn makes a sample of each answer"
-            if rank(field, column) is not None:
-                return f"the column {column!r} is read as {other!r}, which --map {field}={column} changes"
-    if ids:
-        return f"name the column with --map {texts}=COLUMN if it holds texts, or --map {ids}=COLUMN if it holds ids"
-    return f"name the column with --map {texts.partition(' or ')[0]}=COLUMN if it is there under another name"
+            if rank(name, column) is not None:
+                return f"the column {column!r} is read as {other!r}, which --map {name}={column} changes"
+    if ids := fields[0].partition(" or metadata.")[2]:
+        return f"name the column with --map {names[0]}=COLUMN if it holds texts, or --map {ids}=COLUMN if it holds ids"
+    return f"name the column with --map {names[0]}=COLUMN if it is there under another name"
 
 
 def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str]) -> str | None:
@@ -144,18 +136,10 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
     topics = unanswerable(metric.needs, lambda topic: router.can(topic) and topic not in unable)
     if not topics:
         return None
-    kind_of = {topic: topic.partition(":")[0] for topic in topics}
-    unnamed = sorted(set(kind_of.values()) - router.judges.keys())
-    if unnamed and "*" not in router.judges:
-        return (
-            f"no judge was given for {', '.join(unnamed)}; add one for all that is not named, as in {{'*': 'embedded'}}"
-        )
     names = " and ".join(sorted({str(judge.identity) for judge in router.judges.values()}))
-    answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
-    not_answered = sorted({topic if kind in answered else kind for topic, kind in kind_of.items()})
     remedies = (judge.remedy for judge in router.unique if not judge.unable.isdisjoint(topics))
-    other = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
-    return f"{names} does not answer {', '.join(not_answered)}; {next(filter(None, remedies), other)}"
+    other = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind, and '*' for the rest"
+    return f"{names} does not answer {', '.join(sorted(topics))}; {next(filter(None, remedies), other)}"
 
 
 #: How many samples are read ahead, before any judge is asked, to see which fields the data has.
@@ -224,8 +208,7 @@ def prepared(request: RunRequest) -> Prepared:
     samples = iter(reading)
     first_samples = list(islice(samples, SAMPLES_READ_AHEAD))
     if not first_samples:
-        bad = reading.bad_rows
-        skipped = f"; all {len(bad)} rows were skipped, the first because: {bad[0]}" if bad else ""
+        skipped = f"; rows were skipped, the first because: {reading.bad_rows[0]}" if reading.bad_rows else ""
         raise BadData(f"{reading.name} holds no sample{skipped}")
     router = load_judges(request.judge, store=request.store)
     check_priced(router.unique, request.max_cost)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -46,24 +47,15 @@ class SampleScores(dict[str, Score]):
 
     def __repr__(self) -> str:
         values = [f"{key} {score_words(score)}" for key, score in self.items()]
-        more = f", and {len(values) - SHOWN_SCORES} more" if len(values) > SHOWN_SCORES else ""
-        return f"<{self.sample.id}: {', '.join(values[:SHOWN_SCORES])}{more}>"
+        return f"<{self.sample.id}: {', '.join(values)}>"
 
     def explain(self, key: str) -> str:
         """A score in words, with the evidence that lowers it; see `ragauge.explain`."""
         return explain(self[key], self._estimates[key].better, self.sample)
 
     def __missing__(self, key: str) -> Score:
-        if key in self._record.counted:
-            raise KeyError(
-                f"{key!r} is a metric over the data set: run.estimates[{key!r}] is its value, and "
-                f"run.scores[i].counted[{key!r}] the contribution of a sample"
-            )
-        raise KeyError(f"no score is called {key!r}; there are {', '.join(self)}")
-
-
-#: How many scores the short form of a sample's scores shows.
-SHOWN_SCORES = 3
+        over_data = "; metrics over the data set are in `counted`" if self._record.counted else ""
+        raise KeyError(f"no score is called {key!r}; there are {', '.join(self)}{over_data}")
 
 
 class WorstSamples(list[SampleScores]):
@@ -91,14 +83,10 @@ class Scores(Sequence[SampleScores]):
     @overload
     def __getitem__(self, position: slice) -> list[SampleScores]: ...
     def __getitem__(self, position: int | slice) -> SampleScores | list[SampleScores]:
-        if isinstance(position, slice):
-            return [self[i] for i in range(*position.indices(len(self)))]
-        if isinstance(position, str):
-            raise TypeError(f"scores have positions, as in run.scores[0], not {position!r}; each has its sample.id")
-        index = position + len(self) if position < 0 else position
-        if not 0 <= index < len(self):
-            raise IndexError(f"position {position} in a run of {len(self)} samples")
-        return SampleScores(self._store.sample(self._run.id, index), self._run.estimates)
+        chosen = range(len(self))[position]
+        if isinstance(chosen, range):
+            return [self[index] for index in chosen]
+        return SampleScores(self._store.sample(self._run.id, chosen), self._run.estimates)
 
     def __iter__(self) -> Iterator[SampleScores]:
         samples = self._store.samples(self._run.id, 0, self._run.samples)
@@ -221,9 +209,9 @@ class Run:
             key = chooser(self.record)
             sign = -1 if key and self.estimates[key].better == "lower" else 1
 
-            def rank(part: Slice) -> tuple[bool, float]:
+            def rank(part: Slice) -> float:
                 value = part.estimates[key].value if key in part.estimates else None
-                return value is None, sign * (value or 0)
+                return inf if value is None else sign * value
 
             self.record.slices[column] = tuple(sorted(slices, key=rank))
         return self.record.slices[column]
@@ -299,22 +287,18 @@ class Run:
             UnknownName: a metric was not measured, or no sample has the column of a slice.
             BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
-        self.record.gates = self._gates(bounds, min_measured)
-        self.keep()
-
-    def keep(self) -> None:
-        """Store what was added to the run since it ended, such as slices, so that it is there when it is opened."""
-        self._store.finish(self.record)
-
-    def _gates(self, bounds: Bounds | Sequence[Gate], min_measured: float) -> tuple[Gate, ...]:
-        """Gates with these bounds, and the slices that they are on."""
         if isinstance(bounds, Mapping):
             named = {key_of(name, self._measures()): bound for name, bound in bounds.items()}
             bounds = gates_of(named, self.estimates)
         gates = gates_of(bounds, self.estimates, min_measured)
         for column in {gate.column for gate in gates if gate.column}:
             self.by(column)
-        return gates
+        self.record.gates = gates
+        self.keep()
+
+    def keep(self) -> None:
+        """Store what was added to the run since it ended, such as slices, so that it is there when it is opened."""
+        self._store.finish(self.record)
 
     def __repr__(self) -> str:
         return f"<Run {self.id}: {self.record.samples} samples, {len(self.estimates)} estimates, {self.record.status}>"

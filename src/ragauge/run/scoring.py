@@ -174,11 +174,9 @@ class Evaluation:
                 "version; --only-own asks anew (in Python: Store.open(path, only_own=True))"
             )
         if dispatcher.disputed:
-            undecided = list(dispatcher.disputed.values()).count(False)
             notes.append(
                 f"People differ on {counted(len(dispatcher.disputed), 'labelled question')}; the majority counts, of "
-                f"grades the mean, and the judge where there is neither ({undecided}). `ragauge label --differences` "
-                "settles them"
+                "grades the mean, else the judge. `ragauge label --differences` settles them"
             )
         record.notes = tuple(notes)
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled

@@ -57,24 +57,18 @@ def python_object(argument: str) -> Any:
     Raises BadParameter where it cannot be imported, or has no such name.
     """
     module, _, name = argument.rpartition(":")
-    if not module:
-        raise BadParameter(f"python:{argument}: write python:MODULE:NAME, such as python:judges:mine")
     is_file = module.endswith(".py")
     folder = str(Path(module).parent.absolute() if is_file else Path.cwd())
     sys.path.insert(0, folder)
     try:
-        loaded = _module_of(Path(module)) if is_file else import_module(module)
-    except (ImportError, FileNotFoundError) as error:
-        fix = "check the path" if is_file else "MODULE.py must be in this folder or installed"
-        raise BadParameter(f"python:{argument}: {error}; {fix}") from error
+        return getattr(_module_of(Path(module)) if is_file else import_module(module), name)
     except Exception as error:  # importing runs the code of the module
-        raise BadParameter(f"python:{argument}: importing it raised {type(error).__name__}: {error}; fix it") from error
+        raise BadParameter(
+            f"python:{argument}: {type(error).__name__}: {error}; write python:MODULE:NAME, where MODULE.py is in this "
+            "folder or installed"
+        ) from error
     finally:
         sys.path.remove(folder)
-    if not hasattr(loaded, name):
-        names = [key for key in vars(loaded) if not key.startswith("_")]
-        raise BadParameter(f"python:{argument}: {UnknownName(f'name in {module}', name, names)}")
-    return getattr(loaded, name)
 
 
 def _module_of(path: Path) -> ModuleType:
@@ -329,11 +323,8 @@ def load_judges(judge: JudgeLike, allow_hosts: Collection[str] = (), store: Stor
     languages = [key for key in made if re.fullmatch("[a-z]{2,3}", key)]
     if not languages:
         return JudgeRouter(made)
-    if kinds := made.keys() - {*languages, "*"}:
-        raise BadParameter(
-            f"the judges are named by language ({', '.join(languages)}) and by kind ({', '.join(sorted(kinds))}); give "
-            "one of the two, with '*' for the rest"
-        )
+    if made.keys() - {*languages, "*"}:
+        raise BadParameter(f"judges of {', '.join(made)}: name them by language or by kind, with '*' for the rest")
     return JudgeRouter({"*": ByLanguage(made)})
 
 
@@ -397,9 +388,7 @@ def cascade(
     if stands is None and risk is None:
         raise BadParameter(
             f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "
-            f"cascade({names},threshold=0.95); find it on labels of yours with: ragauge judges tune -j "
-            f'"cascade({names})" --labels FILE -o FILE (`ragauge docs judges` says how sure the embedded judge is, and '
-            "how right)"
+            f"cascade({names},threshold=0.95); `ragauge judges tune` finds one on labels of yours"
         )
     *firsts, last = made
     for judge in reversed(firsts):
@@ -413,9 +402,7 @@ def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str
     from ragauge.store import Store, opinions, settled
 
     if not isinstance(store, Store) and not Store.exists(store):
-        raise BadData(
-            f"there is no store at {store} to show a risk by; `ragauge run` makes one, and `ragauge label` labels"
-        )
+        raise BadData(f"there is no store at {store} with labels to show a risk by; see `ragauge label`")
     opened = store if isinstance(store, Store) else Store.open(store, to_read=True)
     of_verdicts = [judgment for judgment in opened.labels() if judgment.question.kind in VERDICTS]
     labels = {question: judgment.answer for question, judgment in settled(opinions(of_verdicts)).items()}
@@ -428,7 +415,6 @@ def _thresholds_for(risk: float, judge: Judge, store: Store | Place) -> dict[str
             f"{opened.place}: {counted(len(answers), 'labelled verdict')} of {judge.identity} do not show a risk of "
             f"{risk:g}; it takes {fewest_labels(1 - risk)} or more that it is sure of, all right (more, where some are "
             "wrong): have it judge, and label with `ragauge label`"
-            + "".join(f"; {name}: {fit.nearest}" for name, fit in fitted.items() if fit.nearest)
         )
     return shown
 
