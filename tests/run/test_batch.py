@@ -57,22 +57,6 @@ def test_a_batch_asks_what_a_live_run_asks(tmp_path: Path, stub_server: StubFact
     assert sorted(map(json.dumps, exported)) == sorted(map(json.dumps, live))
 
 
-def test_folders_of_before_keep_their_limits(tmp_path: Path) -> None:
-    """A folder that does not say that limits follow the model's window asks in requests as small as those it has."""
-    text = " ".join(f"Book {number} stands in the hall." for number in range(3000))
-    asked = settings(tmp_path, judge={"decompose": "embedded", "*": SPEC}, metrics="faithfulness")
-    row = {"query": "q", "response": "Book 1 stands in the hall.", "contexts": [text]}
-    Path(asked.data).write_text(json.dumps(row), encoding="utf-8")
-    with Folder.make(tmp_path / "batch", asked) as folder, folder.ledger.writing():
-        manifest = json.loads(folder.ledger.fact("manifest") or b"")
-        assert manifest.pop("by_window")
-        folder.ledger.state("manifest", json.dumps(manifest).encode())
-    with Folder.open(tmp_path / "batch") as folder:
-        assert export(folder).requests == 3
-    with Folder.make(tmp_path / "new", asked) as folder:
-        assert export(folder).requests == 1
-
-
 def test_the_form_of_the_lines(tmp_path: Path) -> None:
     """OpenAI's lines have an id, a method, a path and a body; Anthropic's an id and parameters; none is there twice."""
     with Folder.make(tmp_path / "batch", settings(tmp_path)) as folder:
@@ -110,8 +94,6 @@ def test_judges_that_are_no_models_answer_at_once(tmp_path: Path) -> None:
         assert (first.requests, first.questions) == (6, 12)
         assert "entail" in lines(first.files[0])[0]["body"]["messages"][1]["content"]
         list(waves_of(folder, tmp_path))
-    assert asked.command().startswith("ragauge run ")
-    assert "-j decompose=embedded -j openai/gpt-4o-mini" in asked.command()
 
 
 def test_two_models_have_files_of_their_own(tmp_path: Path) -> None:
@@ -194,4 +176,3 @@ def test_labels_of_people_are_not_asked(tmp_path: Path) -> None:
         assert export(folder).questions == 2
     with Folder.make(tmp_path / "two", labelled) as folder:
         assert export(folder).questions == 1
-    assert f"--labels {tmp_path / 'labels.jsonl'}" in labelled.command()

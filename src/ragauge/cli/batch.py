@@ -17,10 +17,13 @@ from ragauge.judges.base import JudgeSpec
 from ragauge.report.wording import counted, dollars, usage_words
 from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, release_lost, status, submit
 from ragauge.run.batch.export import export
-from ragauge.run.batch.folder import UNANSWERED, BatchSettings, Folder
+from ragauge.run.batch.folder import BatchSettings, Folder
 from ragauge.store import Place
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
+
+#: What is said once nothing is asked any more.
+FINISHED = "all is answered; `ragauge run` with the data and options of the export gives the scores"
 
 
 def _opened(folder: Path) -> Folder:
@@ -131,7 +134,7 @@ def status_command(folder: Path) -> None:
                 state += f"{progress.failed} failed" + (f" ({progress.fault})" if progress.fault else "")
             say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {state}")
         if not opened.ledger.files():
-            say(_finished(opened))
+            say(FINISHED)
 
 
 @command.command("fetch")
@@ -174,13 +177,9 @@ def _export_round(folder: Folder) -> None:
     if exported.unanswered:
         first = next(iter(exported.unanswered.values()))
         say(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")
-        say(f"see {folder.path / UNANSWERED}; a run asks them once more, live")
+        say("a run asks them once more, live")
     if exported.done:
-        say(_finished(folder))
-
-
-def _finished(folder: Folder) -> str:
-    return f"all is answered; the scores: {folder.settings.command()}"
+        say(FINISHED)
 
 
 def _show_imported(imported: Imported) -> None:
@@ -189,10 +188,8 @@ def _show_imported(imported: Imported) -> None:
     say(f"{counted(imported.lines, 'line')} of results: {counted(imported.answered, 'answer')}{unusable}")
     for reason, number in imported.refused.items():
         say(f"errors: {number} {reason}, the first because {imported.first[reason]}")
-    if imported.repeated:
-        say(f"imported before: {counted(imported.repeated, 'line')}")
-    if imported.foreign:
-        say(f"of other batches: {counted(imported.foreign, 'line')}")
+    for what, number in {"imported before": imported.repeated, "of other batches": imported.foreign}.items():
+        say(*([f"{what}: {counted(number, 'line')}"] if number else []))
     if imported.unreadable:
         say(f"not results: {counted(len(imported.unreadable), 'line')}, the first {imported.unreadable[0]}")
         say("to ask again what they held: ragauge batch import FOLDER --lost")

@@ -21,7 +21,7 @@ from ragauge.judges.llm.transport.client import PROTOCOLS
 from ragauge.kinds.windows import SplitQuestion
 from ragauge.needs.base import Rounds
 from ragauge.questions import KINDS, Judgment, Question, judgment_key
-from ragauge.run.batch.folder import UNANSWERED, BatchMember, Folder, LedgerEntry, QuestionStatus
+from ragauge.run.batch.folder import BatchMember, Folder, LedgerEntry, QuestionStatus
 from ragauge.run.prepare import Prepared, prepared
 from ragauge.run.sync import blocking, ordered_map
 from ragauge.store import Store
@@ -265,16 +265,9 @@ class _ExportRound:
 
     def finished(self) -> ExportedBatch:
         """Give the files their names, and say what was done."""
-        exported, unanswered = self._exported, self.folder.path / UNANSWERED
+        exported = self._exported
         exported.files += [outbox.finished() for outbox in self._outboxes]
         exported.wave = self._number if exported.files else 0
-        unanswered.unlink(missing_ok=True)
-        if exported.unanswered:
-            rows = [
-                {"question": question, **msgspec.structs.asdict(failure)}
-                for question, failure in exported.unanswered.items()
-            ]
-            unanswered.write_bytes(msgspec.json.Encoder().encode_lines(rows))
         return exported
 
 

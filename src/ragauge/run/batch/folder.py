@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -20,7 +19,7 @@ from ragauge.host import user_secret
 from ragauge.judges.base import Judge, JudgeRouter, adapted
 from ragauge.judges.llm.judge import LLMJudge
 from ragauge.judges.llm.pricing import Price, batch_factor
-from ragauge.judges.llm.prompts import PackingPolicy, pack_limits
+from ragauge.judges.llm.prompts import PackingPolicy
 from ragauge.judges.llm.providers import LLMSpec, parse_llm_spec, protect_keys
 from ragauge.judges.llm.transport.batches import LIMITS
 from ragauge.judges.llm.transport.protocols import ServerFeatures, initial_features
@@ -60,34 +59,6 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     def request(self, router: JudgeRouter, store: Store) -> RunRequest:
         """The run, asking these judges and with this open store."""
         return RunRequest(**{**msgspec.structs.asdict(self), "judge": router, "store": store})
-
-    def command(self) -> str:
-        """The `ragauge run` that gives the scores."""
-        pairs = [
-            ("-m", self.metrics),
-            *(("-j", spec if kind == "*" else f"{kind}={spec}") for kind, spec in self.judges.items()),
-            *(("--map", f"{field}={column}") for field, column in self.map.items()),
-            ("--group", self.group),
-            ("--limit", self.limit),
-            ("--per", self.per),
-            ("--corpus", self.corpus and _shown(self.corpus)),
-            ("--skip-bad-rows", "" if self.skip_bad_rows else None),
-            ("--labels", self.labels and _shown(self.labels)),
-            ("--store", _shown(self.store)),
-        ]
-        words = [str(word) for pair in pairs if pair[1] is not None for word in pair if word != ""]
-        return shlex.join(["ragauge", "run", _shown(self.data), *words])
-
-    def difference(self, other: BatchSettings) -> str:
-        """The first setting that differs, for people; "" where all are equal."""
-        pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
-        return next((f"{name} ({mine!r}, not {others!r})" for name, mine, others in pairs if mine != others), "")
-
-
-def _shown(path: str) -> str:
-    """A path as short as it can be said from here."""
-    here = Path.cwd()
-    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
 class BatchMember(NamedTuple):
@@ -346,22 +317,15 @@ class Ledger:
 
 LEDGER = "batch.db"
 
-#: Where the questions stand that were given up, each with the reason and the reply that did not answer it.
-UNANSWERED = "unanswered.jsonl"
-
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The purpose of a folder. token: marks its calls. identities: of the judges, by kind. mark: see `_mark`.
-
-    by_window: whether requests are as large as the model's window allows, which those of earlier folders are not.
-    """
+    """The purpose of a folder. token: marks its calls. identities: of the judges, by kind. mark: see `_mark`."""
 
     settings: BatchSettings
     identities: dict[str, Identity]
     version: str
     token: str
     mark: str = ""
-    by_window: bool = False
 
 
 def _mark(settings: BatchSettings) -> str:
@@ -394,10 +358,6 @@ class Folder:
         protect_keys(os.environ)
         self.live, self.by_kind = member_router(manifest.settings.judges)
         self.members = {member.spec: member for member in self.by_kind.values()}
-        if not manifest.by_window:
-            for spec, member in self.members.items():
-                limits = pack_limits(member.asked.options.context)
-                self.members[spec] = member._replace(policy=msgspec.structs.replace(member.policy, limits=limits))
         for kind, member in self.by_kind.items():
             _check_exported(member, manifest.identities[kind], manifest.version)
 
@@ -409,9 +369,9 @@ class Folder:
         """
         if _is_used(path):
             folder = cls.open(path)
-            if difference := folder.settings.difference(settings):
+            if folder.settings != settings:
                 folder.close()
-                raise UsageError(f"{path} holds a batch with another {difference}; export into another folder")
+                raise UsageError(f"{path} holds a batch with other options; export into another folder")
             return folder
         identities = {kind: member.identity for kind, member in member_router(settings.judges)[1].items()}
         names = [entry.name for entry in path.iterdir()] if path.is_dir() else [""] * path.exists()
@@ -421,7 +381,7 @@ class Folder:
         part = path / f"{LEDGER}.part"
         part.unlink(missing_ok=True)
         with closing(Ledger(part)) as ledger, ledger.writing():
-            manifest = Manifest(settings, identities, VERSION, token_hex(6), _mark(settings), by_window=True)
+            manifest = Manifest(settings, identities, VERSION, token_hex(6), _mark(settings))
             ledger.state("manifest", msgspec.json.encode(manifest))
         part.replace(path / LEDGER)
         return cls.open(path)
@@ -476,8 +436,7 @@ def _check_exported(member: BatchMember, identity: Identity, version: str) -> No
     """Raise UsageError where the model would now be asked otherwise than as the folder was made."""
     if identity == member.identity:
         return
-    now, then = dict(member.identity.settings), dict(identity.settings)
-    names = ", ".join(sorted(name for name in {*now, *then} if now.get(name) != then.get(name)))
+    names = ", ".join(sorted({name for name, _ in set(member.identity.settings) ^ set(identity.settings)}))
     raise UsageError(
         f"{member.spec} is not what it was when the batch was exported by ragauge {version}: {names} differ; restore "
         "that (an environment variable, the version of ragauge), or export into another folder"
