@@ -26,7 +26,7 @@ from ragauge.analysis.labels import Labelling, LabelPiece, SampleDraw, parse_ans
 from ragauge.datasets.edits import latest_edit, row_edit
 from ragauge.errors import RagaugeError, StoreError, UnknownName, UsageError
 from ragauge.host import decoded
-from ragauge.report.document import BLOCK, Index, packed, page, page_head, score_document, shared_document
+from ragauge.report.document import BLOCK, Index, packed, page, page_head, sample_document, score_document
 from ragauge.report.explain import chooser
 from ragauge.run.results import Run
 from ragauge.scores import RunRecord
@@ -155,7 +155,8 @@ class App:
         """The part called "head", "index", "texts" or "samples-N". Raises UnknownName for another."""
         if block := _BLOCK.fullmatch(name):
             first = int(block[1]) * BLOCK
-            return packed([shared_document(record) for record in self._store.samples(run.id, first, first + BLOCK)])
+            records = self._store.samples(run.id, first, first + BLOCK)
+            return packed([sample_document(record, shared=True) for record in records])
         with self._lock:
             parts = _parts(run) if run.record.status == "running" else self._ended(run.id)
         if name not in parts:

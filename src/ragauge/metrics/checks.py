@@ -17,7 +17,7 @@ from ragauge.errors import BadParameter
 from ragauge.host import read_file
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts, Undefined
-from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
+from ragauge.needs.checks import measured_by, similarity_to_references
 from ragauge.needs.entailment import response_and_references
 from ragauge.scores import Better, Scale
 from ragauge.text import overlap
@@ -343,14 +343,3 @@ def similarity(measured: Measured) -> float:
     By sentence-transformers with all-MiniLM-L6-v2, which truncates long texts: pip install 'ragauge[similarity]'.
     """
     return measured.values[""]
-
-
-@metric(
-    bertscore_to_references, scale=(-1.0, 1.0), parts=("precision", "recall", "f1"), caption="token embeddings, cosine"
-)
-def bertscore(measured: Measured) -> Mapping[str, float]:
-    """BERTScore (Zhang et al., 2020) of English texts, rescaled by its baseline; the best F1 over the references.
-
-    0 is the score of random pairs of texts. By the library bert_score: pip install 'ragauge[bertscore]'.
-    """
-    return measured.values

@@ -407,17 +407,16 @@ class _JudgedPieces:
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The judged pieces, in the order of the text."""
-        return tuple(map(_with_answer, self.pieces, self.judgments))
+        return tuple(self._with_answer(*judged) for judged in zip(self.pieces, self.judgments, strict=True))
 
-
-def _with_answer(piece: Evidence, judgment: Judgment) -> Evidence:
-    """A piece with the verdict or grade of its judgment."""
-    answer = cast(Verdict | Grade, judgment.answer)
-    source: dict[str, Any] = {"rationale": answer.rationale, "judgment": judgment.key}
-    if isinstance(answer, Grade):
-        return msgspec.structs.replace(piece, value=answer.value, **source)
-    span = piece.span or answer.span
-    return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability, **source)
+    @staticmethod
+    def _with_answer(piece: Evidence, judgment: Judgment) -> Evidence:
+        answer = cast(Verdict | Grade, judgment.answer)
+        source: dict[str, Any] = {"rationale": answer.rationale, "judgment": judgment.key}
+        if isinstance(answer, Grade):
+            return msgspec.structs.replace(piece, value=answer.value, **source)
+        span = piece.span or answer.span
+        return msgspec.structs.replace(piece, span=span, label=answer.label, probability=answer.probability, **source)
 
 
 @dataclass(frozen=True)

@@ -123,16 +123,9 @@ def canonical(value: Any) -> str:
     return json.dumps(json.loads(json.dumps(value), parse_float=number), sort_keys=True)
 
 
-#: For each expected call, whether each call that was made fits it.
-_Fits: TypeAlias = Sequence[Sequence[bool]]
-
-#: Positions of expected calls -> positions of the calls that are matched with them.
-_Pairs: TypeAlias = dict[int, int]
-
-
-def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
+def _in_the_same_order(fits: Sequence[Sequence[bool]], made: int) -> dict[int, int]:
     """As many pairs as possible without crossing: the longest common subsequence."""
-    best: list[_Pairs] = [{}] * (made + 1)  # of the expected calls so far and the first calls that were made
+    best: list[dict[int, int]] = [{}] * (made + 1)  # of the expected calls so far and the first calls that were made
     for wanted, fit in enumerate(fits):
         before, best = best, [{}]
         for call in range(made):
@@ -141,7 +134,9 @@ def _in_the_same_order(fits: _Fits, made: int) -> _Pairs:
     return best[-1]
 
 
-_PAIRED: Mapping[Order, Callable[[_Fits, int], _Pairs]] = {
+#: How calls are matched by the order that counts: from whether each expected call fits each that was made, and the
+#: number of these, to the positions of expected calls and those of the calls that are matched with them.
+_PAIRED: Mapping[Order, Callable[[Sequence[Sequence[bool]], int], dict[int, int]]] = {
     "any": lambda fits, _: largest_matching(fits),
     "in_order": _in_the_same_order,
     "exact": lambda fits, made: {place: place for place in range(min(len(fits), made)) if fits[place][place]},
@@ -201,17 +196,13 @@ def _flagged(name: str, flags_of: Callable[[Sample], _Flags], against: str = "")
 def _valid(sample: Sample) -> _Flags:
     """Is each call one of an offered tool, with arguments that its JSON Schema allows?"""
     offered = {str(tool.get("name")): tool.get("parameters") for tool in sample.tools or ()}
-    faults = {field: _fault(call, offered) for field, call in sample.counted_calls.items()}
-    return {field: (fault is None, fault) for field, fault in faults.items()}
-
-
-def _fault(call: ToolCall, offered: Mapping[str, Any]) -> str | None:
-    """What the offered tools do not allow about a call, or None."""
-    if call.name not in offered:
-        return "no such tool is offered"
-    if (schema := offered[call.name]) is None:
-        return None
-    return schema_fault(json.dumps(schema), call.arguments)
+    flags: _Flags = {}
+    for field, call in sample.counted_calls.items():
+        fault = None if call.name in offered else "no such tool is offered"
+        if (schema := offered.get(call.name)) is not None:
+            fault = schema_fault(json.dumps(schema), call.arguments)
+        flags[field] = (fault is None, fault)
+    return flags
 
 
 def _failed(sample: Sample) -> _Flags:

@@ -156,7 +156,10 @@ def write_sarif(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> 
 
 def _log(run: RunRecord, samples: Iterable[SampleRecord]) -> dict[str, Any]:
     path = Path(run.data)
-    data = _uri(path) if is_file(path) else None
+    data = None
+    if is_file(path):  # code scanning requires addresses relative to the working directory
+        whole, here = path.resolve(), Path.cwd()
+        data = quote(whole.relative_to(here).as_posix()) if whole.is_relative_to(here) else whole.as_uri()
     artifacts: dict[str, tuple[int, dict[str, Any]]] = {}
     results = []
     for record, line in zip(samples, lines(run), strict=False):
@@ -232,9 +235,3 @@ def _location(
 def _shown(text: str) -> str:
     """A text of the same length and lines without characters that steer what shows it."""
     return "\r\n".join(map(printable, text.split("\r\n")))
-
-
-def _uri(path: Path) -> str:
-    """The URI of a file, relative to the working directory if it is in it, as code scanning requires."""
-    whole, here = path.resolve(), Path.cwd()
-    return quote(whole.relative_to(here).as_posix()) if whole.is_relative_to(here) else whole.as_uri()

@@ -12,7 +12,7 @@ import random
 import re
 import zlib
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from hashlib import sha256
 from html import escape
@@ -30,7 +30,7 @@ from ragauge.report.sections import Section, cell_text
 from ragauge.report.wording import caution, claims_line, footnotes, headline, shortened, usage_words
 from ragauge.scores import Better, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.text.refusals import refusal
-from ragauge.types import Label, Sample
+from ragauge.types import Label
 
 SCHEMA = "ragauge.run/1"
 
@@ -88,24 +88,19 @@ def patterns_of(record: SampleRecord, signs: Mapping[str, float]) -> list[str]:
 
 def signs_of(record: SampleRecord) -> dict[str, float]:
     """The known signals of a sample other than metrics, 1 for yes, 0 for no: whether refused, and answerable."""
-    signs = {"refused": _refused(record), "answerable": _answerable(record.sample)}
-    return {name: float(sign) for name, sign in signs.items() if sign is not None}
-
-
-def _refused(record: SampleRecord) -> float | None:
-    measured, sample = record.scores.get("refusal"), record.sample
-    if not sample.response or not sample.response.strip():
-        return None
-    if measured is not None and measured.value is not None:
-        return measured.value
-    return bool(refusal(sample.response, instructed_refusal(sample)))
-
-
-def _answerable(sample: Sample) -> bool | None:
-    if sample.answerable is not None:
-        return sample.answerable
+    sample, signs = record.sample, dict[str, float]()
+    measured = record.scores.get("refusal")
+    if sample.response and sample.response.strip():
+        if measured is not None and measured.value is not None:
+            signs["refused"] = measured.value
+        else:
+            signs["refused"] = float(bool(refusal(sample.response, instructed_refusal(sample))))
     labels = [gold_labels(chunk) for chunk in sample.contexts or ()]
-    return any(map(any, labels)) if labels and all(labels) else None
+    if sample.answerable is not None:
+        signs["answerable"] = float(sample.answerable)
+    elif labels and all(labels):
+        signs["answerable"] = float(any(map(any, labels)))
+    return signs
 
 
 def run_document(run: RunRecord, samples: Iterable[SampleRecord], sections: Sequence[Section] = ()) -> dict[str, Any]:
@@ -121,26 +116,17 @@ def head_document(run: RunRecord, sections: Sequence[Section] = ()) -> dict[str,
     return document | ({"sections": msgspec.json.decode(msgspec.json.encode(sections))} if sections else {})
 
 
-def sample_document(record: SampleRecord) -> dict[str, Any]:
-    """One sample: its fields, scores with evidence, failure patterns, and why questions have no answer."""
-    return {**_about(record), **_scores_of(record, record.score)}
+def sample_document(record: SampleRecord, shared: bool = False) -> dict[str, Any]:
+    """One sample: its fields, scores with evidence, failure patterns, and why questions have no answer.
 
-
-def shared_document(record: SampleRecord) -> dict[str, Any]:
-    """One sample as `sample_document` gives it, but with its evidence in a table that scores refer to."""
-    scores = _scores_of(record, {**record.scores, **record.counted}.__getitem__)
-    return {**_about(record), **scores, "evidence": msgspec.to_builtins(record.evidence)}
-
-
-def _scores_of(record: SampleRecord, score_of: Callable[[str], Score | ScoreRecord]) -> dict[str, Any]:
-    groups = {"scores": record.scores, "counted": record.counted}
-    return {name: {key: score_document(score_of(key)) for key in scores} for name, scores in groups.items()}
-
-
-def _about(record: SampleRecord) -> dict[str, Any]:
+    shared: whether evidence is in a table of its own that scores refer to.
+    """
     fields, signs = msgspec.to_builtins(record.sample), signs_of(record)
     entry = {"id": fields.pop("id"), "sample": fields, "signs": signs, "patterns": patterns_of(record, signs)}
-    return {**entry, "failures": list(msgspec.to_builtins(record.failures))}
+    entry["failures"] = list(msgspec.to_builtins(record.failures))
+    for name, scores in {"scores": record.scores, "counted": record.counted}.items():
+        entry[name] = {key: score_document(score if shared else record.score(key)) for key, score in scores.items()}
+    return {**entry, "evidence": msgspec.to_builtins(record.evidence)} if shared else entry
 
 
 def score_document(score: Score | ScoreRecord) -> dict[str, Any]:
@@ -180,7 +166,7 @@ def parts(
     block: list[dict[str, Any]] = []
     for record in samples:
         index.add(record)
-        block.append(shared_document(record))
+        block.append(sample_document(record, shared=True))
         if len(block) == BLOCK:
             yield f"samples-{index.last_block}", packed(block)
             block = []
@@ -225,21 +211,20 @@ def packed(part: Any) -> bytes:
 
 
 def page_head(run: RunRecord, sections: Sequence[Section] = (), note: str = "") -> dict[str, Any]:
-    """The document without samples, with the run in words, and the constants of the other parts."""
+    """The document without samples, with the run in words, and the constants of the other parts.
+
+    The cells of sections are texts; `numeric` says of each column whether it has numbers alone.
+    """
     spent = usage_words(run.spent) if run.spent.calls else ""
     words: dict[str, Any] = {"headline": headline(run), "caution": caution(run), "spent": spent}
     words |= {"footnotes": [*footnotes(run), *filter(None, [note])], "claims": claims_line(run)}
-    added = {"sections": [_page_section(section) for section in sections]} if sections else {}
-    constants = {"block": BLOCK, "bits": BITS}
+    added: dict[str, Any] = {"sections": []} if sections else {}
+    for section in sections:
+        rows = [[cell_text(cell) for cell in row] for row in section.rows]
+        numeric = [not any(isinstance(cell, str) for cell in column) for column in zip(*section.rows, strict=True)]
+        added["sections"].append({**msgspec.structs.asdict(section), "rows": rows, "numeric": numeric})
     shown = {"words": words, "chooser": chooser(run), "headline": headline_metrics(run)}
-    return {**head_document(run), **added, **shown, **constants}
-
-
-def _page_section(section: Section) -> dict[str, Any]:
-    """A section with its cells as text, and whether each column is numeric."""
-    numeric = [not any(isinstance(cell, str) for cell in column) for column in zip(*section.rows, strict=True)]
-    rows = [[cell_text(cell) for cell in row] for row in section.rows]
-    return {**msgspec.structs.asdict(section), "rows": rows, "numeric": numeric}
+    return {**head_document(run), **added, **shown, "block": BLOCK, "bits": BITS}
 
 
 class Index:

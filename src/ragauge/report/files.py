@@ -120,10 +120,6 @@ def check_ending(path: Path, endings: Iterable[str]) -> None:
         raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(endings)}")
 
 
-def _claims_csv(_: RunRecord, samples: Samples, path: Path) -> None:
-    write_csv(path, COLUMNS, claims(samples))
-
-
 def _claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
@@ -145,7 +141,11 @@ def claims_schema() -> pyarrow.Schema:
 def claims(samples: Samples) -> Iterator[dict[str, Any]]:
     """One row for each judged piece of each sample, in the order of the evidence, with the metrics that count it."""
     for record in samples:
-        for piece, metrics in _judged(record).items():
+        metrics_of: dict[Evidence, list[str]] = {}
+        for key, score in {**record.scores, **record.counted}.items():
+            for piece in dict.fromkeys(piece for need in score.evidence for piece in record.evidence.get(need, ())):
+                metrics_of.setdefault(piece, []).append(key)
+        for piece, metrics in metrics_of.items():
             yield {
                 "id": record.sample.id,
                 "metrics": metrics,
@@ -162,15 +162,6 @@ def claims(samples: Samples) -> Iterator[dict[str, Any]]:
                 "rationale": piece.rationale,
                 "judgment": piece.judgment or None,
             }
-
-
-def _judged(record: SampleRecord) -> dict[Evidence, list[str]]:
-    """Each piece once, with the keys of the metrics whose evidence it is."""
-    metrics_of: dict[Evidence, list[str]] = {}
-    for key, score in {**record.scores, **record.counted}.items():
-        for piece in dict.fromkeys(piece for need in score.evidence for piece in record.evidence.get(need, ())):
-            metrics_of.setdefault(piece, []).append(key)
-    return metrics_of
 
 
 def save(run: RunRecord, samples: Samples, path: Path, sections: Callable[[], Sequence[Section]] = tuple) -> Path:
@@ -218,8 +209,8 @@ def _jsonl(_: RunRecord, samples: Samples, path: Path) -> None:
             file.write(json.dumps(sample_document(record), ensure_ascii=False) + "\n")
 
 
-def _csv(run: RunRecord, samples: Samples, path: Path) -> None:
-    write_csv(path, columns(run), rows(run, samples))
+def _markdown(run: RunRecord, samples: Samples, path: Path, sections: Sequence[Section] = ()) -> None:
+    path.write_text(run_markdown(run, samples, sections), encoding="utf-8")
 
 
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
@@ -235,21 +226,17 @@ def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
     pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), path)
 
 
-def _markdown(run: RunRecord, samples: Samples, path: Path, sections: Sequence[Section] = ()) -> None:
-    path.write_text(run_markdown(run, samples, sections), encoding="utf-8")
-
-
 WRITERS: dict[str, Callable[..., None]] = {
     ".json": _json,
     ".jsonl": _jsonl,
-    ".csv": _csv,
+    ".csv": lambda run, samples, path: write_csv(path, columns(run), rows(run, samples)),
     ".parquet": _parquet,
     ".md": _markdown,
     ".html": write_html,
     ".xml": write_junit,
     ".sarif": write_sarif,
     ".otlp.jsonl": write_otlp,
-    ".claims.csv": _claims_csv,
+    ".claims.csv": lambda _, samples, path: write_csv(path, COLUMNS, claims(samples)),
     ".claims.parquet": _claims_parquet,
 }
 

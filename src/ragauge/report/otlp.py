@@ -1,4 +1,4 @@
-"""Scores as events of OpenTelemetry: through a provider, as a file for a collector, or sent to one.
+"""Scores as events of OpenTelemetry: a file for a collector, or sent to one.
 
 Each is an event `gen_ai.evaluation.result` of the conventions for generative AI, and belongs to the span scored.
 Files and requests are the JSON form of OTLP: https://opentelemetry.io/docs/specs/otlp/.
@@ -9,55 +9,24 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from http.client import HTTPException
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
 from ragauge.errors import UsageError
-from ragauge.host import optional
 from ragauge.report.explain import explain
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.types import Sample
 
-if TYPE_CHECKING:
-    from opentelemetry._logs import LoggerProvider
-
 NAME = "gen_ai.evaluation.result"
 
-#: The events between two flushes: a batch processor drops those that exceed its queue of 2048.
+#: The events of a request.
 AT_ONCE = 500
-
-
-def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
-    """Emit the scores through a provider, or else that of the process; returns the number of events.
-
-    Those of a sample that is a trace, or has a `traceparent`, belong to its span. Raises MissingExtra, UsageError.
-    """
-    what, extra = "emitting events", "otel"
-    chosen = provider or optional(what, extra, "opentelemetry._logs").get_logger_provider()
-    propagator = optional(what, extra, "opentelemetry.trace.propagation.tracecontext").TraceContextTextMapPropagator()
-    if provider is None and not hasattr(chosen, "force_flush"):  # the default provider drops everything
-        raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
-    flush = getattr(chosen, "force_flush", lambda: None)
-    logger = chosen.get_logger("ragauge", run.version)
-    nanoseconds = _nanoseconds(run)
-    number = 0
-    for record in samples:
-        place = span_of(record.sample)
-        context = propagator.extract({"traceparent": f"00-{place[0]}-{place[1]}-01"}) if place else None
-        for key in record.scores:
-            attributes = _attributes(run, record, key)
-            logger.emit(timestamp=nanoseconds, context=context, event_name=NAME, attributes=attributes)
-            number += 1
-            if number % AT_ONCE == 0:
-                flush()
-    flush()
-    return number
 
 
 def write_otlp(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
@@ -111,26 +80,23 @@ def receiver_address(url: str) -> str:
 
 def _requests(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple[dict[str, Any], int]]:
     """Requests of the protocol, each with the number of its events."""
-    records = (_record(run, record, key) for record in samples for key in record.scores)
+    time = str(int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9))
+    events = (
+        {
+            "timeUnixNano": time,
+            "observedTimeUnixNano": time,
+            "eventName": NAME,
+            "attributes": _pairs(_attributes(run, record, key)),
+            **_ids_of(record.sample),
+        }
+        for record in samples
+        for key in record.scores
+    )
     scope = {"name": "ragauge", "version": run.version}
     resource = {"attributes": _pairs({"service.name": "ragauge"})}
-    while batch := list(islice(records, AT_ONCE)):
-        yield (
-            {"resourceLogs": [{"resource": resource, "scopeLogs": [{"scope": scope, "logRecords": batch}]}]},
-            len(batch),
-        )
-
-
-def _record(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
-    time = str(_nanoseconds(run))
-    place = span_of(record.sample)
-    return {
-        "timeUnixNano": time,
-        "observedTimeUnixNano": time,
-        "eventName": NAME,
-        "attributes": _pairs(_attributes(run, record, key)),
-        **({"traceId": place[0], "spanId": place[1]} if place else {}),
-    }
+    while batch := list(islice(events, AT_ONCE)):
+        logs = {"resource": resource, "scopeLogs": [{"scope": scope, "logRecords": batch}]}
+        yield {"resourceLogs": [logs]}, len(batch)
 
 
 def _pairs(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -139,23 +105,18 @@ def _pairs(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"key": key, "value": {kinds.get(type(value), "stringValue"): value}} for key, value in attributes.items()]
 
 
-def _nanoseconds(run: RunRecord) -> int:
-    return int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9)
-
-
-#: The ids of a trace and a span: in W3C's `traceparent`, and as spans have them.
+#: W3C's `traceparent`, with the ids of a trace and a span.
 _PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")
-_IDS = (re.compile(r"[0-9a-f]{32}"), re.compile(r"[0-9a-f]{16}"))
 
 
-def span_of(sample: Sample) -> tuple[str, str] | None:
+def _ids_of(sample: Sample) -> dict[str, str]:
     """The ids of the trace and the span that a sample was read from, or that its `traceparent` names."""
     parent = sample.metadata.get("traceparent")
     if isinstance(parent, str) and (match := _PARENT.fullmatch(parent.strip())):
-        return match[1], match[2]
-    ids: Sequence[str] = [str(sample.metadata.get(name)).removeprefix("0x") for name in ("trace_id", "span_id")]
-    named = all(pattern.fullmatch(id) for pattern, id in zip(_IDS, ids, strict=True))
-    return (ids[0], ids[1]) if named else None
+        return {"traceId": match[1], "spanId": match[2]}
+    trace, span = (str(sample.metadata.get(name)).removeprefix("0x") for name in ("trace_id", "span_id"))
+    named = re.fullmatch("[0-9a-f]{32}", trace) and re.fullmatch("[0-9a-f]{16}", span)
+    return {"traceId": trace, "spanId": span} if named else {}
 
 
 def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any]:
@@ -164,15 +125,13 @@ def _attributes(run: RunRecord, record: SampleRecord, key: str) -> dict[str, Any
     # the conventions have `_OTHER` for a failure without a code
     error = next((failure.reason for failure in record.failures if failure.reason in (score.failed or "")), "_OTHER")
     attributes = {
+        "gen_ai.evaluation.name": key,
         "gen_ai.evaluation.score.value": score.value,
         "gen_ai.evaluation.score.label": "undefined" if score.undefined else None,
+        "gen_ai.evaluation.explanation": explain(score, better, record.sample),
         "error.type": error if score.failed else None,
         "gen_ai.response.id": None if response_id is None else str(response_id),
-    }
-    return {
-        "gen_ai.evaluation.name": key,
-        "gen_ai.evaluation.explanation": explain(score, better, record.sample),
-        **{name: value for name, value in attributes.items() if value is not None},
-        **({"ragauge.run.id": run.id} if run.id else {}),
+        "ragauge.run.id": run.id or None,
         "ragauge.sample.id": record.sample.id,
     }
+    return {name: value for name, value in attributes.items() if value is not None}

@@ -144,9 +144,11 @@ def gate_words(run: RunRecord, gate: Gate) -> str:
     """A gate, or why it fails, and how many samples it rests on, with a caution where these are few."""
     failure, estimate = gate.failure(run), gate.estimate(run)
     if estimate is None:
-        return failure or str(gate)
+        reason = "" if gate.column else f": {run.left_out.get(gate.metric, 'it was not measured')}"
+        return f"{failure}{reason}"
     caution = "" if failure or estimate.n >= FEW * estimate.samples else ": less than half are measured"
-    if not estimate.n and (reason := run.failures.get(gate.metric) or run.undefined.get(gate.metric)):
+    reason = run.failures.get(gate.metric) or run.undefined.get(gate.metric)
+    if reason and not estimate.n:
         caution = f": {reason}"
     return f"{failure or gate} ({samples_words(estimate)}{caution})"
 

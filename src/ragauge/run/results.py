@@ -25,7 +25,6 @@ from ragauge.types import Sample
 
 if TYPE_CHECKING:
     import pandas
-    from opentelemetry._logs import LoggerProvider
 
 
 class SampleScores(dict[str, Score]):
@@ -255,25 +254,21 @@ class Run:
         """
         return save(self.record, self.records(), Path(path), self.sections)
 
-    def emit(self, provider: LoggerProvider | str | None = None) -> int:
-        """Emit each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
+    def emit(self, url: str) -> int:
+        """Send each score to a receiver of OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
 
         Args:
-            provider: the logger provider; the address of a receiver of OTLP over HTTP, such as a collector's
-                http://localhost:4318, which needs no other package; None: the provider of the process.
+            url: the address of a receiver of OTLP over HTTP, such as a collector's http://localhost:4318.
 
         Returns:
             The number of events.
 
         Raises:
-            MissingExtra: OpenTelemetry is not installed.
-            UsageError: no provider is set, or the receiver cannot be reached or refuses events.
+            UsageError: the receiver cannot be reached or refuses events.
         """
-        from ragauge.report.otlp import emit_events, send_events
+        from ragauge.report.otlp import send_events
 
-        if isinstance(provider, str):
-            return send_events(self.record, self.records(), provider)
-        return emit_events(self.record, self.records(), provider)
+        return send_events(self.record, self.records(), url)
 
     def hold_to(self, bounds: Bounds | Sequence[Gate], min_measured: float = 0.0) -> None:
         """Set the gates of the run, replacing earlier ones; reports show which hold.
