@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,21 +16,21 @@ from ragauge.judges.llm.transport.scheduler import (
     RATE_RETRIES,
     RETRIES,
     ConcurrencyLimiter,
+    Latencies,
     RateLimiter,
     RetryScheduler,
-    StallDetector,
 )
 from ragauge.judges.llm.transport.session import ReplyError
 from ragauge.types import Failure
 
 
 def _scheduler(
-    concurrency: ConcurrencyLimiter | None = None, stalls: StallDetector | None = None, rate: RateLimiter | None = None
+    concurrency: ConcurrencyLimiter | None = None, latencies: Latencies | None = None, rate: RateLimiter | None = None
 ) -> RetryScheduler:
     return RetryScheduler(
         concurrency or ConcurrencyLimiter(fixed=2),
         rate or RateLimiter(None, None),
-        stalls or StallDetector(120),
+        latencies or Latencies(120),
         "m",
         random=lambda: 0.0,
     )
@@ -148,35 +149,22 @@ async def _forever() -> None:
 
 def test_a_stalled_call_is_tried_again() -> None:
     """A call that takes too long is cancelled and tried again; when it never answers it fails with "timeout"."""
-    clock = Clock()
-    scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
-
-    async def main() -> None:
-        call = asyncio.create_task(scheduler.scheduled(_forever))
-        while not call.done():
-            await asyncio.sleep(0.001)
-            clock.now += 200
-            scheduler.stalls.check()
-        await call
-
+    scheduler = _scheduler(latencies=Latencies(0.01))
     with pytest.raises(CallFailed) as failed:
-        asyncio.run(main())
-    assert failed.value.failure == Failure("timeout", "m: no reply within 120 s (tried 7 times)")
+        asyncio.run(scheduler.scheduled(_forever))
+    assert failed.value.failure == Failure("timeout", "m: no reply within 0.01 s (tried 7 times)")
     assert scheduler.retries == {"timeout": RETRIES}
     assert scheduler.concurrency.busy == 0
 
 
 def test_the_clock_starts_when_a_call_is_sent() -> None:
     """A call that waits for its slot does not stall meanwhile."""
-    clock = Clock()
-    scheduler = _scheduler(ConcurrencyLimiter(fixed=1), StallDetector(120, clock=clock))
+    scheduler = _scheduler(ConcurrencyLimiter(fixed=1), Latencies(0.05))
 
     async def main() -> Any:
         await scheduler.concurrency.acquire()
         call = asyncio.create_task(scheduler.scheduled(_failing(0)))
-        await asyncio.sleep(0)
-        clock.now += 1000
-        scheduler.stalls.check()
+        await asyncio.sleep(0.2)
         scheduler.concurrency.release()
         return await call
 
@@ -184,46 +172,39 @@ def test_the_clock_starts_when_a_call_is_sent() -> None:
     assert not scheduler.retries
 
 
-@pytest.mark.parametrize("stalled", [False, True])
-def test_cancellation_from_outside_is_passed_on(stalled: bool) -> None:
-    """A call that is cancelled from outside ends so, also where it stalled at the same moment, and frees its slot."""
-    clock = Clock()
-    scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
+def test_a_loop_that_was_busy_is_not_held_against_the_calls() -> None:
+    """When the event loop itself is blocked for longer than the timeout, the reply still counts."""
+    scheduler = _scheduler(latencies=Latencies(1.5))
 
-    async def main() -> None:
-        call = asyncio.create_task(scheduler.scheduled(_forever))
-        await asyncio.sleep(0.001)
-        if stalled:
-            clock.now += 200
-            scheduler.stalls.check()
-        call.cancel()
-        await call
+    async def attempt() -> str:
+        await asyncio.sleep(0.01)
+        time.sleep(1.6)
+        await asyncio.sleep(0.01)
+        return "answer"
 
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(main())
-    assert scheduler.concurrency.busy == 0
+    assert asyncio.run(scheduler.scheduled(attempt)) == "answer"
     assert not scheduler.retries
 
 
-def test_a_timeout_around_a_call_works() -> None:
-    """`asyncio.timeout` around a call is a cancellation from outside, even after recovery from a stall."""
-    clock = Clock()
-    scheduler = _scheduler(stalls=StallDetector(120, clock=clock))
+def test_cancellation_from_outside_is_passed_on() -> None:
+    """A call that is cancelled from outside, or by a timeout around it, ends so, and frees its slot."""
+    scheduler, ended = _scheduler(), []
+
+    async def attempt() -> None:
+        try:
+            await _forever()
+        finally:
+            ended.append(True)
 
     async def main() -> None:
-        async with asyncio.timeout(0.05):
-            call = asyncio.create_task(_stall())
-            await scheduler.scheduled(_forever)
-            await call
-
-    async def _stall() -> None:
-        await asyncio.sleep(0.001)
-        clock.now += 200
-        scheduler.stalls.check()
+        async with asyncio.timeout(0.01):
+            await scheduler.scheduled(attempt)
 
     with pytest.raises(TimeoutError):
         asyncio.run(main())
-    assert scheduler.retries == {"timeout": 1}
+    assert ended
+    assert scheduler.concurrency.busy == 0
+    assert not scheduler.retries
 
 
 def test_an_exception_of_the_attempt_is_passed_on() -> None:
@@ -240,10 +221,10 @@ def test_an_exception_of_the_attempt_is_passed_on() -> None:
 
 def test_waits_are_drawn_from_a_range_that_doubles() -> None:
     """The wait before a retry is drawn from 0 to the median latency, doubled with each try, up to 30 s."""
-    stalls = StallDetector(120)
+    latencies = Latencies(120)
     for _ in range(16):
-        stalls.add_latency(2.0)
-    scheduler = RetryScheduler(ConcurrencyLimiter(), RateLimiter(None, None), stalls, "m", random=lambda: 1.0)
+        latencies.add(2.0)
+    scheduler = RetryScheduler(ConcurrencyLimiter(), RateLimiter(None, None), latencies, "m", random=lambda: 1.0)
     counts = type(scheduler.retries)()
     waits = []
     for _ in range(6):

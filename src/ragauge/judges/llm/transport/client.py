@@ -30,9 +30,9 @@ from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, i
 from ragauge.judges.llm.transport.scheduler import (
     FIRST_TIMEOUT,
     ConcurrencyLimiter,
+    Latencies,
     RateLimiter,
     RetryScheduler,
-    StallDetector,
     retry_after,
 )
 from ragauge.judges.llm.transport.session import (
@@ -132,18 +132,16 @@ class HttpTransport(Transport):
         self.settings = tuple((name, f"{value}") for name, value in values.items())
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
         self._numbers: set[int] = set()
-        self._n_spoiled = 0
         self._scheduler = RetryScheduler(
             ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
             RateLimiter(options.rpm, options.tpm),
-            StallDetector(options.timeout, options.timeout if slow else FIRST_TIMEOUT),
+            Latencies(options.timeout, options.timeout if slow else FIRST_TIMEOUT),
             self._server,
         )
         self.retries = self._scheduler.retries
         self._key = self._warning = ""
         self._session: Session | None = None
         self._sign: clouds.Signer | None = None
-        self._watcher: asyncio.Task[None] | None = None
 
     def share_tempo(self, processes: int) -> None:
         """Keep to the share of one process in the requests and tokens per minute."""
@@ -160,9 +158,6 @@ class HttpTransport(Transport):
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
             times = "once" if self.retries.total() == 1 else f"{self.retries.total()} times"
             notes.append(f"{self.name}: calls were tried again {times}: {counts}")
-        n_spoiled = self._session.n_spoiled if self._session else self._n_spoiled
-        if n_spoiled:
-            notes.append(f"{self.name}: replies that nobody asked for were discarded on {n_spoiled} connections")
         return notes + self._scheduler.notes()
 
     async def __aenter__(self) -> HttpTransport:
@@ -181,7 +176,6 @@ class HttpTransport(Transport):
             LOG.warning(self._warning)
         self._session = Session(self._server, base_url, query, self._headers(), self._options.max_reply_bytes)
         self._scheduler.restart()
-        self._watcher = asyncio.create_task(self._scheduler.stalls.watch())
         if self._options.logprobs:
             try:
                 await self.require_logprobs(self._server)
@@ -192,13 +186,9 @@ class HttpTransport(Transport):
 
     async def __aexit__(self, *exc: object) -> None:
         """Close the session."""
-        if self._session is None or self._watcher is None:
-            return
         session, self._session = self._session, None
-        self._watcher.cancel()
-        await asyncio.gather(self._watcher, return_exceptions=True)
-        self._n_spoiled = session.n_spoiled
-        await session.close()
+        if session is not None:
+            await session.close()
 
     def _address(self) -> tuple[str, str]:
         """The base URL and query of all requests. Raises UsageError where the address or the key is missing."""

@@ -11,7 +11,6 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import count
@@ -86,65 +85,29 @@ FIRST_TIMEOUT = 10.0
 MAX_LATENCIES = 200
 MIN_TIMEOUT = 1.0
 TIMEOUT_FACTOR = 10
-STALL_TICK = 0.25
 
 
-@dataclass(eq=False, slots=True)
-class CallInFlight:
-    """A call in flight: its task, when it was sent, how often it stalled before, and whether it did now.
+class Latencies:
+    """How long replies take, and from that, how long a call may take.
 
-    cancelling: how many cancellations of the task were pending when it was sent.
+    timeout: the most seconds for a call. first: those until enough latencies are known.
     """
 
-    task: asyncio.Task[object]
-    since: float
-    stalls: int
-    cancelling: int
-    stalled: bool = False
-
-
-class StallDetector:
-    """Watches calls in flight, with one task for all, and cancels those that take too long.
-
-    timeout: the most seconds for a call. first: those until enough latencies are known. clock: seconds, for tests.
-    """
-
-    def __init__(
-        self, timeout: float, first: float = FIRST_TIMEOUT, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._timeout, self._first, self._clock = timeout, first, clock
-        self._calls: set[CallInFlight] = set()
-        self._latencies: deque[float] = deque(maxlen=MAX_LATENCIES)
+    def __init__(self, timeout: float, first: float = FIRST_TIMEOUT) -> None:
+        self._timeout, self._first = timeout, first
+        self._seconds: deque[float] = deque(maxlen=MAX_LATENCIES)
         self._since_measured = 0
         self._base = first
         self.median = 0.0
 
-    def start(self, stalls: int) -> CallInFlight:
-        """The running task sends a call now."""
-        task = asyncio.current_task()
-        assert task is not None
-        call = CallInFlight(task, self._clock(), stalls, task.cancelling())
-        self._calls.add(call)
-        return call
-
-    def finish(self, call: CallInFlight, *, answered: bool) -> None:
-        """A call ended, with a reply or without."""
-        self._calls.discard(call)
-        if answered:
-            self.add_latency(self._clock() - call.since)
-
-    def was_stall(self, call: CallInFlight) -> bool:
-        """Whether the call was cancelled by this detector alone; may be asked once."""
-        return call.stalled and call.task.uncancel() <= call.cancelling
-
-    def add_latency(self, seconds: float) -> None:
+    def add(self, seconds: float) -> None:
         """Count the latency of a reply."""
-        self._latencies.append(seconds)
+        self._seconds.append(seconds)
         self._since_measured += 1
-        if len(self._latencies) > MIN_LATENCIES and self._since_measured < MIN_LATENCIES:
+        if len(self._seconds) > MIN_LATENCIES and self._since_measured < MIN_LATENCIES:
             return
         self._since_measured = 0
-        ordered = sorted(self._latencies)
+        ordered = sorted(self._seconds)
         self.median = median(ordered)
         if len(ordered) < MIN_LATENCIES:
             self._base = max(self._first, TIMEOUT_FACTOR * ordered[-1])
@@ -154,26 +117,6 @@ class StallDetector:
     def timeout(self, stalls: int) -> float:
         """The seconds that a call may take; twice as many each time that it stalled before."""
         return min(self._timeout, min(self._timeout, self._base) * 2.0**stalls)
-
-    async def watch(self) -> None:
-        """Cancel stalled calls, until cancelled; time in which the event loop itself was blocked is not counted."""
-        tick = min(STALL_TICK, self._timeout / 4)
-        while True:
-            planned = self._clock() + tick
-            await asyncio.sleep(tick)
-            late = self._clock() - planned
-            if late > tick:
-                for call in self._calls:
-                    call.since += late
-            self.check()
-
-    def check(self) -> None:
-        """Cancel the calls that take too long."""
-        now = self._clock()
-        for call in self._calls:
-            if not call.stalled and now - call.since > self.timeout(call.stalls):
-                call.stalled = True
-                call.task.cancel()
 
 
 INITIAL_LIMIT = 8
@@ -263,7 +206,7 @@ MIN_BACKOFF = 0.05
 MAX_BACKOFF = 30.0
 MAX_RETRY_AFTER = 600.0
 
-#: Seconds: the longest wait that is not announced, the interval of announcements, and how soon a stop ends a wait.
+#: Seconds: the longest wait that is not announced, the interval of announcements, and how soon the end of a wait shows.
 QUIET_WAIT = 30.0
 REMINDER = 60.0
 TICK = 1.0
@@ -280,11 +223,11 @@ class RetryScheduler:
         self,
         concurrency: ConcurrencyLimiter,
         rate: RateLimiter,
-        stalls: StallDetector,
+        latencies: Latencies,
         server: str,
         random: Callable[[], float] = random.random,
     ) -> None:
-        self.concurrency, self.rate, self.stalls = concurrency, rate, stalls
+        self.concurrency, self.rate, self.latencies = concurrency, rate, latencies
         self.retries: Counter[str] = Counter()
         self._server, self._random = server, random
         self._longest_wait = 0.0
@@ -331,21 +274,15 @@ class RetryScheduler:
             except asyncio.CancelledError as cancelled:
                 raise cancelled if sent else asyncio.CancelledError(CallFailed.NOT_SENT) from None
             sent = True
-            call = self.stalls.start(counts["timeout"])
+            start = time.monotonic()
             result: T | ReplyError | None = None
             try:
-                result = await attempt()
+                result = await self._attempted(attempt, self.latencies.timeout(counts["timeout"]))
             except ReplyError as error:
                 result = error
-            except asyncio.CancelledError:
-                if not self.stalls.was_stall(call):
-                    raise
-                seconds = self.stalls.timeout(call.stalls)
-                result = ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
             finally:
-                self.stalls.finish(call, answered=result is not None and not isinstance(result, Fault | ReplyError))
                 if result is not None:
-                    self._count(result, number)
+                    self._count(result, number, time.monotonic() - start)
                 self.concurrency.release()
             if not isinstance(result, ReplyError):
                 return result
@@ -353,9 +290,31 @@ class RetryScheduler:
             self.retries[result.reason] += 1
             await self._pause(backoff)
 
-    def _count(self, result: object, number: int) -> None:
+    async def _attempted(self, attempt: Callable[[], Awaitable[T]], seconds: float) -> T:
+        """The result of an attempt. Raises ReplyError where it takes too long.
+
+        Time in which the event loop itself was blocked counts as one tick at most.
+        """
+        task = asyncio.ensure_future(attempt())
+        left = seconds
+        try:
+            while left > 0:
+                start, tick = time.monotonic(), min(TICK, left)
+                await asyncio.wait({task}, timeout=tick)
+                if task.done():
+                    return task.result()
+                left -= min(time.monotonic() - start, tick)
+            raise ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def _count(self, result: object, number: int, seconds: float) -> None:
         """Count a call's reply, or error, towards the limit of concurrency and whether the server is up."""
         failed = result if isinstance(result, ReplyError) else None
+        if not isinstance(result, Fault | ReplyError):
+            self.latencies.add(seconds)
         self.replied |= failed is None
         if failed is not None and failed.reason in NO_REPLY_REASONS:
             self._unanswered[number] += 1
@@ -409,7 +368,7 @@ class RetryScheduler:
             if never:
                 raise self.end(error, f"{tried}; check that it runs, and its address (base_url=URL)")
             raise self._given_up(error, tried)
-        base = max(MIN_BACKOFF, self.stalls.median)
+        base = max(MIN_BACKOFF, self.latencies.median)
         backoff = self._random() * min(MAX_BACKOFF, base * 2.0 ** (counts[error.reason] - 1))
         if error.wait is None:
             return backoff

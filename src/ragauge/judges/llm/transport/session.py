@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from functools import partial
 from ipaddress import ip_address
@@ -174,8 +174,7 @@ class Session:
     """Keeps connections to one server open; the caller decides how many requests are made, and when.
 
     server: its name in messages. base_url, query: the parts around the path of each request. headers: sent with
-    each. max_bytes: of a reply, unless a request sets it. n_spoiled: connections that were closed since the server
-    wrote more than a reply.
+    each. max_bytes: of a reply, unless a request sets it.
     """
 
     def __init__(self, server: str, base_url: str, query: str, headers: Mapping[str, str], max_bytes: int) -> None:
@@ -192,8 +191,7 @@ class Session:
             proxy=_proxy(base_url),
             auto_decompress=False,
         )
-        self.n_spoiled = 0
-        self._session = self._open(connector=_connector(self), cookie_jar=aiohttp.DummyCookieJar())
+        self._session = self._open(connector=_connector(), cookie_jar=aiohttp.DummyCookieJar())
         self._former: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -259,68 +257,47 @@ class Session:
     async def _read(self, response: aiohttp.ClientResponse, into: IO[bytes] | None, max_bytes: int) -> bytes:
         """The body of a reply, where it is not written to `into`."""
         encoding = ", ".join(response.headers.getall("Content-Encoding", ())).strip().lower()[:40]
-        unreadable = f"the reply is in the content encoding {encoding!r}, which was not asked for"
-        if encoding in ("", "identity"):
-            unreadable = ""
-        if response.status != 200:
-            body = unreadable.encode()
-            while not unreadable and (chunk := await response.content.read(MAX_ERROR_BYTES - len(body))):
-                body += chunk
-            return body
-        if unreadable:
+        if encoding not in ("", "identity"):
+            unreadable = f"the reply is in the content encoding {encoding!r}, which was not asked for"
+            if response.status != 200:
+                return unreadable.encode()
             raise ReplyError("server_error", f"{self._server}: {unreadable}")
-        size = response.content_length
-        if size is not None and size > max_bytes:
-            raise self._too_large(max_bytes)
-        if into is not None:
-            return await self._write(response, into, max_bytes)
-        if size is not None and size <= LARGE_REPLY_BYTES:
-            return await response.read()
-        return await self._collect(response, max_bytes)
+        if response.status != 200:
+            error = b""
+            while chunk := await response.content.read(MAX_ERROR_BYTES - len(error)):
+                error += chunk
+            return error
+        return await self._collect(response, into, max_bytes)
 
-    async def _collect(self, response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
-        """A body that is large, or whose length the server does not state."""
-        body = bytearray()
-        try:
-            async with AsyncExitStack() as alone:
-                async for chunk in self._chunks(response, max_bytes):
-                    if len(body) <= LARGE_REPLY_BYTES < len(body) + len(chunk):
+    async def _collect(self, response: aiohttp.ClientResponse, into: IO[bytes] | None, max_bytes: int) -> bytes:
+        """The body as it arrives; what a reply that breaks off wrote to `into` is removed again."""
+        body, size, start = bytearray(), 0, into.tell() if into else 0
+        async with AsyncExitStack() as alone:
+            try:
+                async for chunk in response.content.iter_any():
+                    size += len(chunk)
+                    if max(size, response.content_length or 0) > max_bytes:
+                        raise ReplyError(TOO_LARGE, f"{self._server}: the reply is larger than {max_bytes} bytes")
+                    if into:
+                        into.write(chunk)
+                        continue
+                    if len(body) <= LARGE_REPLY_BYTES < size:
                         await alone.enter_async_context(self._large_reply)
                     body += chunk
                 return bytes(body)
-        finally:
-            body.clear()  # the traceback of an error would keep it
-
-    async def _write(self, response: aiohttp.ClientResponse, into: IO[bytes], max_bytes: int) -> bytes:
-        """Write a body to a file; the incomplete body of a connection that breaks is removed again."""
-        start = into.tell()
-        try:
-            async for chunk in self._chunks(response, max_bytes):
-                into.write(chunk)
-        except BaseException:
-            into.seek(start)
-            into.truncate()
-            raise
-        return b""
-
-    async def _chunks(self, response: aiohttp.ClientResponse, max_bytes: int) -> AsyncIterator[bytes]:
-        """The body as it arrives. Raises ReplyError once it is longer than `max_bytes`."""
-        size = 0
-        async for chunk in response.content.iter_any():
-            size += len(chunk)
-            if size > max_bytes:
-                raise self._too_large(max_bytes)
-            yield chunk
-
-    def _too_large(self, max_bytes: int) -> ReplyError:
-        return ReplyError(TOO_LARGE, f"{self._server}: the reply is larger than {max_bytes} bytes")
+            except BaseException:
+                body.clear()  # the traceback of an error would keep it
+                if into:
+                    into.seek(start)
+                    into.truncate()
+                raise
 
 
 #: How many idle connections may have bytes left over before one is used as it is.
 _MAX_SPOILED = 16
 
 
-def _connector(session: Session) -> aiohttp.TCPConnector:
+def _connector() -> aiohttp.TCPConnector:
     """A pool of connections that closes those on which the server wrote more than a reply."""
     import aiohttp
 
@@ -330,7 +307,6 @@ def _connector(session: Session) -> aiohttp.TCPConnector:
                 connection = await super().connect(*args, **options)
                 if connection.protocol is None or not connection.protocol.should_close:
                     break
-                session.n_spoiled += 1
                 connection.close()
             return connection
 
