@@ -161,9 +161,9 @@ def test_no_text_in_csv_is_a_formula(call: Call, folder: Path, name: str) -> Non
 
 
 def test_commands_print_through_one_place() -> None:
-    """No module of the command line but `main` writes lines itself, but for a prompt, JSON lines and pages."""
+    """No module of the command line but `main` writes lines itself, but for JSON lines."""
     modules = (Path(rg.__file__).parent / "cli").glob("*.py")
     lines = [(path.name, line.strip()) for path in modules for line in path.read_text(encoding="utf-8").splitlines()]
     wrote = [(name, line) for name, line in lines if re.search(r"click\.s?echo\(|(?<![.\w])print\(", line)]
-    assert {name for name, _ in wrote} == {"main.py", "reference.py", "live.py"}
+    assert {name for name, _ in wrote} == {"main.py", "live.py"}
     assert len([name for name, _ in wrote if name != "main.py"]) == 3

@@ -17,7 +17,7 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
 from ragauge.cli.trackers import TRACKERS, data_and_labels, log_to, logger
-from ragauge.errors import RunFailed, UsageError
+from ragauge.errors import RunFailed
 from ragauge.host import LOG
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
@@ -100,7 +100,7 @@ def exit_stopped(why: str, store: Place | None) -> NoReturn:
 #: The endings of the files that decide what follows a run in CI; they are written before the others.
 GATE_FILE_ENDINGS = (".xml", ".sarif", ".json")
 #: What else a run can be written to.
-_OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a FOLDER/ of Parquet")
+_OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT")
 
 
 @click.command("run")
@@ -112,7 +112,7 @@ _OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a F
 @opts.max_cost_option
 @opts.worst_option
 @opts.by_option
-@opts.otlp_option
+@click.option("--otlp", metavar="URL", help="Send the scores to this receiver of OpenTelemetry's protocol over HTTP.")
 @opts.gate_option(
     "--fail-under",
     "Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "
@@ -147,17 +147,14 @@ def run_command(
     as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and
     others use.
     """
-    engine_options = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
+    engine = _engine(arguments.pop("engine"), arguments.pop("workers"), arguments.pop("gpus"))
     settings, store = opts.evaluation_arguments(**arguments), arguments["store"]
     trackers = [place for place in output if place.startswith(tuple(f"{name}:" for name in TRACKERS))]
     loggers = {place: logger(place) for place in trackers}
     if otlp:
         loggers[receiver_address(otlp)] = logger(otlp)
-    output = [place for place in output if place not in loggers]
-    folders = [place for place in output if place.endswith("/") or "://" in place]
-    files = [Path(place) for place in output if place not in folders]
+    files = [Path(place) for place in output if place not in loggers]
     files.sort(key=lambda file: file.suffix not in GATE_FILE_ENDINGS)
-    engine = _engine(folders, **engine_options) if folders or any(engine_options.values()) else None
     for file in files:
         check_output(file, [data, settings["labels"]])
     gates = opts.gates(under, over, settings["metrics"], min_measured)
@@ -176,7 +173,6 @@ def run_command(
     elif by or shows_all:
         run.keep()
     written = [str(run.save(file)) for file in files]
-    written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
         show_run(run, show)
         say(*(f"wrote {path}" for path in written))
@@ -213,13 +209,12 @@ def _check_slices(rows: Any, settings: Mapping[str, Any], by: Texts, gates: Sequ
     check_slices(reader, by, gates, reader.columns.get("group", GROUP_COLUMN))
 
 
-def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
-    """The engine of --engine, --workers, --gpus, and of -o where that names a folder."""
+def _engine(engine: str | None, workers: int | None, gpus: float) -> RayEngine | None:
+    if not (engine or workers or gpus):
+        return None
     from ragauge.run.cluster import engine_of
 
-    if len(folders) > 1 or not (engine or workers or gpus):
-        raise UsageError(f"-o {folders[-1]}: one folder of Parquet can be written, with --engine ray")
-    return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
+    return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus)
 
 
 def show_run(run: Run, count: int | None) -> None:

@@ -39,7 +39,6 @@ from ragauge.run.results import Run
 from ragauge.run.scoring import Evaluation
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import ordered_map
-from ragauge.scores import SampleRecord
 from ragauge.store import Store, is_url
 from ragauge.store.store import MemoryStore
 from ragauge.types import Sample, TotalUsage
@@ -66,8 +65,6 @@ class RayEngine:
             environment variable RAY_ADDRESS; without it Ray is started on this machine and reachable from it alone.
         workers: the number of processes that score. By default one per CPU of this machine, or of the cluster.
         gpus: the share of a GPU that each worker has, such as 0.5.
-        output: a folder or bucket, such as "scores/" or "s3://bucket/scores", in which the workers write the scores as
-            Parquet, in a folder of its own for each run.
 
     Raises:
         BadParameter: workers or gpus are out of range.
@@ -76,7 +73,6 @@ class RayEngine:
     address: str = ""
     workers: int | None = None
     gpus: float = 0.0
-    output: str | Path = ""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -131,17 +127,11 @@ class Session:
 
     def __init__(self, engine: RayEngine) -> None:
         self.engine = engine
-        self.folder = ""
         self.ours = False
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
         disable_telemetry()
         self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
         self.ray = optional("engine='ray'", "ray", "ray")
-        if engine.output:
-            self.folder = str(engine.output if _is_uri(engine.output) else Path(engine.output).absolute())
-            with _file_errors(engine.output, "cannot be written to", UsageError):
-                system, path = _filesystem(self.folder)
-                system.create_dir(path, recursive=True)
 
     def connect(self) -> Any:
         """The module `ray`, connected. Raises UsageError where the address does not answer."""
@@ -214,11 +204,11 @@ def _filesystem(place: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _file_errors(place: object, what: str, error: type[UsageError]) -> Iterator[None]:
+def _file_errors(place: object) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, ImportError) as problem:
-        raise error(f"{place} {what}: {_reason(problem)}; check its name and your rights") from problem
+    except (OSError, ValueError, ImportError) as error:
+        raise BadData(f"{place} cannot be read: {_reason(error)}; check its name and your rights") from error
 
 
 def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
@@ -226,7 +216,7 @@ def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
     name, _, query = str(place).partition("?") if _is_uri(place) else (str(place), "", "")
     options = f"?{query}" if query else ""
     base = name if "*" not in name else name[: name.index("*")].rpartition("/")[0] or "."
-    with _file_errors(name, "cannot be read", BadData):
+    with _file_errors(name):
         from pyarrow.fs import FileSelector, FileType
 
         system, path = _filesystem(base + options)
@@ -248,7 +238,7 @@ def _rows_of(system: Any, paths: Sequence[str], ending: str) -> Iterator[Any]:
     """The rows of files in their order."""
     limits = default_limits()
     for path in paths:
-        with _file_errors(path, "cannot be read", BadData):
+        with _file_errors(path):
             if ending == ".parquet":
                 from pyarrow.parquet import ParquetFile
 
@@ -278,10 +268,9 @@ class Part(NamedTuple):
 class Worker:
     """What each process of the pool runs: it loads the judge once, and works on AT_ONCE batches at a time."""
 
-    def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None) -> None:
+    def __init__(self, pickled: bytes, run_id: str, workers: int, limit: float | None) -> None:
         disable_telemetry()
-        self._pickled, self._workers, self._limit = pickled, workers, limit
-        self._run, self._folder = run_id, folder
+        self._pickled, self._run, self._workers, self._limit = pickled, run_id, workers, limit
 
     @cached_property
     def _scorer(self) -> BatchScorer:
@@ -320,26 +309,12 @@ class Worker:
                 await budget.settle()
         assert scorer.store is not None
         scorer.store.keep_samples(self._run, first, records)
-        if self._folder and records:
-            self._write(f"part-{first:012}.parquet", records)
         accumulators = Accumulators(scorer.settings.metrics)
         for record in records:
             accumulators.add(record)
         counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled, dispatcher.disputed
         left_out = dict(scorer.settings.left_out)
         return Part(len(records), stopped, accumulators, left_out, *counts, budget.spent, budget.exceeded)
-
-    def _write(self, name: str, records: Sequence[SampleRecord]) -> None:
-        """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
-        import pyarrow.parquet
-
-        system, base = _filesystem(self._folder)
-        folder = f"{base}/run={self._run}"
-        with _file_errors(self._folder, "cannot be written to", UsageError):
-            system.create_dir(folder, recursive=True)
-            table = pyarrow.Table.from_batches([self._scorer.arrow(records)])
-            pyarrow.parquet.write_table(table, f"{folder}/_{name}", filesystem=system)
-            system.move(f"{folder}/_{name}", f"{folder}/{name}")
 
     async def notes(self) -> list[str]:
         """What the judges have to say about their work."""
@@ -461,8 +436,7 @@ class _RayEvaluation(Evaluation):
         limit = self._dispatcher.budget.limit
         named = {"name": self._record.id, "namespace": NAMESPACE, "num_cpus": 0}
         purse = [] if limit is None else [ray.remote(Purse).options(**named).remote(limit)]
-        shared = (pickled, self._record.id, self._session.folder, count, limit)
-        workers = [made.remote(*shared) for _ in range(count)]
+        workers = [made.remote(pickled, self._record.id, count, limit) for _ in range(count)]
         try:
             for fault in await asyncio.gather(*(worker.ready.remote() for worker in workers)):
                 if fault:
