@@ -14,7 +14,7 @@ from hashlib import sha256
 from itertools import chain, compress, cycle, islice
 from pathlib import Path
 from random import Random
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -72,9 +72,6 @@ _WIDTH = 32
 _READ, _SEARCHED = 5, 20
 #: The share of words in common from which on two questions are compared.
 _SIMILAR = 0.5
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 class Draft(NamedTuple):
@@ -240,10 +237,6 @@ class _Dropped(Exception):
     """Raised where a draft is dropped: why, or without a reason where a reply is missing, which is counted."""
 
 
-#: What a question is made of: its kind, with the position of a passage, or what a user asked.
-_Subject = tuple[str, int | Sample]
-
-
 class _Maker:
     """Makes `question_set`, each kind up to its quota. Raises what `questions` raises before it asks."""
 
@@ -317,33 +310,48 @@ class _Maker:
         if self._search:
             await self._search.ready()
         while not made.stopped:
-            wave: list[_Subject] = []
+            wave: list[Draft] = []
             for kind, quota in self._quotas.items():
                 most = round(self._options.attempts * quota)
                 count = max(0, min(quota - made.kinds[kind], most - made.made[kind]))
-                taken = [(kind, subject) for subject in islice(subjects[kind], count)]
+                taken = list(islice(subjects[kind], count))
                 made.made[kind] += len(taken)
                 wave += taken
             if not wave:
                 return
-            drafts = [draft for draft in await _all(wave, self._draft) if draft and self._is_new(draft)]
-            proven = [draft for draft in await _all(drafts, self._prove) if draft]
+            drafts = [draft for draft in await self._each(wave, self._written) if self._is_new(draft)]
+            proven = await self._each(drafts, self._proven)
             for draft in await self._distinct(proven):
                 made.add(draft.kind, draft.question)
             if progress:
                 progress(len(made.samples))
 
-    def _subjects(self) -> Mapping[str, Iterator[int | Sample]]:
-        """For each kind the passages once, beginning at different ones; or the questions of users."""
+    def _subjects(self) -> Mapping[str, Iterator[Draft]]:
+        """Drafts of each kind that have no question yet, or the questions of users without answers."""
         if self._real is not None:
-            return {REAL: self._real}
-        size, step = len(self._order), max(1, len(self._order) // len(self._quotas))
-        orders: dict[str, Iterator[int]] = {
-            kind: islice(cycle(self._order), i * step, i * step + size) for i, kind in enumerate(self._quotas)
-        }
-        if "bridge" in orders:
-            orders["bridge"] = (position for position in orders["bridge"] if self._links.of(position))
-        return orders
+            return {REAL: (Draft(REAL, 0, question) for question in self._real)}
+        step = max(1, len(self._order) // len(self._quotas))
+        return {kind: self._about_passages(kind, i * step) for i, kind in enumerate(self._quotas)}
+
+    def _about_passages(self, kind: str, start: int) -> Iterator[Draft]:
+        """A draft about each passage in the order, beginning at a place in it."""
+        for position in islice(cycle(self._order), start, start + len(self._order)):
+            if kind != "bridge" or self._links.of(position):
+                yield Draft(kind, position, Sample("", f"({kind}, {self._passages[position].id})"))
+
+    async def _each(self, drafts: Sequence[Draft], work: Callable[[Draft], Awaitable[Draft]]) -> list[Draft]:
+        """What work makes of each draft, without those that it drops, which are counted."""
+
+        async def attempted(draft: Draft) -> Draft | None:
+            try:
+                return await work(draft)
+            except _Dropped as dropped:
+                if reason := str(dropped):
+                    self.question_set.drop(reason, draft.question.query)
+                return None
+
+        async with aclosing(ordered_map(drafts, attempted, _WIDTH)) as results:
+            return [draft async for draft in results if draft]
 
     def _prompt(self, kind: str, position: int) -> tuple[Prompt, list[Chunk]]:
         """The prompt for a draft, and the passages it shows: one, and those that are most like it or share a name."""
@@ -354,27 +362,15 @@ class _Maker:
         shown = [self._passages[place] for place in (position, *others[:more])]
         return drafting.draft_prompt(kind, shown, self._options.language, self._options.style), shown
 
-    async def _draft(self, subject: _Subject) -> Draft | None:
-        kind, about = subject
-        if isinstance(about, Sample):
-            return await self._unless_dropped(self._answered(about), about.query)
-        return await self._unless_dropped(self._written(kind, about), f"({kind}, {self._passages[about].id})")
-
-    async def _unless_dropped(self, work: Awaitable[Draft], question: str | None) -> Draft | None:
-        try:
-            return await work
-        except _Dropped as dropped:
-            if reason := str(dropped):
-                self.question_set.drop(reason, question)
-            return None
-
-    async def _written(self, kind: str, position: int) -> Draft:
-        """A question that the model writes about a passage."""
-        prompt, shown = self._prompt(kind, position)
-        question = drafting.draft_of(kind, await self._reply(prompt, drafting.draft_form(kind)), shown)
-        if question is None:
+    async def _written(self, draft: Draft) -> Draft:
+        """The draft with a question that the model writes about a passage, or with its answer to a user's."""
+        if draft.kind == REAL:
+            return await self._answered(draft.question)
+        prompt, shown = self._prompt(draft.kind, draft.position)
+        reply = await self._reply(prompt, drafting.draft_form(draft.kind))
+        if (question := drafting.draft_of(draft.kind, reply, shown)) is None:
             raise _Dropped(proving.NO_QUESTION)
-        return Draft(kind, position, question)
+        return draft._replace(question=question)
 
     async def _answered(self, question: Sample) -> Draft:
         """A question of a user with the model's answer from the passages that are found for it."""
@@ -419,11 +415,8 @@ class _Maker:
             self.question_set.drop(proving.REPEATED_QUESTION, draft.question.query)
         return new
 
-    async def _prove(self, draft: Draft) -> Draft | None:
-        """The draft with its claims where it holds; None where it is dropped, or nothing can be said of it."""
-        return await self._unless_dropped(self._proven(draft), draft.question.query)
-
     async def _proven(self, draft: Draft) -> Draft:
+        """The draft with its claims. Raises _Dropped where it does not hold, or nothing can be said of it."""
         question = draft.question
         query = proving.full_query(question)
         if self._dispatcher.router.can(f"rate:{proving.CLEAR.name}"):
@@ -503,11 +496,11 @@ class _Maker:
         """What one draft for each wanted question costs if all hold, without what the model wrote already."""
         cost, searched = Cost(), [self._passages[position] for position in self._order[:_SEARCHED]]
         for kind, subjects in self._subjects().items():
-            for subject in islice(subjects, self._quotas[kind]):
-                if isinstance(subject, Sample):
-                    prompt, shown = _reading(subject.query or "", searched), searched[:1]
-                else:
-                    prompt, shown = self._prompt(kind, subject)
+            for draft in islice(subjects, self._quotas[kind]):
+                query = draft.question.query or ""
+                prompt, shown = _reading(query, searched), searched[:1]
+                if kind != REAL:
+                    prompt, shown = self._prompt(kind, draft.position)
                 if self._calls.is_stored(prompt):
                     continue
                 words = shown[0].text.split()
@@ -515,8 +508,8 @@ class _Maker:
                 read = [_reading(query, searched[:_READ]), drafting.unaided_prompt(query)]
                 if kind == "unanswerable":
                     read = [_reading(query, searched)]
-                if isinstance(subject, Sample) and subject.turns:
-                    read.append(drafting.standalone_prompt(subject))
+                if draft.question.turns:
+                    read.append(drafting.standalone_prompt(draft.question))
                 others = searched if kind == "unanswerable" else searched[:_READ]
                 rounds = proving.expected_rounds(kind, " ".join(words[:25]), shown, others)
                 asked = chain.from_iterable(map(self._dispatcher.router.by_judge, rounds))
@@ -532,11 +525,6 @@ def _reading(query: str, shown: Sequence[Chunk]) -> Prompt:
 
 def _refuses(response: str) -> bool:
     return not response or bool(refusal(response)) or is_refusal(response)
-
-
-async def _all(items: Sequence[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
-    async with aclosing(ordered_map(items, work, _WIDTH)) as results:
-        return [result async for result in results]
 
 
 def difference(a: Any, b: Any) -> dict[str, Any]:
