@@ -78,16 +78,6 @@ def test_a_custom_retriever(call: Call, workplace: Path) -> None:
     assert (both.exit_code, "a corpus or a retriever, not both" in both.stderr) == (2, True)
 
 
-def test_claims_are_of_the_first_gold_answer(call: Call, workplace: Path) -> None:
-    """With --claims the number of samples with more gold answers is printed."""
-    row = {"question": "The harbour?", "references": ["It opens at six. It is of basalt.", "At six; of basalt."]}
-    (workplace / "several.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    command = ["dataset", "build", "several.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
-    result = call(*command, "--claims", "embedded")
-    assert "only the first of several gold answers was taken apart: 1 sample" in result.output
-    assert "only the first" not in call(*command).output
-
-
 def test_judgments_are_in_the_store(call: Call, workplace: Path) -> None:
     """A second call finds them in the store; with --no-store no file is left."""
     command = ["dataset", "build", "questions.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]

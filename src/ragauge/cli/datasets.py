@@ -89,7 +89,6 @@ def _dataset_lines(built: Built) -> Iterator[str]:
     remarks = {
         "without documents": built.without_documents,
         "without a gold answer, so not labelled": built.without_gold,
-        "only the first of several gold answers was taken apart": built.first_of_several,
     }
     yield from (f"{remark}: {counted(number, 'sample')}" for remark, number in remarks.items() if number)
     yield from _closing_lines(built)
