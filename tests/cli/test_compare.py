@@ -186,7 +186,7 @@ def test_repeated_rows_are_no_evidence(call: Call, folder: Path) -> None:
     alone, grouped = (
         " ".join(call("compare", "a", "b", *group).stdout.split()) for group in ((), ("--group", "house"))
     )
-    said = "Samples that repeat an earlier one: 16 of 32 in A, 16 of 32 in B. They count as independent"
+    said = "B: 16 of 32 samples repeat an earlier one. They count as independent"
     assert said in alone
     assert "repeat" not in grouped
 
@@ -204,7 +204,7 @@ def test_different_judges_have_a_warning(call: Call, folder: Path) -> None:
     call("run", "data.jsonl", "-m", "context_relevance", "--name", "a")
     call("run", "data.jsonl", "-m", "context_relevance", "--name", "b", "-j", "recording:.ragauge")
     lines = call("compare", "a", "b").stdout.splitlines()
-    assert lines[3].startswith("Different judges: embedded and recording. The difference may come from")
+    assert lines[3].startswith("Different judges (relevant): embedded and recording. The difference may come from")
 
 
 def test_show_limits_the_samples(call: Call, runs: Path) -> None:

@@ -105,7 +105,7 @@ def test_tuning_stops_at_a_limit(call: Call, folder: Path, stub_server: StubFact
     [
         ("ent_a.jsonl", [{**row, "label": 1} for row in ROWS], "60 of 60 labels say supported or yes"),
         ("ent_a.jsonl", ROWS[:6], "6 labels for verdicts"),
-        ("ent_a.jsonl", [{"premise": "p", "label": 1}], "row 1: it has no field 'claim'"),
+        ("ent_a.jsonl", [{"premise": "p", "label": 1}], "row 1: a field is missing or of the wrong form ('claim')"),
         ("mine.jsonl", ROWS, "a set's name begins with ent_, cit_"),
     ],
 )

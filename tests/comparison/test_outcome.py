@@ -74,7 +74,7 @@ def test_markdown(comparison: Comparison, tmp_path: Path) -> None:
     assert text == comparison._repr_markdown_()
     lines = text.splitlines()
     assert lines[2:5] == ["A: old (run-a)  ", "B: new (run-b)  ", "9 samples in both, matched by id.  "]
-    assert any(line.startswith("**Different judges: stub and other.") for line in lines)
+    assert any(line.startswith("**Different judges (decompose, entail): stub and other.") for line in lines)
     assert f"| {' | '.join(HEAD)} |" in lines
     assert "| faithfulness ↑ | 0.250 | 0.844 | +0.594 | [" in text
     assert " | 8/0/0 | better | " in text

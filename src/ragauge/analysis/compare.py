@@ -277,7 +277,7 @@ def _value_words(value: float | None) -> str:
     return "undefined" if value is None else number(value)
 
 
-def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
+def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None], is_grouped: bool = False) -> Iterator[str]:
     """Warnings about the comparison. measures: the compared metrics, None for a custom metric."""
     if a.id == b.id:
         yield "A and B are the same run."
@@ -289,40 +289,30 @@ def cautions(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> 
     for name, run in (("A", a), ("B", b)):
         if run.status != "finished":
             yield f"{name} is {run.status}: only its first {counted(run.samples, 'sample')} are compared."
+        if (repeated := run.unmeasured.get("repeated")) and not is_grouped:
+            yield f"{name}: {repeated} of {counted(run.samples, 'sample')} repeat an earlier one. {REPEATED_FIX}"
 
 
 def _different_judges(a: RunRecord, b: RunRecord, measures: Sequence[Measure | None]) -> Iterator[str]:
-    """A sentence for each pair of judges that answered the same topics; a custom metric may ask about all kinds."""
+    """A sentence for each two judges that answered the same kinds; a custom metric may ask about all kinds."""
     topics = sorted({topic for measure in measures if measure for need in measure.needs for topic in need.asks})
-    kinds: dict[tuple[Identity | None, Identity | None], dict[str, None]] = {}
+    kinds_of: dict[str, dict[str, None]] = {}
     for topic in KINDS if None in measures else topics:
-        kinds.setdefault((a.judge_of(topic), b.judge_of(topic)), {})[topic.partition(":")[0]] = None
-    for judges, asked in kinds.items():
-        apart = [kind for kind in asked if _differ(*judges, kind)]
-        if apart:
-            of_kinds = f" ({', '.join(apart)})" if len(kinds) > 1 or len(apart) < len(asked) else ""
-            names = " and ".join(_distinct_names(*judges))
-            yield f"Different judges{of_kinds}: {names}. The difference may come from the judges, not the systems."
+        kind = topic.partition(":")[0]
+        first, second = (judge and identity_for(kind, judge) for judge in (a.judge_of(topic), b.judge_of(topic)))
+        if first != second:
+            names = f"{first or 'no judge'} and {second or 'no judge'}"
+            if first and second and first.name == second.name:
+                names = f"{first} with other {_differing_settings(first, second)}"
+            kinds_of.setdefault(names, {})[kind] = None
+    for names, kinds in kinds_of.items():
+        yield (
+            f"Different judges ({', '.join(kinds)}): {names}. The difference may come from the judges, not the systems."
+        )
 
 
-def _differ(first: Identity | None, second: Identity | None, kind: str) -> bool:
-    """Whether two judges may answer a question of a kind otherwise."""
-    if first is None or second is None:
-        return first is not second
-    return identity_for(kind, first) != identity_for(kind, second)
-
-
-def _distinct_names(first: Identity | None, second: Identity | None) -> tuple[str, str]:
-    """The names of two judges, with the settings that differ if the names are the same."""
-    if first is None or second is None or first.name != second.name:
-        return str(first or "no judge"), str(second or "no judge")
-    return _name_with_settings(first, second), _name_with_settings(second, first)
-
-
-def _name_with_settings(judge: Identity, other: Identity) -> str:
-    """The name of a judge, with the settings that another of the same name does not have."""
-    settings = [f"{key}={shortened(value, 40)}" for key, value in judge.settings if (key, value) not in other.settings]
-    return f"{judge} with {', '.join(settings) or 'no more'}"
+def _differing_settings(first: Identity, second: Identity) -> str:
+    return ", ".join(sorted({name for name, _ in set(first.settings) ^ set(second.settings)}))
 
 
 class _MatchedRuns:
@@ -350,17 +340,6 @@ class _MatchedRuns:
             f"{count} of {total} have other {field.replace('_', ' ')} in B, from which a difference may come."
             for field, count in self.changed_gold.items()
         ]
-
-    @property
-    def repeats(self) -> list[str]:
-        """A sentence where samples of the runs repeat earlier ones, but are drawn as if they were independent."""
-        records = {name: run.record for name, run in zip("AB", self.runs, strict=True)}
-        counts = [
-            f"{repeated} of {record.samples} in {name}"
-            for name, record in records.items()
-            if (repeated := record.unmeasured.get("repeated")) and self.groups is None
-        ]
-        return [f"Samples that repeat an earlier one: {', '.join(counts)}. {REPEATED_FIX}"] if counts else []
 
     def cells(self, key: str) -> Cells:
         """The results of a metric on these samples."""
@@ -534,8 +513,7 @@ def compare(
         left_out=left_out,
         notes=(
             *matched.gold_notes,
-            *matched.repeats,
-            *cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs]),
+            *cautions(a.record, b.record, [measures.get(key) for key in judged_in_runs], matched.groups is not None),
         ),
         judging=(*([str(preferred.about)] if preferred else []), *(_certainty(a, b) if judged_in_runs else [])),
         preference=preferred.about if preferred else None,

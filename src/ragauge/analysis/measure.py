@@ -94,10 +94,10 @@ def labelled_files(folder: Path) -> list[Path]:
     return files
 
 
-def read_cases(file: Path, limit: int | None = None, bad: list[str] | None = None) -> list[LabelledCase] | None:
+def read_cases(file: Path, limit: int | None = None) -> list[LabelledCase] | None:
     """The rows of a set, or `limit` of them at random; None if no question fits.
 
-    bad: gets the faults of rows, which are left out. Raises BadData for a faulty file, and without `bad` for a row.
+    Raises BadData, which names the row, for one that cannot be read.
     """
     if (make := _maker(file)) is None:
         return None
@@ -108,10 +108,9 @@ def read_cases(file: Path, limit: int | None = None, bad: list[str] | None = Non
         try:
             cases += make(row)
         except (ValueError, LookupError, TypeError, AttributeError) as problem:
-            if bad is None:
-                fix = f"{_FIX}; `judges measure --skip-bad-rows` leaves such rows out"
-                raise BadData(f"{file}, row {number}: {_fault(problem)}; {fix}") from problem
-            bad.append(f"row {number}: {_fault(problem)}")
+            is_plain = isinstance(problem, ValueError)
+            fault = str(problem) if is_plain else f"a field is missing or of the wrong form ({problem})"
+            raise BadData(f"{file}, row {number}: {fault}; {_FIX}") from problem
     return _drawn(cases, limit)
 
 
@@ -138,12 +137,6 @@ def label_cases(file: Path, limit: int | None = None) -> list[LabelledCase]:
         if isinstance(question, VerdictQuestion) and isinstance(judgment.answer, Verdict):
             cases.append(LabelledCase(int(judgment.answer.label in POSITIVE), question.subject, (question,)))
     return _drawn(cases, limit)
-
-
-def _fault(problem: Exception) -> str:
-    if isinstance(problem, KeyError):
-        return f"it has no field {problem}"
-    return str(problem) if isinstance(problem, ValueError) else f"a field is of the wrong form ({problem})"
 
 
 def _label(value: Any) -> int:
@@ -458,8 +451,7 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
     words: the AUC of the share of words that occur in the text. correlation: Spearman's, with people's grades. f1: of
     claims, the mean over texts; sentences: that of whole sentences. accuracy: the share of rows that judge and people
-    label alike; kappa: Cohen's. opposed: rows with the same texts as another of the other label. note: why there are no
-    figures.
+    label alike; kappa: Cohen's. note: why there are no figures.
     """
 
     name: str
@@ -476,7 +468,6 @@ class SetResult(msgspec.Struct, frozen=True, omit_defaults=True):
     accuracy: Interval | None = None
     kappa: Interval | None = None
     confusion: Confusion | None = None
-    opposed: int = 0
     note: str = ""
     failure: str = ""
 
@@ -497,15 +488,11 @@ def _figures(name: str, cases: Sequence[LabelledCase], outcomes: Outcomes) -> Se
     positive = [float(outcome.positive) for _, outcome in pairs]
     verdicts = [(int(outcome.positive), case.label) for case, outcome in pairs]
     cells = Counter(verdicts)
-    labels_of: dict[tuple[Question, ...], set[int]] = {}
-    for case in kept:
-        labels_of.setdefault(case.questions, set()).add(case.label)
     return replace(
         result,
         accuracy=mean_interval([float(judge == people) for judge, people in verdicts], clusters=groups),
         kappa=agreement.kappa_interval(verdicts, (0, 1), clusters=groups),
         confusion=Confusion(cells[1, 1], cells[0, 1], cells[1, 0], cells[0, 0]),
-        opposed=sum(len(labels_of[case.questions]) > 1 for case in kept),
         auc=figure(labels, probabilities, groups, agreement.auc),
         balanced_accuracy=figure(labels, positive, groups, agreement.balanced_accuracy),
         words=figure(labels, _all_known(case.words for case in kept), groups, agreement.auc),
@@ -556,14 +543,13 @@ def _difference(cases: Sequence[LabelledCase], judge: Outcomes, baseline: Outcom
     if ours is None or theirs is None:
         ours, theirs = [float(a.positive) for _, a, _ in both], [float(b.positive) for _, _, b in both]
         by, statistic = "balanced_accuracy", agreement.balanced_accuracy
-    first: float | None
-    second: float | None
-    if by == "auc" and any(case.claims for case in cases):
-        by, tested = "f1", paired_mean([a - b for a, b in zip(ours, theirs, strict=True)])
-        first, second = sum(ours) / len(both), sum(theirs) / len(both)
-    else:
-        tested = agreement.group_difference(labels, ours, theirs, groups, statistic)
-        first, second = statistic(labels, ours), statistic(labels, theirs)
+    elif any(case.claims for case in cases):
+        tested = paired_mean([a - b for a, b in zip(ours, theirs, strict=True)])
+        assert tested.p is not None
+        means = sum(ours) / len(both), sum(theirs) / len(both)
+        return BaselineDifference(len(both), "f1", *means, tested.interval, tested.p)
+    tested = agreement.group_difference(labels, ours, theirs, groups, statistic)
+    first, second = statistic(labels, ours), statistic(labels, theirs)
     if first is None or second is None or tested.p is None:
         return None
     return BaselineDifference(len(both), by, first, second, tested.interval, tested.p)
@@ -588,7 +574,6 @@ async def measure(
     answer: AnswerFunction | None = None,
     baseline: Judge | None = None,
     labels: Path | None = None,
-    skip_bad_rows: bool = False,
 ) -> AsyncIterator[SetResult]:
     """`judge` on every labelled set in `folder` and on a file of people's `labels`, compared with `baseline`.
 
@@ -597,16 +582,12 @@ async def measure(
     """
     unanswered: list[SetResult] = []
     for file in [*(labelled_files(folder) if folder else ()), *([labels] if labels else ())]:
-        name, skipped = file.name.partition(".jsonl")[0], list[str]()
-        bad_rows = skipped if skip_bad_rows else None
+        name = file.name.partition(".jsonl")[0]
         try:
-            cases = label_cases(file, limit) if file == labels else read_cases(file, limit, bad_rows)
+            cases = label_cases(file, limit) if file == labels else read_cases(file, limit)
             result = await _measure_set(name, cases, judge, baseline, answer)
         except BadData as bad:
             result = SetResult(name, note=f"not measured: {bad}")
-        if skipped:
-            note = f"{counted(len(skipped), 'row')} skipped, the first because of {skipped[0]}"
-            result = msgspec.structs.replace(result, note="; ".join(filter(None, [result.note, note])))
         unanswered += [result] if result.failed and not result.rows else []
         yield result
     if unanswered:
@@ -626,10 +607,7 @@ async def _measure_set(
     if not result.rows and failure:
         return SetResult(name, failed=result.failed, failure=failure)
     if result.rows and result.balanced_accuracy is None and result.f1 is None and result.correlation is None:
-        answered = [(case.label, outcome) for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None]
-        right = _words(mean_interval([float(outcome.positive == bool(label)) for label, outcome in answered]))
-        labels = f"all {counted(result.rows, 'label')} are {answered[0][0]}"
-        note = f"{labels}; AUC and balanced accuracy need both; share right {right}"
+        note = "all labels are the same; AUC and balanced accuracy need both"
         return msgspec.structs.replace(result, note=note, failure=failure)
     against = None
     if baseline is not None and _unanswerable(baseline, cases) is None:
@@ -693,7 +671,7 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
     verdicts = [
         [row.name, _words(row.accuracy), _words(row.kappa), *row.confusion.shares()]
         for row in measured
-        if row.confusion and row.balanced_accuracy
+        if row.confusion
     ]
     if verdicts:
         columns = ("set", "accuracy", "kappa", "yes by people, judge yes", "no by people, judge no")
@@ -744,8 +722,6 @@ def _set_remarks(result: SetResult) -> Iterator[str]:
         yield "compared by balanced accuracy, as one judge gives no probabilities"
     if result.against is not None and result.against.by == "f1":
         yield "compared by the F1 of the claims"
-    if result.opposed:
-        yield f"{counted(result.opposed, 'row')} have the texts of another and the opposite label: none is right on all"
     if result.note:
         yield result.note
     if result.failure:

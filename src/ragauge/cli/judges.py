@@ -84,7 +84,6 @@ def command(ctx: click.Context) -> None:
     help="Compare with this judge on the same rows. [default: lexical, where JUDGE is embedded]",
 )
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
-@opts.skip_option
 @_asking_options
 @opts.output_option("Write the figures", MEASUREMENT_WRITERS)
 def measure_command(judge: str | JudgeSpec, against: str | JudgeSpec | None, output: Paths, **sets: Any) -> None:
