@@ -151,7 +151,7 @@ def test_bad_folders_and_rows(tmp_path: Path) -> None:
 
 
 def test_a_set_of_one_label_has_the_share_right(tmp_path: Path) -> None:
-    """Without both labels there is neither AUC nor balanced accuracy: a note says so, and accuracy is the share right."""
+    """Without both labels there is no AUC and no balanced accuracy: a note says so; accuracy is the share right."""
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": f"good {n}", "label": 1} for n in range(10)])
     (one,) = measured(Stub(), tmp_path)
     assert one.note == "all labels are the same; AUC and balanced accuracy need both"
