@@ -276,12 +276,6 @@ class Labelling:
         undecided = sum(question not in human.labels for question in differing.values())
         return PeopleSummary(len(place_of), dict(counts), pairs, differing, undecided)
 
-    def asked(self, labels: Iterable[Judgment]) -> int:
-        """How many of these labels, which the store has, answer a question of the run."""
-        keys = {key for item in self._items for key in item.every}
-        questions = {question for key, question in self._human().questions.items() if key in keys}
-        return sum(judgment.question in questions for judgment in labels)
-
     def pieces(self, position: int, metric: str, by: str = "", first: str = "") -> list[LabelPiece]:
         """The judged pieces of one metric of a sample, each question once, in the order of the evidence.
 
@@ -495,10 +489,6 @@ def parse_answer(question: Question, typed: str) -> Answer:
     return answer
 
 
-#: With fewer samples drawn at random than this, the summary warns that intervals are wide.
-FEW = 30
-
-
 def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
     """The judge's score, the corrected score and the agreement, metric by metric."""
     for metric, summary in summaries.items():
@@ -507,8 +497,6 @@ def summary_lines(summaries: Mapping[str, LabelSummary]) -> Iterator[str]:
         yield f"{metric}: judge {with_interval(summary.judge)} over {counted(summary.samples, 'sample')}"
         yield f"  corrected by people: {corrected_words(summary)}"
         yield from (f"  {_agreement_words(agreement)}" for agreement in summary.agreement)
-        if 0 < summary.drawn < FEW:
-            yield f"  Fewer than {FEW} samples were drawn at random, so the intervals are wide."
 
 
 def corrected_words(summary: LabelSummary) -> str:

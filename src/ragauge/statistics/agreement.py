@@ -343,29 +343,28 @@ def corrected_share(share: Interval, sensitivity: Interval, specificity: Interva
     method = "Rogan-Gladen"
     undefined = Interval(None, None, None, method)
     said_yes, right_yes, right_no = share.numbers, sensitivity.numbers, specificity.numbers
-    if not (said_yes and right_yes and right_no) or right_yes[_LOW] + right_no[_LOW] <= 1:
+    if not (said_yes and right_yes and right_no):
+        return undefined
+    yes, yes_low, yes_high = said_yes
+    sensitive, sensitive_low, sensitive_high = right_yes
+    specific, specific_low, specific_high = right_no
+    if sensitive_low + specific_low <= 1:
         return undefined
 
     def corrected(positive: float, sensitive: float, specific: float) -> float:
         return (positive + specific - 1) / (sensitive + specific - 1)
 
-    value = corrected(said_yes[_VALUE], right_yes[_VALUE], right_no[_VALUE])
-    below, above = (
-        hypot(
-            value - corrected(said_yes[end], right_yes[_VALUE], right_no[_VALUE]),
-            value - corrected(said_yes[_VALUE], right_yes[opposite], right_no[_VALUE]),
-            value - corrected(said_yes[_VALUE], right_yes[_VALUE], right_no[end]),
-        )
-        for end, opposite in ((_LOW, _HIGH), (_HIGH, _LOW))
-    )
+    def distance(yes_end: float, sensitive_end: float, specific_end: float) -> float:
+        ends = (yes_end, sensitive, specific), (yes, sensitive_end, specific), (yes, sensitive, specific_end)
+        return hypot(*(value - corrected(*end) for end in ends))
+
+    value = corrected(yes, sensitive, specific)
+    below = distance(yes_low, sensitive_high, specific_low)
+    above = distance(yes_high, sensitive_low, specific_high)
     if value - below > 1 + ROUNDING or value + above < -ROUNDING:
         return undefined
     clipped, lowest, highest = (min(max(end, 0.0), 1.0) for end in (value, value - below, value + above))
     return Interval(clipped, lowest, highest, method)
-
-
-#: The positions in `Interval.numbers`.
-_VALUE, _LOW, _HIGH = range(3)
 
 
 def _term(interval: Interval, weight: float = 1.0) -> tuple[float, float, float]:

@@ -381,7 +381,6 @@ def aggregate_interval(
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
     confidence: float = 0.95,
-    seed: int = 0,
     resamples: int = 2000,
 ) -> Interval:
     """A function of summed counts, with an interval by the Bayesian bootstrap over samples (or clusters).
@@ -397,7 +396,7 @@ def aggregate_interval(
             on the proportions of the counts, as a pooled share or an F1 does.
         scale: the lowest and the highest number that `value` can return.
         clusters, confidence: as in `mean_interval`.
-        seed, resamples: of the random weightings, and how many.
+        resamples: how many random weightings.
 
     Returns:
         The value of the summed counts with both ends.
@@ -407,7 +406,7 @@ def aggregate_interval(
     """
     check_parameters(len(counts), clusters, confidence, scale, resamples)
     summary = Summary.of(count_rows(counts).tolist(), clusters, None)
-    return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, seed=seed, resamples=resamples)
+    return interval_of_aggregate(summary, value, scale=scale, confidence=confidence, resamples=resamples)
 
 
 def interval_of_aggregate(
@@ -416,7 +415,6 @@ def interval_of_aggregate(
     *,
     scale: tuple[float, float] = (0.0, 1.0),
     confidence: float = 0.95,
-    seed: int = 0,
     resamples: int = 2000,
     extremes: ExtremeRows | None = None,
 ) -> Interval:
@@ -441,9 +439,9 @@ def interval_of_aggregate(
     units += multiplicity.sum()
     size = float((multiplicity @ rows.max(axis=1, initial=0.0) + largest) / units) if units else 1.0
     worst, best = extremes(sums, size) if extremes else extreme_rows(sums, size, value, scale)
-    resampled, weights = random_sums(rows, multiplicity, seed, resamples)
+    resampled, weights = random_sums(rows, multiplicity, resamples)
     if products.any():
-        random = np.random.default_rng(seed + 1)
+        random = np.random.default_rng(1)
         resampled = (resampled + random.multivariate_normal(moved, products, resamples)).clip(0)
     low = _quantile(resampled, weights, worst, value, scale[0], (1 - confidence) / 2)
     high = _quantile(resampled, weights, best, value, scale[1], (1 + confidence) / 2)
@@ -492,12 +490,12 @@ def count_rows(counts: Sequence[Sequence[float]]) -> Array:
     return np.asarray(counts, dtype=float).reshape(len(counts), width)
 
 
-def random_sums(rows: Array, multiplicity: Array, seed: int, resamples: int) -> tuple[Array, Array]:
+def random_sums(rows: Array, multiplicity: Array, resamples: int) -> tuple[Array, Array]:
     """Per resample, the sums of the rows under random weights, and the weight of an additional row.
 
     The weight of a row is exponential; k equal rows share one weight, which is Gamma of shape k.
     """
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     step = max(1, BLOCK_SIZE // max(1, len(rows)))
     sizes = [min(step, resamples - start) for start in range(0, resamples, step)]
     sums = np.concatenate([random.standard_gamma(multiplicity, (size, len(rows))) @ rows for size in sizes])

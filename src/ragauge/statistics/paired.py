@@ -53,7 +53,6 @@ def paired_mean(
     scale: tuple[float, float] = (-1.0, 1.0),
     clusters: Clusters = None,
     confidence: float = 0.95,
-    seed: int = 0,
     resamples: int = 10_000,
 ) -> Paired:
     """The mean of paired differences, with interval and p-value.
@@ -72,7 +71,7 @@ def paired_mean(
         differences: of each sample, the second minus the first score.
         scale: the lowest and the highest possible difference, twice as wide as the metric's scale.
         clusters, confidence: as in `mean_interval`.
-        seed, resamples: of the random divisions, and how many.
+        resamples: how many random divisions.
 
     Returns:
         The mean with its interval, and p; None without samples.
@@ -87,7 +86,7 @@ def paired_mean(
     rows = sums_by_cluster(np.column_stack([differences, np.ones(len(differences))]), clusters)
     means = [  # NaN for an empty half
         np.divide(sums[:, 0], sums[:, 1], out=np.full(len(sums), nan), where=sums[:, 1] > 0)
-        for sums in halves(rows, seed, resamples)
+        for sums in halves(rows, resamples)
     ]
     value = float(rows[:, 0].sum() / rows[:, 1].sum())
     slack = ROUNDING * (scale[1] - scale[0])
@@ -105,7 +104,6 @@ def paired_aggregate(
     scale: tuple[float, float] = (0.0, 1.0),
     clusters: Clusters = None,
     confidence: float = 0.95,
-    seed: int = 0,
     resamples: int = 10_000,
 ) -> Paired:
     """The second minus the first value of a metric over the data set, with interval and p-value.
@@ -119,7 +117,7 @@ def paired_aggregate(
         second: those of the same samples in the second run.
         value: as in `aggregate_interval`.
         scale: the lowest and the highest number that `value` can return.
-        clusters, confidence, seed, resamples: as in `paired_mean`.
+        clusters, confidence, resamples: as in `paired_mean`.
 
     Returns:
         The difference with its interval, and p; None where a value is undefined.
@@ -147,16 +145,12 @@ def paired_aggregate(
     difference = difference_of(rows.sum(axis=0).tolist()) if len(both) else None
     if difference is None:
         return Paired(Interval(None, None, None, _method(clusters)), None)
-    of_halves = [
-        np.array([difference_of(row) for row in sums.tolist()], float) for sums in halves(rows, seed, resamples)
-    ]
+    of_halves = [np.array([difference_of(row) for row in sums.tolist()], float) for sums in halves(rows, resamples)]
     differ = (rows[:, :width] != rows[:, width:]).any(axis=1)
 
     def by_sums() -> Interval:
         summary = Summary.of(count_rows(both).tolist(), clusters, None)
-        return interval_of_aggregate(
-            summary, difference_of, scale=wide, confidence=confidence, seed=seed, extremes=extremes
-        )
+        return interval_of_aggregate(summary, difference_of, scale=wide, confidence=confidence, extremes=extremes)
 
     return _paired(difference, of_halves, wide, differ, 1 - confidence, _method(clusters), by_sums)
 
@@ -225,7 +219,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     return {name: adjusted[name] for name in p_values}
 
 
-def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
+def halves(rows: Array, resamples: int) -> tuple[Array, Array]:
     """The sums of `rows` (units x columns) over both halves, for each division of the units in two.
 
     Up to 13 units all divisions are used; otherwise `resamples` random ones, and the one with an empty half.
@@ -235,7 +229,7 @@ def halves(rows: Array, seed: int, resamples: int) -> tuple[Array, Array]:
         divisions = np.arange(2 ** len(rows))
         half = (divisions[:, None] >> np.arange(len(rows)) & 1) @ rows
     else:
-        half = np.concatenate([total[None], *_random_halves(rows, np.random.default_rng(seed), resamples)])
+        half = np.concatenate([total[None], *_random_halves(rows, np.random.default_rng(0), resamples)])
     rest = total - half
     rest[np.abs(rest) <= CANCELLATION * np.abs(total)] = 0
     return half, rest
@@ -258,7 +252,7 @@ def _random_halves(rows: Array, random: np.random.Generator, resamples: int) -> 
 def _exact_p(sums: Array, slack: float) -> float | None:
     """The p-value of the sums of the units that differ, over all divisions; None where these are too many."""
     if len(sums) <= MAX_EXHAUSTIVE:
-        half, rest = (of_half[:, 0] for of_half in halves(sums[:, None], 0, 1))
+        half, rest = (of_half[:, 0] for of_half in halves(sums[:, None], 1))
         return float(((np.minimum(half, rest) <= slack) & (np.maximum(half, rest) >= -slack)).mean())
     if np.ptp(np.abs(sums)) > slack:
         return None

@@ -62,7 +62,7 @@ def ranked(outcomes: Array, clusters: Clusters = None, resamples: int = 1000) ->
     count = compared.size
     rows = sums_by_cluster(outcomes[:, compared][:, :, compared].reshape(len(outcomes), -1), clusters)
     strengths = bradley_terry(rows.sum(axis=0).reshape(count, count))
-    drawn, weights = random_sums(rows, np.ones(len(rows)), 0, resamples)
+    drawn, weights = random_sums(rows, np.ones(len(rows)), resamples)
     wins_of_rows = rows.reshape(-1, count, count)
     games = (wins_of_rows + wins_of_rows.swapaxes(1, 2)).sum(axis=2)
     for place, system in enumerate(compared):
