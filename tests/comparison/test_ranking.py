@@ -35,8 +35,6 @@ def test_runs_are_ranked_by_preference(tmp_path: Path) -> None:
         ("middle over long", "short over long", "short over middle"), "worse"
     )
     assert ranking.preference.samples == 36
-    ranking.save(tmp_path / "ranking.md")
-    assert "| long (" in (tmp_path / "ranking.md").read_text()
     assert "long (" in str(ranking)
     written = json.loads(ranking.save(tmp_path / "ranking.json").read_text())
     assert written["schema"] == "ragauge.rank/1"
@@ -107,7 +105,6 @@ def test_a_run_without_a_comparison_has_no_strength() -> None:
     missing = f"{ranking.runs[1].run.id} over {ranking.runs[2].run.id} 3"
     assert "Samples without a preference: " in str(ranking)
     assert missing in " ".join(str(ranking).split())
-    assert missing in ranking._repr_markdown_()
 
 
 @pytest.mark.slow

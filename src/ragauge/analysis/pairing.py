@@ -66,7 +66,6 @@ class ComparedRun:
     rows: list[PairedRow] = field(default_factory=list)
     cells: dict[str, list[Cell]] = field(default_factory=dict)
     columns: set[str] = field(default_factory=set)
-    has_groups: bool = False
 
 
 class Pairing(NamedTuple):
@@ -97,7 +96,6 @@ def _compared_run(records: Iterable[SampleRecord], keys: Collection[str], group:
         gold = tuple(None if value is None else hash(msgspec.json.encode(value)) for value in _gold_of(sample))
         run.rows.append(PairedRow(sample.id, question, content, name, sample.group, gold))
         run.columns |= sample.metadata.keys()
-        run.has_groups |= sample.group is not None
         for key, cells in run.cells.items():
             cells.append(cell_of(record.scores.get(key) or record.counted.get(key)))
     return run
@@ -119,16 +117,14 @@ def compared_runs(
 ) -> list[ComparedRun]:
     """The samples of several runs as they are compared, with the cells of the metrics `keys`.
 
-    group: the column that groups the samples; None keeps the groups of the runs. Raises UsageError where no run has it.
+    group: the column that groups the samples; None keeps the groups of the runs. Raises UnknownName where no run has
+    it.
     """
     sides = [_compared_run(records, keys, group) for records in runs]
     columns = {name for side in sides for name in side.columns}
-    if group is None or group in columns:
-        return sides
-    error = UnknownName("column", group, columns) if columns else UsageError(f"the runs have kept no column {group!r}")
-    if any(side.has_groups for side in sides):
-        raise UsageError(f"{error}; leave out group (--group) to use the groups that the runs were made with")
-    raise error
+    if group is not None and group not in columns:
+        raise UnknownName("column", group, columns, listing="(without group, the groups of the runs count)")
+    return sides
 
 
 def cell_of(score: ScoreRecord | None) -> Cell:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.analysis.differences import HEAD, Difference, compared, difference_cells, differences_table, of_pairs
+from ragauge.analysis.differences import HEAD, Difference, compared, differences_table, of_pairs
 from ragauge.analysis.pairing import ComparedRunInfo, check_run, compared_runs, count_groups, groups_of, paired
 from ragauge.analysis.preference import Contest, Preference, halved, preferences
 from ragauge.arrays import np
@@ -18,7 +18,7 @@ from ragauge.errors import BadParameter, UsageError
 from ragauge.judges.base import JudgeLike
 from ragauge.metrics.base import Measure
 from ragauge.report.files import save_text
-from ragauge.report.text import RenderableType, markdown_table, plain, plain_text, rich_table
+from ragauge.report.text import RenderableType, plain_text, rich_table
 from ragauge.report.wording import counted, printable, signed
 from ragauge.run.plan import Plan
 from ragauge.run.results import Run
@@ -27,7 +27,7 @@ from ragauge.statistics.ranking import ranked
 
 SCHEMA = "ragauge.rank/1"
 
-RANKING_WRITERS = (".json", ".md")
+RANKING_WRITERS = (".json",)
 
 #: The columns of differences that say something of a pair.
 _PAIR_HEAD = tuple(head for head in HEAD if head not in ("A", "B"))
@@ -65,19 +65,11 @@ class Ranking(msgspec.Struct, frozen=True):
         return {"schema": SCHEMA, **msgspec.to_builtins(self)}
 
     def save(self, path: str | Path) -> Path:
-        """Write the ranking to a .json or .md file. Raises UsageError for other endings."""
-        writers = {".json": lambda: msgspec.json.encode(self.to_dict()).decode() + "\n", ".md": self._repr_markdown_}
-        return save_text(Path(path), writers)
+        """Write the ranking to a .json file. Raises UsageError for other endings."""
+        return save_text(Path(path), {".json": lambda: msgspec.json.encode(self.to_dict()).decode() + "\n"})
 
     def __str__(self) -> str:
         return plain_text(ranking_view(self, 140), 140)
-
-    def _repr_markdown_(self) -> str:
-        lines = ["# Ranking", "", f"{plain(_headline(self))}  ", f"{plain(str(self.preference))}  ", ""]
-        lines += [*markdown_table(_HEAD, _rows(self)), ""]
-        pairs = (difference_cells(key, difference) for key, difference in self.pairs.items())
-        lines += [*markdown_table(HEAD, pairs), "", *map(plain, _uncompared(self))]
-        return "\n".join(lines) + "\n"
 
 
 def rank(
@@ -162,11 +154,10 @@ def _name(run: Run) -> str:
     return run.record.name or run.id
 
 
-_HEAD = ("run", "strength", "95 % interval", "won/tied/lost")
-
-
-def _rows(ranking: Ranking) -> list[list[str]]:
-    return [
+def ranking_view(ranking: Ranking, width: int) -> list[RenderableType]:
+    """The runs by strength, and the preferences between each two."""
+    groups = f" in {counted(ranking.groups, 'group')}" if ranking.groups is not None else ""
+    rows = [
         [
             printable(str(entry.run)),
             signed(entry.strength.value),
@@ -175,29 +166,15 @@ def _rows(ranking: Ranking) -> list[list[str]]:
         ]
         for entry in ranking.runs
     ]
-
-
-def _headline(ranking: Ranking) -> str:
-    groups = f" in {counted(ranking.groups, 'group')}" if ranking.groups is not None else ""
-    return f"{counted(len(ranking.runs), 'run')} over {counted(ranking.samples, 'sample')}{groups} that all share."
-
-
-def _uncompared(ranking: Ranking) -> list[str]:
-    """How many samples of each pair have no preference; nothing where all have one."""
     missing = {key: ranking.samples - pair.n for key, pair in ranking.pairs.items()}
     names = ", ".join(f"{printable(key)} {number}" for key, number in missing.items() if number)
-    return [f"Samples without a preference: {names}."] if names else []
-
-
-def ranking_view(ranking: Ranking, width: int) -> list[RenderableType]:
-    """The runs by strength, and the preferences between each two."""
     return [
-        _headline(ranking),
-        rich_table(_HEAD, _rows(ranking), left=("run",)),
+        f"{counted(len(ranking.runs), 'run')} over {counted(ranking.samples, 'sample')}{groups} that all share.",
+        rich_table(("run", "strength", "95 % interval", "won/tied/lost"), rows, left=("run",)),
         "strength: the log-odds of being preferred to the average of these runs (Bradley and Terry).",
         "",
         differences_table(ranking.pairs, width, _PAIR_HEAD),
         f"p and intervals are adjusted for {counted(len(ranking.pairs), 'test')} (Holm).",
-        *_uncompared(ranking),
+        *([f"Samples without a preference: {names}."] if names else []),
         str(ranking.preference),
     ]

@@ -63,37 +63,27 @@ def prune(store: Store, runs: Collection[str], *, dry: bool = True) -> Pruned:
     database = store._database
     if not isinstance(database, Database):
         raise UsageError("prune works on store files; for a PostgreSQL store see the SQL in `ragauge docs store`")
-    if dry:
-        return database.read("count what is not needed", lambda db: _counted(db, runs)[0])
 
-    def remove(db: Connection) -> Pruned:
-        counts, numbers, keys = _counted(db, runs)
-        for number in numbers:
-            for table in ("samples", "columns"):
-                db.execute(f"DELETE FROM {table} WHERE run = ?", (number,))
-            db.execute("DELETE FROM runs WHERE number = ?", (number,))
-        db.executemany("DELETE FROM judgments WHERE key = ?", [(key,) for key in keys])
-        used = _used_texts(db, set())
-        unused = [(id,) for (id,) in db.execute("SELECT id FROM texts").fetchall() if id not in used]
-        db.executemany("DELETE FROM texts WHERE id = ?", unused)
-        return counts
+    def removed(db: Connection) -> Pruned:
+        stored = dict(db.execute("SELECT id, number FROM runs").fetchall())
+        numbers = [stored[id] for id in runs if id in stored]
+        samples = sum(db.execute("SELECT count(*) FROM samples WHERE run = ?", (n,)).fetchone()[0] for n in numbers)
+        shown = {key for number in numbers for key in _shown(db, number)}
+        for id, number in stored.items():
+            if shown and id not in runs:
+                shown.difference_update(_shown(db, number))
+        keys = {key for (key,) in db.select_in("SELECT key FROM judgments WHERE key IN ?", shown)}
+        used = _used_texts(db, keys) if numbers else set()
+        unused = [id for (id,) in db.execute("SELECT id FROM texts").fetchall() if numbers and id not in used]
+        if not dry:
+            for number in numbers:
+                for table, column in (("samples", "run"), ("columns", "run"), ("runs", "number")):
+                    db.execute(f"DELETE FROM {table} WHERE {column} = ?", (number,))
+            db.executemany("DELETE FROM judgments WHERE key = ?", [(key,) for key in keys])
+            db.executemany("DELETE FROM texts WHERE id = ?", [(id,) for id in unused])
+        return Pruned(len(numbers), samples, len(keys), len(unused))
 
-    return database.alone("remove what is not needed", remove)
-
-
-def _counted(db: Connection, runs: Collection[str]) -> tuple[Pruned, list[int], set[bytes]]:
-    """What goes with the runs: their numbers, and the keys of judgments."""
-    stored = dict(db.execute("SELECT id, number FROM runs").fetchall())
-    numbers = [stored[id] for id in runs if id in stored]
-    removed = {key for number in numbers for key in _shown(db, number)}
-    for id, number in stored.items():
-        if removed and id not in runs:
-            removed.difference_update(_shown(db, number))
-    samples = sum(db.execute("SELECT count(*) FROM samples WHERE run = ?", (n,)).fetchone()[0] for n in numbers)
-    removable = {key for (key,) in db.select_in("SELECT key FROM judgments WHERE key IN ?", removed)}
-    (total,) = db.execute("SELECT count(*) FROM texts").fetchone()
-    unused = total - len(_used_texts(db, removable)) if numbers else 0
-    return Pruned(len(numbers), samples, len(removable), unused), numbers, removable
+    return (database.read if dry else database.alone)("remove what is not needed", removed)
 
 
 def _shown(db: Connection, number: int) -> Iterator[bytes]:
