@@ -139,5 +139,5 @@ def test_an_unknown_column() -> None:
     compared_runs([plain, grouped], group="house")
     with pytest.raises(UnknownName, match="unknown column 'hous'; did you mean 'house'"):
         compared_runs([plain, plain], group="hous")
-    with pytest.raises(UnknownName, match="unknown column 'house'.*without group"):
+    with pytest.raises(UnknownName, match=r"unknown column 'house'.*without group"):
         compared_runs([grouped, grouped], group="house")
