@@ -14,7 +14,7 @@ from ragauge import statistics as statistics
 from ragauge import types as types
 from ragauge.analysis.compare import compare as compare
 from ragauge.analysis.parity import parity as parity
-from ragauge.analysis.rank import rank as rank
+from ragauge.analysis.preference import rank as rank
 from ragauge.errors import RagaugeError as RagaugeError
 from ragauge.judges.function import judge_from as judge_from
 from ragauge.judges.llm.judge import llm as llm

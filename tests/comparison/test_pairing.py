@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ragauge.analysis.pairing import Pairing, compared_runs, paired
+from ragauge.analysis.differences import Pairing, compared_runs, paired
 from ragauge.errors import UnknownName, UsageError
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.types import Chunk, Sample

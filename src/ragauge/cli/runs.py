@@ -18,8 +18,7 @@ from ragauge.analysis.compare import COMPARISON_WRITERS, changes_view, compare, 
 from ragauge.analysis.differences import Difference
 from ragauge.analysis.labels import Labelling, summary_lines
 from ragauge.analysis.parity import IDENTIFYING_FIELDS, SYSTEMS, choose, metrics_for, parity, read_sheet
-from ragauge.analysis.preference import PREFERRED, Preference
-from ragauge.analysis.rank import RANKING_WRITERS, rank, ranking_view
+from ragauge.analysis.preference import PREFERRED, RANKING_WRITERS, Preference, rank, ranking_view
 from ragauge.cli import options as opts
 from ragauge.cli.main import TERMINATED, discard_output, interrupt_exit_code, say, screen, show_parts
 from ragauge.cli.options import Paths, Texts
