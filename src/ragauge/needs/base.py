@@ -407,7 +407,7 @@ class _JudgedPieces:
     @property
     def evidence(self) -> tuple[Evidence, ...]:
         """The judged pieces, in the order of the text."""
-        return tuple(self._with_answer(*judged) for judged in zip(self.pieces, self.judgments, strict=True))
+        return tuple(self._with_answer(*judged) for judged in zip(self.pieces, self.judgments, strict=False))
 
     @staticmethod
     def _with_answer(piece: Evidence, judgment: Judgment) -> Evidence:
