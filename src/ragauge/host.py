@@ -6,19 +6,18 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from errno import EFBIG, EINVAL
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from stat import S_ISDIR, S_ISFIFO, S_ISREG
-from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
 
-from ragauge.errors import BadParameter, MissingExtra, UsageError
+from ragauge.errors import BadParameter, MissingExtra
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -43,38 +42,16 @@ def processors() -> int:
 #: Reports long waits: its warnings are shown by progress bars, else on standard error.
 LOG = logging.getLogger("ragauge")
 
-#: Seconds after which a pipe that has given nothing yet is announced.
-SILENT = 5.0
-
-
-@contextmanager
-def announced(name: object) -> Iterator[Callable[[], None]]:
-    """Announce what is waited for, once nothing has come for some seconds. Yields what is called when something has."""
-    timer = Timer(SILENT, LOG.warning, [f"waiting for {name}, which has given nothing yet"])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield timer.cancel
-    finally:
-        timer.cancel()
-
-
 #: Bytes of a file that is read as a whole: many times what a prompt, a schema or a judge file has.
 MAX_WHOLE_FILE = 64_000_000
 
 
 def open_file(path: Path, *, pipes: bool = False) -> BinaryIO:
-    """Open a file to read it. pipes: whether it may be a pipe, which is announced while it gives nothing.
-
-    Raises OSError, also where it is a device.
-    """
+    """Open a file to read it. pipes: whether it may be a pipe. Raises OSError, also where it is a device."""
     mode = path.stat().st_mode
     if not (S_ISREG(mode) or S_ISDIR(mode) or (pipes and S_ISFIFO(mode))):
         raise OSError(EINVAL, "a device or pipe, not a file", str(path))
-    with announced(path):
-        file = path.open("rb")
-        file.peek(1)
-    return file
+    return path.open("rb")
 
 
 def read_file(path: Path) -> str:
@@ -138,19 +115,20 @@ def installed(group: str) -> list[EntryPoint]:
     return sorted(entry_points(group=group), key=lambda point: (point.name, point.value))
 
 
-def load_only(points: Sequence[EntryPoint], what: str, error: type[UsageError] = BadParameter) -> Any:
+def load_only(points: Sequence[EntryPoint], what: str) -> Any:
     """Load the only one of `points`; several with the same target count as one.
 
-    what: what they offer, such as "metric 'echo'", for messages. Raises `error` if they differ, or if the import fails.
+    what: what they offer, such as "metric 'echo'", for messages. Raises BadParameter if they differ, or if the import
+    fails.
     """
     sources = " and ".join(dict.fromkeys(map(source_of, points)))
     if len({point.value for point in points}) > 1:
-        raise error(f"{what} is offered by {sources}; uninstall all but one, or rename one")
+        raise BadParameter(f"{what} is offered by {sources}; uninstall all but one, or rename one")
     try:
         return points[0].load()
     except Exception as problem:  # importing another package's module may raise anything
         reason = f"{type(problem).__name__}: {problem}"
-        raise error(f"{what} cannot be loaded from {sources}: {reason}; fix or uninstall it") from problem
+        raise BadParameter(f"{what} cannot be loaded from {sources}: {reason}; fix or uninstall it") from problem
 
 
 def source_of(point: EntryPoint) -> str:
@@ -177,8 +155,6 @@ def decoded(text: bytes | str | msgspec.Raw, decoder: msgspec.json.Decoder[T]) -
     """The value of a JSON text. Raises ValueError for invalid syntax, type, encoding or depth."""
     try:
         return decoder.decode(text)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8: {error.reason}") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
 
@@ -192,8 +168,6 @@ def refuse_repeated_keys(text: bytes) -> None:
         json.loads(text.decode(), object_pairs_hook=object_without_repeats)
     except RepeatedKey as error:
         raise ValueError("a key is given more than once in one object") from error
-    except UnicodeDecodeError as error:
-        raise ValueError(f"it is not UTF-8: {error.reason}") from error
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
 

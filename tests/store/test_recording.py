@@ -113,5 +113,5 @@ def test_a_line_of_any_depth_or_encoding_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadData, match=r"r\.jsonl, line 2: its arrays and objects are nested too deeply"):
         list(read_judgments(path))
     path.write_bytes(b'{"question": {"kind": "\xff"}}\n')
-    with pytest.raises(BadData, match=r"r\.jsonl, line 1: it is not UTF-8"):
+    with pytest.raises(BadData, match=r"r\.jsonl, line 1: .*utf-8"):
         list(read_judgments(path))

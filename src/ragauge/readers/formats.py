@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ragauge.errors import BadData
-from ragauge.host import LOG, RepeatedKey, announced, object_without_repeats, optional
+from ragauge.host import LOG, RepeatedKey, object_without_repeats, optional
 from ragauge.readers.budget import BYTES_OF_A_VALUE, LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
 from ragauge.readers.traces import REQUEST
@@ -52,17 +52,10 @@ TextFile = io.BufferedReader | gzip.GzipFile
 def open_bytes(path: Path | None) -> Iterator[TextFile]:
     """The bytes of a file, decompressed if its name ends in .gz; standard input for None."""
     if path is None:
-        with announced("standard input"):
-            sys.stdin.buffer.peek(1)  # type: ignore[attr-defined,union-attr,unused-ignore]
         yield sys.stdin.buffer  # type: ignore[misc]
         return
     try:
-        with (
-            announced(path) as arrived,
-            gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream,
-        ):
-            stream.peek(1)
-            arrived()
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
             yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadData(f"{path}: not a whole gzip file ({error}); compress it again, or rename it without .gz") from None
