@@ -29,7 +29,7 @@ from tests.run.test_llm_run import _samples
 
 import ragauge as rg
 from ragauge.cli.main import main
-from ragauge.run.cluster import RayEngine, Session
+from ragauge.run.cluster import RayEngine, connected
 from ragauge.store import Store
 
 pytest.importorskip("ray")
@@ -60,9 +60,8 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Ray on this machine for the tests of this module, as a run starts it."""
-    session = Session(RayEngine(workers=3))
-    yield session.connect()
-    session.close()
+    with connected(RayEngine(workers=3)) as (ray, _):
+        yield ray
 
 
 def _listening(process: int) -> set[str]:

@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ragauge.cli.main import say, show_parts
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.metrics.base import Metric
-from ragauge.metrics.registry import ALIASES, CATALOGUE, installed_metric, installed_names, metric_named
+from ragauge.metrics.base import Metric, pass_all, pooled
+from ragauge.metrics.registry import ALIASES, CATALOGUE, composite, installed_metric, installed_names, metric_named
 from ragauge.report.text import rich_table
 from ragauge.report.wording import arrow
 
-#: The forms that combine metrics.
-COMBINED = {
-    "composite": """composite(METRIC=WEIGHT,...)
-
-Weighted mean of other metrics on each sample, such as composite(faithfulness=0.4,rouge.rougeL=0.6). Without weights
-it is the composite of the RAG Evals documentation. Where a part is undefined or failed, so is the whole.""",
-    "pooled": """pooled(METRIC)
-
-A metric made of counts over the whole data set: the counts of all samples are added up before the formula is applied,
-so that long responses weigh more.""",
-    "pass_all": """pass_all(K,METRIC)
-
-The chance that all of K trials of a task pass, that is, have 1 as the value of a metric such as tool_calls.success,
-or else of outcome. The trials of a task are the samples of a group. With c passes in n trials it is C(c,K) / C(n,K),
-which is unbiased (pass^k of tau-bench, Yao et al., 2024); the value is the mean over the groups, without those of
-fewer than K trials.""",
+#: The forms that combine metrics, and what makes them.
+COMBINED: dict[str, tuple[str, Callable[..., Any]]] = {
+    "composite": ("composite(METRIC=WEIGHT,...)", composite),
+    "pooled": ("pooled(METRIC)", pooled),
+    "pass_all": ("pass_all(K,METRIC)", pass_all),
 }
 
 
@@ -38,7 +29,11 @@ fewer than K trials.""",
 def metrics_command(name: str | None) -> None:
     """List the metrics, or describe one in full. Those of installed packages are listed too."""
     if name:
-        say(*(COMBINED.get(name.partition("(")[0]) or _about(metric_named(name))).splitlines())
+        if combined := COMBINED.get(name.partition("(")[0]):
+            form, function = combined
+            say(form, "", *inspect.cleandoc(function.__doc__ or "").splitlines())
+        else:
+            say(*_about(metric_named(name)).splitlines())
         return
     metrics, faults = list(CATALOGUE), []
     for installed_name in installed_names():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,7 +17,6 @@ from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_part
 from ragauge.cli.options import Texts
 from ragauge.cli.trackers import TRACKERS, data_and_labels, log_to, logger
 from ragauge.errors import RunFailed
-from ragauge.host import LOG
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """A bar on standard error if that is a terminal. Yields a function that takes the number of samples done.
 
-    Messages, such as what a judge waits for, are printed above the bar, and stay in it until the next sample is done.
+    Messages, such as what a judge waits for, are printed above the bar.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -50,20 +48,7 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
-
-        class Handler(logging.Handler):
-            def emit(self, record: logging.LogRecord) -> None:
-                message = record.getMessage()
-                console.print(message, markup=False, highlight=False)
-                bar.update(task, description=f"{label}, {message}")
-
-        handler = Handler()
-        if console.is_terminal:
-            LOG.addHandler(handler)
-        try:
-            yield lambda done: bar.update(task, completed=done, description=label)
-        finally:
-            LOG.removeHandler(handler)
+        yield lambda done: bar.update(task, completed=done)
 
 
 @contextmanager

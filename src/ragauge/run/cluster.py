@@ -96,22 +96,21 @@ async def evaluate_on_ray(
     engine: str | RayEngine, request: RunRequest, name: str, progress: Callable[[int], None] | None
 ) -> Run:
     """As `evaluate`, which documents the arguments and errors, on Ray."""
-    session = Session(engine_of(engine))
+    engine = engine_of(engine)
+    _ray()  # before any work
     is_shared = request.store is not None and not isinstance(request.store, MemoryStore)
     store = opened_store(request.store) if is_shared else Store.temporary()
-    try:
-        data = request.data
-        if _is_spread(data):
-            system, paths, ending = _files_of(data)
-            data = Source(str(data), partial(_rows_of, system, paths, ending), is_table=ending == ".parquet")
-        judge = load_judges(request.judge, store=request.store)
-        task = prepared(replace(request, data=data, store=store, judge=judge))
-        metrics = [_portable(metric) for metric in task.settings.metrics]
-        scorer = BatchScorer(metrics, request.judge, store, labels=request.labels)
-        scorer.by_name = task.settings.by_name
-        return await _RayEvaluation(task, name, session, scorer).run(progress)
-    finally:
-        session.close()
+    data = request.data
+    if _is_spread(data):
+        system, paths, ending = _files_of(data)
+        data = Source(str(data), partial(_rows_of, system, paths, ending), is_table=ending == ".parquet")
+    judge = load_judges(request.judge, store=request.store)
+    task = prepared(replace(request, data=data, store=store, judge=judge))
+    metrics = [_portable(metric) for metric in task.settings.metrics]
+    scorer = BatchScorer(metrics, request.judge, store, labels=request.labels)
+    scorer.by_name = task.settings.by_name
+    with connected(engine) as (ray, is_ours):
+        return await _RayEvaluation(task, name, engine, scorer, ray, is_ours).run(progress)
 
 
 def _portable(measure: Measure) -> str | Measure:
@@ -122,40 +121,39 @@ def _portable(measure: Measure) -> str | Measure:
     return measure
 
 
-class Session:
-    """A connection to Ray, made when it is first needed. ours: it was made here, and ends with the session."""
+def _ray() -> Any:
+    """The module `ray`, without its reports. Raises MissingExtra."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    disable_telemetry()
+    return optional("engine='ray'", "ray", "ray")
 
-    def __init__(self, engine: RayEngine) -> None:
-        self.engine = engine
-        self.ours = False
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        disable_telemetry()
-        self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
-        self.ray = optional("engine='ray'", "ray", "ray")
 
-    def connect(self) -> Any:
-        """The module `ray`, connected. Raises UsageError where the address does not answer."""
-        is_connected = self.ray.is_initialized()
-        if self._address and (self.engine.address or not is_connected):
-            _check_reachable(self._address)
-        if is_connected:
-            return self.ray
-        options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": self._address}
-        if not self._address:
-            _set_up_locally()
-            cpus = (self.engine.workers or processors()) + 1  # one to read
-            options |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
-        try:
-            self.ray.init(**options)
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {_reason(error)}") from error
-        self.ours = True
-        return self.ray
+@contextmanager
+def connected(engine: RayEngine) -> Iterator[tuple[Any, bool]]:
+    """The module `ray`, connected, and whether it was connected here, which then ends with the context.
 
-    def close(self) -> None:
-        """End the connection, and Ray itself where it was started for this run."""
-        if self.ours:
-            self.ray.shutdown()
+    Raises UsageError where the address does not answer.
+    """
+    ray, address = _ray(), engine.address or os.environ.get("RAY_ADDRESS", "")
+    is_connected = ray.is_initialized()
+    if address and (engine.address or not is_connected):
+        _check_reachable(address)
+    if is_connected:
+        yield ray, False
+        return
+    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": address}
+    if not address:
+        _set_up_locally()
+        cpus = (engine.workers or processors()) + 1  # one to read
+        options |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
+    try:
+        ray.init(**options)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        raise UsageError(f"Ray cannot be used at {address or 'this machine'}: {_reason(error)}") from error
+    try:
+        yield ray, True
+    finally:
+        ray.shutdown()
 
 
 def _reason(error: BaseException) -> str:
@@ -291,24 +289,21 @@ class Worker:
 
     async def score(self, first: int, encoded: Sequence[bytes]) -> Part | RagaugeError:
         """Score a batch, whose first sample is at this position of the run, and keep the scores; or why not."""
-        try:
-            return await self._score(first, [msgspec.json.decode(sample, type=Sample) for sample in encoded])
-        except RagaugeError as error:
-            return error
-
-    async def _score(self, first: int, samples: Sequence[Sample]) -> Part:
         import ray
 
-        scorer = self._scorer
-        limit, purse = self._limit, None if self._limit is None else ray.get_actor(self._run, namespace=NAMESPACE)
-        budget = Budget() if limit is None else LeasedBudget(purse, limit)
+        scorer, limit, budget = self._scorer, self._limit, Budget()
+        if limit is not None:
+            budget = LeasedBudget(ray.get_actor(self._run, namespace=NAMESPACE), limit)
+        samples = [msgspec.json.decode(sample, type=Sample) for sample in encoded]
+        assert scorer.store is not None
         try:
             records, stopped, dispatcher = await scorer.score_async(samples, budget)
+            scorer.store.keep_samples(self._run, first, records)
+        except RagaugeError as error:
+            return error
         finally:
             if isinstance(budget, LeasedBudget):
                 await budget.settle()
-        assert scorer.store is not None
-        scorer.store.keep_samples(self._run, first, records)
         accumulators = Accumulators(scorer.settings.metrics)
         for record in records:
             accumulators.add(record)
@@ -380,9 +375,11 @@ class LeasedBudget(Budget):
 
 
 class _RayEvaluation(Evaluation):
-    def __init__(self, task: Prepared, name: str, session: Session, scorer: BatchScorer) -> None:
+    def __init__(
+        self, task: Prepared, name: str, engine: RayEngine, scorer: BatchScorer, ray: Any, is_ours: bool
+    ) -> None:
         super().__init__(task, name)
-        self._session, self._scorer = session, scorer
+        self._engine, self._scorer, self._ray, self._is_ours = engine, scorer, ray, is_ours
         self._read = 0
         self._stopping = False
         self._free: asyncio.Queue[Any] = asyncio.Queue()
@@ -405,14 +402,14 @@ class _RayEvaluation(Evaluation):
                         if progress:
                             progress(done)
                 notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
-        except self._session.ray.exceptions.RayError as error:
+        except self._ray.exceptions.RayError as error:
             raise RunFailed(f"Ray gave up: {_reason(error)}; run again, what is judged is kept in the store") from error
         self._notes = list(dict.fromkeys(note for of_worker in notes for note in of_worker))
         return self._ended(done, self._read, stopped)
 
     @asynccontextmanager
     async def _workers(self) -> AsyncIterator[list[Any]]:
-        ray, engine = self._session.connect(), self._session.engine
+        ray, engine = self._ray, self._engine
         machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
         if len(machines) > 1 and not is_url(self._store.place):
             raise UsageError(
@@ -446,7 +443,7 @@ class _RayEvaluation(Evaluation):
             self._begin()
             yield workers
         finally:
-            for actor in [] if self._session.ours else workers + purse:  # else they end with the connection
+            for actor in [] if self._is_ours else workers + purse:  # else they end with the connection
                 ray.kill(actor)
 
     def _batches(self) -> Iterator[tuple[int, list[bytes]]]:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ragauge.errors import BadParameter, RunFailed
+from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge
 from ragauge.metrics.registry import value_of
 from ragauge.needs.base import missing_fields
@@ -95,7 +95,6 @@ async def score_async(
     store: StoreLike = None,
     *,
     attempts: int = 1,
-    strict: bool = False,
     **options: Any,
 ) -> SampleScores:
     """The scores of one sample, for programs that score an answer right away; `score` is the synchronous form.
@@ -109,14 +108,12 @@ async def score_async(
         sample: a dict, or anything else that can be a row of `evaluate`.
         metrics, judge, store, options: as for `evaluate`.
         attempts: the most runs that are made while a score fails; a retry asks only the unanswered questions.
-        strict: raise RunFailed if a score still fails.
 
     Returns:
         The scores by metric key.
 
     Raises:
-        RunFailed: a score failed and `strict` is set; also as `evaluate`.
-        UsageError, StoreError: as `evaluate`.
+        UsageError, RunFailed, StoreError: as `evaluate`.
     """
     if attempts < 1:
         raise BadParameter(f"attempts={attempts} must be 1 or more")
@@ -125,9 +122,6 @@ async def score_async(
         run = await evaluate_async([sample], metrics, judge, open_store, **options)
         if not run.record.failures:
             break
-    if strict and run.record.failures:
-        metric, reason = next(iter(run.record.failures.items()))
-        raise RunFailed(f"{metric}: {reason}")
     return run.scores[0]
 
 
