@@ -115,7 +115,7 @@ def test_spans_without_texts_are_refused() -> None:
         ]
     )
     with pytest.raises(
-        BadData, match=r"DataFrame of 6 rows: 6 spans, but none has an input or output .*attributes\.input\.value"
+        BadData, match=r"DataFrame of 6 rows: 6 spans, but none has an input or output, .*attributes\.input\.value"
     ):
         read(bare)
 

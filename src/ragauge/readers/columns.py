@@ -163,10 +163,8 @@ class ColumnMapping:
         if rows and not self.by_field.keys() & MEASURED:
             raise BadData(
                 f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "
-                "ones, such as --map query=COLUMN --map response=COLUMN --map contexts=COLUMN --map references=COLUMN "
-                "(map={'query': COLUMN} in Python), and check that the first row is a header. If each row is a "
-                "message, make rows with id and messages=[{'role': 'user', 'content': TEXT}, ...] (`ragauge docs "
-                "conversations`)"
+                "ones, such as --map query=COLUMN (map={'query': COLUMN} in Python); check that the first row is a "
+                "header; if each row is a message, make rows with messages=[{'role': 'user', 'content': TEXT}, ...]"
             )
 
     def unfold(self, row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -316,24 +316,26 @@ def _listed(value: Any) -> Sequence[Any] | None:
     return value if isinstance(value, list | tuple) else [value]
 
 
-def with_effects(
-    calls: tuple[ToolCall, ...] | None, tools: Iterable[Mapping[str, Any]], read_only: Sequence[str] | None
-) -> tuple[ToolCall, ...] | None:
-    """The calls with their effects, where the tools' annotations or the list of those that only read declare them."""
+def with_effects(sample: Sample, read_only: Sequence[str] | None) -> Sample:
+    """The sample with the effects of its calls, as its tools' annotations or the list of those that only read say."""
     hints: dict[str, bool] = {}
-    for tool in tools:
+    for tool in sample.tools or ():
         annotations = tool.get("annotations")
         if isinstance(annotations, Mapping) and isinstance(annotations.get("readOnlyHint"), bool):
             hints[tool["name"]] = not annotations["readOnlyHint"]
-    if calls is None or not (hints or read_only is not None):
-        return calls
+    if not hints and read_only is None:
+        return sample
 
-    def effect(name: str) -> bool | None:
-        return hints.get(name) if read_only is None else name not in read_only
+    def effect(call: ToolCall) -> bool | None:
+        declared = hints.get(call.name) if read_only is None else call.name not in read_only
+        return declared if call.effect is None else call.effect
 
-    return tuple(
-        msgspec.structs.replace(call, effect=effect(call.name)) if call.effect is None else call for call in calls
-    )
+    def known(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        return tuple(msgspec.structs.replace(call, effect=effect(call)) for call in calls)
+
+    turns = sample.turns and tuple(msgspec.structs.replace(turn, calls=known(turn.calls)) for turn in sample.turns)
+    made, expected = (calls and known(calls) for calls in (sample.tool_calls, sample.reference_tool_calls))
+    return msgspec.structs.replace(sample, turns=turns, tool_calls=made, reference_tool_calls=expected)
 
 
 @dataclass

@@ -22,7 +22,7 @@ from ragauge.readers.conversations import Per
 from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
 from ragauge.text.citations import cites_otherwise
-from ragauge.types import Chunk, Sample, ToolCall, Turn
+from ragauge.types import Chunk, Sample, Turn
 
 
 def frame(data: Any) -> Source | None:
@@ -90,70 +90,6 @@ def _hugging_face_source(data: Any) -> Source:
     formatted = getattr(data, "format", None) or {}
     rows = data if formatted.get("type") == "custom" else data.with_format(None)
     return Source(name, partial(iter, rows), is_table=True)
-
-
-def sample(
-    cells: Mapping[str, Any],
-    mapping: ColumnMapping,
-    where: str,
-    number: int,
-    unmeasured: Counter[str],
-    is_whole_trace: bool = False,
-    expects_calls: bool = False,
-) -> Sample:
-    """The sample in a row. Raises BadRow, which names the column and the fix.
-
-    unmeasured, expects_calls: see `SampleReader`. A conversation or whole trace without a call has an empty tuple of
-    them where anything says that tools could be called.
-    """
-    row = _Row(mapping.unfold(cells), mapping, where, number)
-    value = row.value
-    plural = folded(row.columns.get("references", "")).endswith("s")
-    used = set(row.columns.values())
-    rest = [name for name, cell in row.cells.items() if name not in used and values.native(cell) is not None]
-    other = {name: value("", values.jsonable, name) for name in rest}
-    chunks_of = {field: row.chunks(field, ids) for ids, field in IDS_OF.items()}
-    ids_alone = {ids: value(ids, values.to_ids) for ids, field in IDS_OF.items() if chunks_of[field] is None}
-    other |= {ids: named for ids, named in ids_alone.items() if named is not None}
-    tools = value("tools", conversations.to_tools)
-    read_only = value("read_only_tools", lambda cell: values.list_items(cell) or ())
-    effects = partial(conversations.with_effects, tools=tools or (), read_only=read_only)
-
-    def calls(cell: Any, strict: bool = False) -> tuple[ToolCall, ...] | None:
-        return effects(conversations.to_calls(cell, strict))
-
-    read = Sample(
-        id=value("id", values.text_or_none) or str(number),
-        query=value("query", values.text_or_none),
-        response=value("response", partial(_response, may_fail="vars" in cells)),
-        contexts=chunks_of["contexts"],
-        references=value("references", lambda cell: values.to_references(cell, plural)),
-        source=value("source", values.text_or_none),
-        reference_contexts=chunks_of["reference_contexts"],
-        answers=value("answers", values.to_gold_claims),
-        answer_weights=value("answers", values.to_weights) or value("answer_weights", _numbers),
-        criteria=value("criteria", values.to_criteria),
-        answerable=value("answerable", values.boolean),
-        turns=value("turns", partial(_turns, effects=effects)),
-        tool_calls=value("tool_calls", calls),
-        reference_tool_calls=value("reference_tool_calls", partial(calls, strict=True)),
-        tools=tools,
-        system=value("system", values.text_or_none),
-        group=value("group", values.text_or_none),
-        metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
-    )
-    if read.tool_calls is None and (is_whole_trace or row.tells_calls()):
-        expects_calls = expects_calls or tools is not None or read.reference_tool_calls is not None
-        if expects_calls or "tool_calls" in mapping.by_field or any(turn.calls for turn in read.turns or ()):
-            read = msgspec.structs.replace(read, tool_calls=())
-    row.count(read, unmeasured)
-    contexts = read.contexts or ()
-    is_joined = len(contexts) == 1 and _SEVERAL_CHUNKS.search(contexts[0].text)
-    unmeasured.update(joined_contexts=bool(is_joined), several_contexts=len(contexts) > 1)
-    unmeasured["listed_references"] += any(map(values.list_of, read.references or ())) and not plural
-    if contexts and read.response and cites_otherwise(read.response, contexts):
-        unmeasured["cited_otherwise"] += 1
-    return read
 
 
 #: What stands between chunks that were joined: bars, a line of hyphens, a number after an empty line.
@@ -256,13 +192,13 @@ def _numbers(value: Any) -> tuple[float, ...] | None:
     return values.to_weights([{"weight": number} for number in listed])
 
 
-def _turns(value: Any, effects: Callable[..., Any]) -> tuple[Turn, ...] | None:
-    """The turns before a query, with the effects of their calls."""
+def _turns(value: Any) -> tuple[Turn, ...] | None:
+    """The turns before a query."""
     value = values.native(value)
     if values.is_blank(value) or (not isinstance(value, tuple) and value in ([], "[]")):
         return None if values.is_blank(value) else ()
     if isinstance(value, tuple) and all(isinstance(turn, Turn) for turn in value):
-        return tuple(msgspec.structs.replace(turn, calls=effects(turn.calls)) if turn.calls else turn for turn in value)
+        return value
     problem = f"{values.describe(value)}, not a conversation"
     raise values.Malformed(problem, 'write a list of {"role": "user" or "assistant", "text": ...}')
 
@@ -400,22 +336,17 @@ class SampleReader:
         contents: set[int] = set()
         for number, row in enumerate(self._rows(), start=1):
             try:
-                checked = self._checked(row, number)
-                if not isinstance(checked, Sample):
-                    is_whole = self._holds_traces and traces.has_outer_span(checked)
-                    checked = sample(
-                        checked, self._columns, self.name, number, self.unmeasured, is_whole, self.expects_calls
-                    )
+                read = self._checked(row, number)
                 if isinstance(row, Sample) or "id" in self.columns:
                     rows_of = rows_of or {hash(str(earlier)): earlier for earlier in range(1, numbered + 1)}
-                    if (first := rows_of.setdefault(hash(checked.id), number)) != number:
-                        problem = f"id {checked.id!r} was given to row {first} already"
+                    if (first := rows_of.setdefault(hash(read.id), number)) != number:
+                        problem = f"id {read.id!r} was given to row {first} already"
                         fix = "make ids unique, name another column with map={'id': COLUMN} (--map id=COLUMN), or "
                         fix += "number the rows with map={'id': ''} (--map id=)"
                         raise BadRow(self.name, number, self.columns.get("id"), problem, fix)
                 else:
                     numbered = number
-                samples = self._samples_of(checked, number)
+                samples = self._samples_of(read, number)
                 self._count_repeats(samples, contents)
                 if self._source.index is not None:
                     self._positions += [number - 1] * len(samples)
@@ -429,6 +360,56 @@ class SampleReader:
                 self.bad_rows.append(bad)
         if self.unmeasured.pop("several_contexts", 0):
             del self.unmeasured["joined_contexts"]
+
+    def _sample(self, cells: Mapping[str, Any], number: int) -> Sample:
+        """The sample in a row. Raises BadRow, which names the column and the fix.
+
+        A conversation or whole trace without a call has an empty tuple of them where anything says that tools could be
+        called.
+        """
+        row = _Row(self._columns.unfold(cells), self._columns, self.name, number)
+        value = row.value
+        plural = folded(row.columns.get("references", "")).endswith("s")
+        used = set(row.columns.values())
+        rest = [name for name, cell in row.cells.items() if name not in used and values.native(cell) is not None]
+        other = {name: value("", values.jsonable, name) for name in rest}
+        chunks_of = {field: row.chunks(field, ids) for ids, field in IDS_OF.items()}
+        ids_alone = {ids: value(ids, values.to_ids) for ids, field in IDS_OF.items() if chunks_of[field] is None}
+        other |= {ids: named for ids, named in ids_alone.items() if named is not None}
+        read = Sample(
+            id=value("id", values.text_or_none) or str(number),
+            query=value("query", values.text_or_none),
+            response=value("response", partial(_response, may_fail="vars" in cells)),
+            contexts=chunks_of["contexts"],
+            references=value("references", lambda cell: values.to_references(cell, plural)),
+            source=value("source", values.text_or_none),
+            reference_contexts=chunks_of["reference_contexts"],
+            answers=value("answers", values.to_gold_claims),
+            answer_weights=value("answers", values.to_weights) or value("answer_weights", _numbers),
+            criteria=value("criteria", values.to_criteria),
+            answerable=value("answerable", values.boolean),
+            turns=value("turns", _turns),
+            tool_calls=value("tool_calls", conversations.to_calls),
+            reference_tool_calls=value("reference_tool_calls", partial(conversations.to_calls, strict=True)),
+            tools=value("tools", conversations.to_tools),
+            system=value("system", values.text_or_none),
+            group=value("group", values.text_or_none),
+            metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
+        )
+        read = conversations.with_effects(read, value("read_only_tools", lambda cell: values.list_items(cell) or ()))
+        is_whole_trace = self._holds_traces and traces.has_outer_span(cells)
+        if read.tool_calls is None and (is_whole_trace or row.tells_calls()):
+            expects_calls = self.expects_calls or read.tools is not None or read.reference_tool_calls is not None
+            if expects_calls or "tool_calls" in self.columns or any(turn.calls for turn in read.turns or ()):
+                read = msgspec.structs.replace(read, tool_calls=())
+        row.count(read, unmeasured := self.unmeasured)
+        contexts = read.contexts or ()
+        is_joined = len(contexts) == 1 and _SEVERAL_CHUNKS.search(contexts[0].text)
+        unmeasured.update(joined_contexts=bool(is_joined), several_contexts=len(contexts) > 1)
+        unmeasured["listed_references"] += any(map(values.list_of, read.references or ())) and not plural
+        if contexts and read.response and cites_otherwise(read.response, contexts):
+            unmeasured["cited_otherwise"] += 1
+        return read
 
     def _count_repeats(self, samples: Iterable[Sample], contents: set[int]) -> None:
         """Count the samples without a group that repeat what an earlier one asked, retrieved and answered.
@@ -493,7 +474,7 @@ class SampleReader:
             )
         return islice(rows, self._limit)
 
-    def _checked(self, row: Any, number: int) -> Sample | Mapping[str, Any]:
+    def _checked(self, row: Any, number: int) -> Sample:
         if isinstance(row, Sample):
             try:
                 msgspec.json.encode(row)
@@ -507,7 +488,7 @@ class SampleReader:
         if (cells := as_mapping(row)) is None:
             raise BadRow(self.name, number, None, f"{values.describe(row)}, not an object", "give each row as a dict")
         is_empty = any(values.native(cells.get(column)) is None for column in self._empty_response)
-        return {**cells, **self._empty_response} if is_empty else cells
+        return self._sample({**cells, **self._empty_response} if is_empty else cells, number)
 
 
 def as_mapping(row: Any) -> Mapping[str, Any] | None:

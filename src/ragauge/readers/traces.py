@@ -213,9 +213,8 @@ def _traces(spans: Sequence[dict[str, Any]], name: str, counts: Counter[str]) ->
     """A row for each span without a parent among the others, with what the spans under it hold."""
     if spans and not any(map(_has_text, spans)):
         raise BadData(
-            f"{name}: {len(spans)} spans, but none has an input or output (OpenInference: attributes.input.value, "
-            "attributes.output.value; OpenTelemetry: gen_ai.input.messages, gen_ai.output.messages); switch the "
-            "recording of content on, or export the spans that have it"
+            f"{name}: {len(spans)} spans, but none has an input or output, such as gen_ai.input.messages or "
+            "attributes.input.value; switch the recording of content on, or export the spans that have it"
         )
     by_id = {str(_at(span, "id")): span for span in spans}
     under: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
