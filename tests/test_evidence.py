@@ -25,12 +25,6 @@ def test_what_a_chunk_contradicts_is_not_entailed(evidence: rg.scores.Evidence, 
     assert evidence.entailed is entailed
 
 
-def test_chunk_labels_are_those_of_the_chunks_or_that_of_all() -> None:
-    """Where a judge labels each chunk these are its labels, else the joint label for all."""
-    assert piece(E, E, N).chunk_labels(2) == [E, N]
-    assert piece(N).chunk_labels(3) == [N, N, N]
-
-
 def test_evidence_counts_as_its_metric_does() -> None:
     """The pieces that are entailed are those that faithfulness counts."""
     scores = rg.score({"response": "Ada came. Bob sang.", "contexts": ["Ada came.", "Eve left."]}, "faithfulness")

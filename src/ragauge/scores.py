@@ -151,10 +151,6 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         """1 at a probability of 0.5, such as a split vote of a panel, 0 at 0 and 1; 0.5 without a probability."""
         return 0.5 if self.probability is None else 1 - abs(2 * self.probability - 1)
 
-    def chunk_labels(self, n: int) -> list[Label | None]:
-        """The label of each of n chunks; the joint label for all where they were only judged together."""
-        return [chunk.label for chunk in self.chunks] or [self.label] * n
-
 
 class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A metric on one sample: a value, or undefined (nothing to count), or failed (no answer), with the reason.
@@ -267,10 +263,6 @@ class Gate(msgspec.Struct, frozen=True):
             return run.estimates.get(self.metric)
         parts = run.slices.get(self.column, ())
         return next((part.estimates.get(self.metric) for part in parts if part.value == self.value), None)
-
-    def covers(self, sample: Sample, run: RunRecord) -> bool:
-        """Whether the gate is about this sample of a run."""
-        return not self.column or slice_value(sample, self.column, run.group_column) == self.value
 
     def failure(self, run: RunRecord) -> str | None:
         """Why the gate fails, or None. A metric without a value fails."""

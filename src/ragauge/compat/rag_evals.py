@@ -188,7 +188,7 @@ def _faithfulness_result(scores: Scores) -> FaithfulnessResult:
     """The statements and the chunks that support them; all chunks if no single chunk supports a supported one."""
     statements = []
     for claim in scores["faithfulness"].evidence:
-        labels = claim.chunk_labels(len(scores.sample.contexts))
+        labels = [chunk.label for chunk in claim.chunks] or [claim.label] * len(scores.sample.contexts)
         ids = [i for i, label in enumerate(labels) if label is rg.Label.ENTAILED]
         if claim.entailed and not ids:
             ids = list(range(len(labels)))

@@ -29,13 +29,11 @@ from ragauge.types import Sample
 def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
     """Precision, recall and F1 of the tool calls, and success: whether none is missing and none is extra.
 
-    The calls are compared with `reference_tool_calls`, without their ids. match: "effects" compares the calls that
-    change something, "all" all calls, "names" the names of all calls. reads: the tools that only read; by default the
-    data say which (`read_only_tools`, MCP's readOnlyHint, or the effect of a call), and the score is undefined if they
-    do not. A failed call changes nothing. order: "any", "in_order" (the most calls that keep the order), or "exact"
-    (each call at its position). arguments: "equal" (as JSON values), "subset" (those that the expected call has), or
-    the names of those to compare, such as id+date. If an expected call lists acceptable values, each of them is right,
-    and texts are compared as in BFCL, without case, spaces and ,./-_*^.
+    The calls are compared with `reference_tool_calls`, without their ids. With match=effects the data must say which
+    tools only read (`read_only_tools`, MCP's readOnlyHint, or the effect of a call), or `reads` does; else the score is
+    undefined. A failed call changes nothing. order: in_order counts the most calls that keep the order. arguments: such
+    as id+date. If an expected call lists acceptable values, each of them is right, and texts are compared as in BFCL,
+    without case, spaces and ,./-_*^.
     If no call was expected and none was made, F1 and success are 1.
     """
     missing, extra = calls.expected - calls.matched, calls.made - calls.matched
@@ -105,8 +103,7 @@ def policy(grades: Grades) -> Share:
     """Share of the rules that the agent keeps, by what it says and the calls that it makes, as in policy(rules.md).
 
     rules: a file of text or Markdown with one rule per line; headings and quotations ("> ") are left out. Or the rules
-    themselves, as in policy("Never promise a refund."+"Greet the customer."). A rule that does not apply is kept. Each
-    rule is judged on its own and has its own line of evidence.
+    themselves, as in policy("Never promise a refund."+"Greet the customer."). A rule that does not apply is kept.
     """
     return Share(sum(grades.values), len(grades.values))
 

@@ -178,10 +178,7 @@ def _contained(sample: Sample, texts: Sequence[str], case: bool) -> list[str]:
 
 @_passing
 def contains_all(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
-    """1 if the response contains all of the texts, such as contains_all(refund+"30 days"), else 0.
-
-    case: whether upper and lower case differ.
-    """
+    """1 if the response contains all of the texts, such as contains_all(refund+"30 days"), else 0."""
     present = _contained(sample, texts, case)
     missing = [text for text in texts if text not in present]
     return not missing, f"missing: {', '.join(missing)}" if missing else "all are there"
@@ -189,10 +186,7 @@ def contains_all(sample: Sample, *, texts: Sought, case: CaseSensitive = False) 
 
 @_passing
 def contains_none(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
-    """1 if the response contains none of the texts, such as forbidden words, else 0.
-
-    case: whether upper and lower case differ.
-    """
+    """1 if the response contains none of the texts, such as forbidden words, else 0."""
     present = _contained(sample, texts, case)
     return not present, f"found: {', '.join(present)}" if present else "none is there"
 
@@ -296,13 +290,12 @@ def bleu(
     texts: Texts,
     *,
     weights: Annotated[Weights, "of the n-gram orders from 1"] = (0.25, 0.25, 0.25, 0.25),
-    tokenizer: Annotated[Literal["valor", "whitespace", "unicode"], "how words are split"] = "valor",
+    tokenizer: Annotated[
+        Literal["valor", "whitespace", "unicode"], "how words are split; Dataworkz: whitespace, method1"
+    ] = "valor",
     smoothing: Annotated[Literal["none", "method1"], "of orders without a match, as in NLTK"] = "none",
 ) -> float:
-    """Sentence BLEU (Papineni et al., 2002), equal to NLTK; several references clip jointly.
-
-    weights: of the n-gram orders from 1. tokenizer: "valor", "whitespace" (Dataworkz, with method1) or "unicode".
-    """
+    """Sentence BLEU (Papineni et al., 2002), equal to NLTK; several references clip jointly."""
     return overlap.bleu(texts.response, texts.references, weights, tokenizer, smoothing)
 
 

@@ -204,8 +204,10 @@ def parse_metrics(spec: str) -> list[Measure]:
     if values:
         raise BadParameter(f"{spec!r}: {values[0]!r} is not of the form parameter=value")
     if name == "composite":
-        weights = {key: _number(value, spec) for key, value in arguments.items()}
-        return [composite(weights or PRESET)]
+        try:
+            return [composite({key: float(value) for key, value in arguments.items()} or PRESET)]
+        except ValueError as error:
+            raise BadParameter(f"{spec!r}: {error}; give numbers as weights") from None
     return _family(name, arguments)
 
 
@@ -276,13 +278,6 @@ def _arguments(inside: str, spec: str) -> tuple[list[str], dict[str, str]]:
         else:
             values.append(value)
     return values, arguments
-
-
-def _number(text: str, spec: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise BadParameter(f"{spec!r}: {text!r} is not a number") from None
 
 
 def split_specs(specs: str) -> list[str]:

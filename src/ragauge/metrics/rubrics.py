@@ -153,8 +153,7 @@ def preference(orders: Preferences) -> float:
     """How much the response is preferred to another by a criterion in your own words, from -2 to 2.
 
     Asked in both orders: the mean where both prefer the same text, else 0, a tie, as in MT-Bench (Zheng et al., 2023).
-    What `ragauge compare --prefer` measures. text: the criterion. other: the column of the other response. reads: what
-    the judge sees too.
+    What `ragauge compare --prefer` measures.
     """
     return fmean(orders.orders) if orders.orders and orders.agree else 0.0
 
@@ -163,7 +162,6 @@ def preference(orders: Preferences) -> float:
 def preference_flip(orders: Preferences) -> float:
     """1 where the judge prefers another text once the two are swapped, which makes a tie of `preference`, else 0.
 
-    Its mean is how far the judge goes by the order; equal texts are not asked about, and count as 0. text, other,
-    reads: as for preference.
+    Its mean is how far the judge goes by the order; equal texts are not asked about, and count as 0.
     """
     return float(not orders.agree)

@@ -11,7 +11,7 @@ or only those that the documents contain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -118,8 +118,8 @@ def answered_ratio(check: RefusalCheck) -> Share:
 def reject_recall(check: RefusalCheck, gold: GoldInContexts) -> Share | Undefined:
     """Share of the samples whose documents hold no answer that were refused.
 
-    labels: "asked" lets the judge decide which documents contain which gold claims where the data has no labels
-    (`answerable`, or `answers_found` of each document); "given" leaves such samples undefined.
+    By the labels of the data (`answerable`, or `answers_found` of each document); without them labels=given leaves a
+    sample undefined.
     """
     return Undefined(ANSWERABLE) if gold.answerable else Share(check.refused, 1)
 
@@ -170,19 +170,18 @@ def macro_f1(check: RefusalCheck, gold: GoldInContexts) -> MeanF1:
     return MeanF1(*confusion(check, gold))
 
 
-def match_score(matched: MatchedGold, correctness: Correctness) -> float:
-    """How well the response matches the gold claims: the share matched, or for a list the F1 with five enough."""
-    return calibrated_score(matched, [True] * len(matched.claims), correctness)
+def match_score(matched: MatchedGold, correctness: Correctness, in_documents: Sequence[bool] | None = None) -> float:
+    """How well the response matches the gold claims: the share matched, or for a list the F1 with five enough.
 
-
-def calibrated_score(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
-    """`match_score` on the gold claims that some document contains; 0 where none does."""
-    if not any(in_documents):
+    in_documents: whether some document contains each claim, where only these count; 0 where none does.
+    """
+    counted = [True] * len(matched.claims) if in_documents is None else in_documents
+    if not any(counted):
         return 0.0
     if correctness == "em5":
-        gold = [wordings for wordings, yes in zip(matched.gold, in_documents, strict=True) if yes]
+        gold = [wordings for wordings, yes in zip(matched.gold, counted, strict=True) if yes]
         return claims.list_score(matched, gold).f1_top5
-    return _matched_and_contained(matched, in_documents) / sum(in_documents)
+    return _matched_and_contained(matched, counted) / sum(counted)
 
 
 def grounded_share(matched: MatchedGold, in_documents: Sequence[bool], correctness: Correctness) -> float:
@@ -260,7 +259,7 @@ def parametric(
 
 def _calibrated(check: RefusalCheck, gold: GoldInContexts, matched: MatchedGold, correctness: Correctness) -> float:
     refused = check.refused or check.refused_without_citations
-    return 0.0 if refused else calibrated_score(matched, gold.claims, correctness)
+    return 0.0 if refused else match_score(matched, correctness, gold.claims)
 
 
 class MeanCitations(Counts, frozen=True):
@@ -475,13 +474,16 @@ def _share_values(
         answered = [item for item in items if not item.refusal.refused_without_citations]
 
     def calibrated(subset: _Items) -> float:
-        return 100 * _mean(_unless_refused(item, calibrated_score, correctness) for item in subset)
+        return 100 * _mean(
+            0.0 if item.refusal.refused_without_citations else match_score(item.matched, correctness, item.gold.claims)
+            for item in subset
+        )
 
     def matched(subset: _Items) -> float:
         return 100 * _mean(match_score(item.matched, correctness) for item in subset)
 
     of_answered, by_answered, by_answerable = matched(answered), calibrated(answered), calibrated(answerable)
-    grounding = 100 * _mean(_unless_refused(item, grounded_share, correctness) for item in answered)
+    grounding = _grounding(answered, correctness)
     f1 = _harmonic(by_answered, by_answerable)
     return {
         f"regular_{name}": matched(items),
@@ -493,11 +495,9 @@ def _share_values(
     }, f1
 
 
-def _unless_refused(
-    item: TrustEvalItem, score: Callable[[MatchedGold, Sequence[bool], Correctness], float], correctness: Correctness
-) -> float:
-    refused = item.refusal.refused_without_citations
-    return 0.0 if refused else score(item.matched, item.gold.claims, correctness)
+def _grounding(items: _Items, correctness: Correctness) -> float:
+    answers = [None if item.refusal.refused_without_citations else item for item in items]
+    return 100 * _mean(grounded_share(item.matched, item.gold.claims, correctness) if item else 0.0 for item in answers)
 
 
 def _list_values(items: _Items, answered: _Items, answerable: _Items) -> tuple[dict[str, float], float]:
@@ -527,7 +527,7 @@ def _list_values(items: _Items, answered: _Items, answerable: _Items) -> tuple[d
         for column, name in enumerate(("prec", "rec", "rec_top5", "f1", "f1_top5")):
             block[f"{prefix}qampari_{name}"] = 100 * _mean(row[column] for row in scores)
     f1 = _harmonic(block["calib_answered_qampari_f1_top5"], block["calib_answerable_qampari_f1_top5"])
-    grounding = 100 * _mean(_unless_refused(item, grounded_share, "em5") for item in answered)
+    grounding = _grounding(answered, "em5")
     block["calib_qampari_em_f1"] = f1
     block["parametric_qampari_rec_top5"] = block["answered_qampari_rec_top5"] - grounding
     return block, f1

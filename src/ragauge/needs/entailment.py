@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from typing import Annotated, Literal
@@ -103,15 +103,15 @@ def support(
 #: The fields that tell which tools were called; a sample needs one of them.
 CALLED = "tool_calls or turns"
 
-#: What statements are compared with, as the last arguments of `support`.
-_Premise = tuple[str, Sequence[tuple[str, str]], str | None, tuple[str, ...]]
+#: A text of statements' premise, and its id.
+_Passage = tuple[str, str]
 
 
-def _contexts(sample: Sample) -> list[_Premise]:
-    return [("contexts", [(chunk.id, chunk.passage) for chunk in sample.contexts or ()], sample.query, history(sample))]
+def _retrieved(sample: Sample) -> list[_Passage]:
+    return [(chunk.id, chunk.passage) for chunk in sample.contexts or ()]
 
 
-def _remembered(sample: Sample) -> list[_Premise]:
+def _remembered(sample: Sample) -> list[_Passage]:
     """All that was retrieved or that the user said up to the response; each passage once."""
     passages: dict[str, str] = {}
     for number, turn in enumerate(sample.turns or (), start=1):
@@ -120,45 +120,38 @@ def _remembered(sample: Sample) -> list[_Premise]:
         for chunk in turn.contexts or ():
             passages.setdefault(chunk.passage, f"turn {number}: {chunk.id}")
     own = {chunk.passage: chunk.id for chunk in sample.contexts or ()}
-    chunks = [(id, text) for text, id in (passages | own).items()]
-    return [("contexts", chunks, sample.query, history(sample))]
+    return [(id, text) for text, id in (passages | own).items()]
 
 
-def _references(sample: Sample) -> list[_Premise]:
-    return [(name, [(name, text)], sample.query, history(sample)) for name, text in references_of(sample).items()]
+def _called(sample: Sample) -> list[_Passage]:
+    return [(field, call.passage) for field, call in sample.calls.items()]
 
 
-def _response(sample: Sample) -> list[_Premise]:
-    return [("response", [("response", response_of(sample))], sample.query, history(sample))]
+#: What statements are compared with -> each premise by the name of what it is, as evidence has it.
+_PREMISES: Mapping[str, Callable[[Sample], Mapping[str, list[_Passage]]]] = {
+    "contexts": lambda sample: {"contexts": _retrieved(sample)},
+    "conversation": lambda sample: {"contexts": _remembered(sample)},
+    "references": lambda sample: {name: [(name, text)] for name, text in references_of(sample).items()},
+    "response": lambda sample: {"response": [("response", response_of(sample))]},
+    "source": lambda sample: {"source": [("source", _source_of(sample))]},
+    "calls": lambda sample: {"calls": _called(sample)},
+    "trial": lambda sample: {"trial": [*_called(sample), ("response", response_of(sample))]},
+    "query": lambda sample: {"query": [("query", sample.query or "")]},
+}
 
 
-def _source(sample: Sample) -> list[_Premise]:
-    return [("source", [("source", _source_of(sample))], sample.query, ())]
-
-
-def _calls(sample: Sample) -> list[_Premise]:
-    return [("calls", [(field, call.passage) for field, call in sample.calls.items()], sample.query, ())]
-
-
-def _trial(sample: Sample) -> list[_Premise]:
-    ((_, calls, query, turns),) = _calls(sample)
-    return [("trial", [*calls, ("response", response_of(sample))], query, turns)]
-
-
-def _query(sample: Sample) -> list[_Premise]:
-    return [("query", [("query", sample.query or "")], None, ())]
+def _supported(sample: Sample, statements: Statements, against: str, chunks: list[_Passage]) -> QuestionFlow[Support]:
+    """Is each statement supported by a premise? The query goes with it, unless it is the premise."""
+    query = None if against == "query" else sample.query
+    turns = () if against in ("query", "source", "calls", "trial") else history(sample)
+    return (yield from support(statements, against, chunks, query, turns))
 
 
 _ASKS, _ASKS_OF_SENTENCES = frozenset({"decompose", "entail:support"}), frozenset({"entail:support"})
 
 
-#: What is to support the claims of the response -> the fields that must be present, and its texts.
-_AGAINST: dict[str, tuple[str, Callable[[Sample], list[_Premise]]]] = {
-    "contexts": ("contexts", _contexts),
-    "conversation": ("contexts or turns", _remembered),
-    "source": ("source", _source),
-    "calls": (CALLED, _calls),
-}
+#: What is to support the claims of the response -> the fields that must be present.
+_FIELDS = {"contexts": "contexts", "conversation": "contexts or turns", "source": "source", "calls": CALLED}
 
 
 @cache
@@ -182,14 +175,14 @@ def response_in_contexts(
         The need, which a metric function reads as its `Support`.
     """
     place = "conversation" if against == "contexts" and memory == "all" else against
-    field, premises = _AGAINST[place]
 
     def flow(sample: Sample) -> QuestionFlow[Support]:
         statements = yield from (response_statements if units == "claims" else response_sentences)(sample)
-        return (yield from support(statements.claims, *premises(sample)[0]))
+        ((name, chunks),) = _PREMISES[place](sample).items()
+        return (yield from _supported(sample, statements.claims, name, chunks))
 
     asks = _ASKS if units == "claims" else _ASKS_OF_SENTENCES
-    return Need(f"response_in_{place}({units})", ("response", field), asks, flow)
+    return Need(f"response_in_{place}({units})", ("response", _FIELDS[place]), asks, flow)
 
 
 def _claims_in_turns_of(role: str, speech: str, name: str) -> Need[Support]:
@@ -215,14 +208,14 @@ response_claims_in_requests = _claims_in_turns_of("user", "earlier turn of the u
 def response_claims_in_query(sample: Sample) -> QuestionFlow[Support]:
     """Which claims of the response does the query already presuppose?"""
     statements = yield from response_statements(sample)
-    return (yield from support(statements.claims, *_query(sample)[0]))
+    return (yield from support(statements.claims, "query", [("query", sample.query or "")], None))
 
 
 def _supports(
     name: str,
     reads: tuple[str, ...],
     of: Literal["response", ClaimsOf],
-    premises: Callable[[Sample], list[_Premise]],
+    premise: str,
     claims: bool = False,
 ) -> Need[Supports]:
     """Are the statements, or claims, of one text in each of several premises, or those of several texts in one?"""
@@ -233,21 +226,22 @@ def _supports(
         else:
             texts = yield from reference_statements(sample, of)
         hypotheses = [text.claims for text in texts] if claims else texts
-        pairs = product(hypotheses, premises(sample))
-        return Supports((yield from gather([support(statements, *premise) for statements, premise in pairs])))
+        pairs = product(hypotheses, _PREMISES[premise](sample).items())
+        flows = [_supported(sample, statements, name, chunks) for statements, (name, chunks) in pairs]
+        return Supports((yield from gather(flows)))
 
     return Need(name, reads, _ASKS, flow)
 
 
 _BOTH, _RETRIEVED = ("response", "references"), ("references", "contexts")
-response_in_references = _supports("response_in_references", _BOTH, "response", _references)
-response_claims_in_references = _supports("response_claims_in_references", _BOTH, "response", _references, claims=True)
-references_in_response = _supports("references_in_response", _BOTH, "references", _response)
-references_in_contexts = _supports("references_in_contexts", _RETRIEVED, "references", _contexts)
+response_in_references = _supports("response_in_references", _BOTH, "response", "references")
+response_claims_in_references = _supports("response_claims_in_references", _BOTH, "response", "references", claims=True)
+references_in_response = _supports("references_in_response", _BOTH, "references", "response")
+references_in_contexts = _supports("references_in_contexts", _RETRIEVED, "references", "contexts")
 reference_claims_in_contexts = _supports(
-    "reference_claims_in_contexts", _RETRIEVED, "references", _contexts, claims=True
+    "reference_claims_in_contexts", _RETRIEVED, "references", "contexts", claims=True
 )
-reference_claims_in_trial = _supports("reference_claims_in_trial", (*_BOTH, CALLED), "references", _trial, claims=True)
+reference_claims_in_trial = _supports("reference_claims_in_trial", (*_BOTH, CALLED), "references", "trial", claims=True)
 
 
 @cache
@@ -255,13 +249,13 @@ def claims_in_response(
     of: Annotated[ClaimsOf, "whose claims are looked for: each reference's, or the source's"] = "references",
 ) -> Need[Supports]:
     """Are the claims of each reference, or of the source, supported by the response?"""
-    return _supports(f"{of.removesuffix('s')}_claims_in_response", ("response", of), of, _response, claims=True)
+    return _supports(f"{of.removesuffix('s')}_claims_in_response", ("response", of), of, "response", claims=True)
 
 
 @cache
 def claims_in_query(of: ClaimsOf = "references") -> Need[Supports]:
     """Which claims of each reference, or of the source, does the query already presuppose?"""
-    return _supports(f"{of.removesuffix('s')}_claims_in_query", (of,), of, _query, claims=True)
+    return _supports(f"{of.removesuffix('s')}_claims_in_query", (of,), of, "query", claims=True)
 
 
 reference_claims_in_response, reference_claims_in_query = claims_in_response(), claims_in_query()

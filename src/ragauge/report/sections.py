@@ -83,8 +83,18 @@ def report_section(title: str) -> Callable[[SectionFunctionT], SectionFunctionT]
 
 def sections_of(run: Any) -> tuple[Section, ...]:
     """The registered sections of a `ragauge.Run` that have rows, or an error to show."""
-    made = (_section(title, function, run) for title, function in list(SECTIONS.items()))
-    return tuple(section for section in made if section is not None)
+    sections = []
+    for title, function in list(SECTIONS.items()):
+        try:
+            rows = [dict(row) for row in function(run)]
+        except Exception as error:
+            sections.append(Section(title, f"This section failed: {type(error).__name__}: {error}", (), ()))
+            continue
+        columns = tuple(dict.fromkeys(str(column) for row in rows for column in row))
+        description = next(iter((function.__doc__ or "").strip().splitlines()), "").strip()
+        cells = tuple(tuple(_cell(row.get(column)) for column in columns) for row in rows)
+        sections += [Section(title, description, columns, cells)] if columns else []
+    return tuple(sections)
 
 
 #: How many metrics the table of slices has columns for, where none were named.
@@ -119,17 +129,6 @@ def slice_section(run: RunRecord, column: str) -> Section:
         about = "All samples are in this slice, so that there are no others to compare it with."
     heads = (*heads, "also worse") if any(row[-1] for row in rows) else heads
     return Section(f"By {column}", about, heads, tuple(row[: len(heads)] for row in rows))
-
-
-def _section(title: str, function: SectionFunction, run: Any) -> Section | None:
-    try:
-        rows = [dict(row) for row in function(run)]
-    except Exception as error:
-        return Section(title, f"This section failed: {type(error).__name__}: {error}", (), ())
-    columns = tuple(dict.fromkeys(str(column) for row in rows for column in row))
-    description = next(iter((function.__doc__ or "").strip().splitlines()), "").strip()
-    cells = tuple(tuple(_cell(row.get(column)) for column in columns) for row in rows)
-    return Section(title, description, columns, cells) if columns else None
 
 
 def _cell(value: Any) -> Cell:

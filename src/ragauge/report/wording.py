@@ -144,8 +144,8 @@ def gate_words(run: RunRecord, gate: Gate) -> str:
     """A gate, or why it fails, and how many samples it rests on, with a caution where these are few."""
     failure, estimate = gate.failure(run), gate.estimate(run)
     if estimate is None:
-        reason = "" if gate.column else f": {run.left_out.get(gate.metric, 'it was not measured')}"
-        return f"{failure}{reason}"
+        why = "" if gate.column else f": {run.left_out.get(gate.metric, 'it was not measured')}"
+        return f"{failure}{why}"
     caution = "" if failure or estimate.n >= FEW * estimate.samples else ": less than half are measured"
     reason = run.failures.get(gate.metric) or run.undefined.get(gate.metric)
     if reason and not estimate.n:
