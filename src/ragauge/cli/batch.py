@@ -44,13 +44,7 @@ def command() -> None:
 @data_options
 @store_option("Where judgments are kept.")
 @click.option(
-    "-o",
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path),
-    required=True,
-    metavar="FOLDER",
-    help="Folder for the files and the state of the batch.",
+    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, metavar="FOLDER", help="For the batch."
 )
 def export_command(data: str, store: Place, folder: Path, **options: Any) -> None:
     """Write the unanswered questions about DATA as files of requests. Nothing is sent, and no key is needed.
@@ -83,10 +77,7 @@ def _spec(judge: str | JudgeSpec) -> str:
 @allow_host_option
 @click.argument("results", nargs=-1, type=FILE)
 @click.option(
-    "--lost",
-    "is_lost",
-    is_flag=True,
-    help="No more results will come for requests not sent by `submit`: ask them again.",
+    "--lost", "is_lost", is_flag=True, help="No more results will come for what `submit` did not send: ask again."
 )
 def import_command(folder: Path, results: Sequence[Path], is_lost: bool) -> None:
     """Store the answers in RESULTS, files of any part of a batch in any order, and write the next round."""

@@ -44,21 +44,13 @@ def dataset_command() -> None:
 
 @dataset_command.command("build")
 @click.argument("questions")
+@click.option("--corpus", type=opts.INPUT, help="Folder or file to be searched. [default: the documents in the data]")
 @click.option(
-    "--corpus",
-    type=opts.INPUT,
-    help="Folder or file that is searched for documents. [default: the documents in the data]",
-)
-@click.option(
-    "--retriever",
-    metavar="python:MODULE:NAME",
-    help="Finds the documents instead: a function of the question, or a retriever of LlamaIndex or LangChain.",
+    "--retriever", metavar="python:MODULE:NAME", help="Finds the documents: a function, or a retriever of LlamaIndex."
 )
 @opts.samples_option
 @click.option("--top", type=opts.POSITIVE, default=TOP, show_default=True, help="Documents of each sample.")
-@click.option(
-    "--claims", metavar="JUDGE", help="Decomposes gold answers into claims. [default: the whole answer is one claim]"
-)
+@click.option("--claims", metavar="JUDGE", help="Decomposes gold answers into claims. [default: each is one]")
 @opts.judges_option("Decides which document holds which claim; as for `ragauge run`. [default: embedded]")
 @opts.work_options
 def build_command(questions: str, corpus: Path | None, output: Path, **options: Any) -> None:
@@ -181,12 +173,8 @@ def _question_lines(made: QuestionSet) -> Iterator[str]:
 @dataset_command.command("nuggets")
 @click.argument("questions")
 @opts.samples_option
-@opts.judges_option(
-    "A model that takes texts apart and grades. Needed where a question has no nuggets.", embedded=False
-)
-@click.option(
-    "--form", type=click.Choice(get_args(NuggetForm)), default="ragauge", help="Whose format. [default: ragauge]"
-)
+@opts.judges_option("Takes texts apart and grades; needed where a question has no nuggets.", embedded=False)
+@click.option("--form", type=click.Choice(get_args(NuggetForm)), default="ragauge", help="[default: ragauge]")
 @opts.work_options
 def nuggets_command(questions: str, output: Path, form: NuggetForm, **options: Any) -> None:
     """Propose for each of QUESTIONS the nuggets that its answer should hold, vital ones or good to have, from its
@@ -225,17 +213,11 @@ def mini_command(folder: Path) -> None:
 @click.argument("samples")
 @click.option("-j", "--model", required=True, metavar="PROVIDER/MODEL", help="Any LLM, such as openai/gpt-4o-mini.")
 @opts.samples_option
-@click.option(
-    "--form", type=click.Choice(get_args(AnswerForm)), default="prose", help="Sentences, or a list. [default: prose]"
-)
-@click.option(
-    "--refusal", metavar="SENTENCE", help=f"The sentence for declining to answer. [default: {REFUSAL_SENTENCE}]"
-)
+@click.option("--form", type=click.Choice(get_args(AnswerForm)), default="prose", help="[default: prose]")
+@click.option("--refusal", metavar="SENTENCE", help=f"For declining to answer. [default: {REFUSAL_SENTENCE}]")
 @click.option("--no-refusal", is_flag=True, help="Have every question answered.")
 @click.option("--shots", metavar="FILE", help="Answered samples to show as examples, but none of SAMPLES.")
-@click.option(
-    "--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, metavar="N", help="How many of them."
-)
+@click.option("--shot-count", type=click.IntRange(min=0), default=SHOTS, show_default=True, help="How many.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Which of them, and in which order.")
 @click.option("--top", type=opts.POSITIVE, metavar="N", help="Only the first N documents. [default: all]")
 @click.option("--cite", metavar="JUDGE", help="Adds citations to answers that have none.")

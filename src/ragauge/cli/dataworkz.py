@@ -32,9 +32,7 @@ def command() -> None:
 
 @command.command("evaluate")
 @click.option("--benchmark", required=True, metavar="FILE", help="Questions and golden responses (.xlsx .csv ...).")
-@click.option(
-    "--dataworkz_response_file", "responses", required=True, metavar="FILE", help="Answers to them (.txt, or a table)."
-)
+@click.option("--dataworkz_response_file", "responses", required=True, metavar="FILE", help="Answers to them.")
 @click.option("--evaluation_file", required=True, metavar="FILE", help="Where the rows go, as CSV.")
 @opts.judges_option()
 @_extras

@@ -78,10 +78,7 @@ def command(ctx: click.Context) -> None:
 @click.option("--data", type=opts.INPUT, help="Labelled set, or folder of them; names tell their kind.")
 @_labels_option
 @click.option(
-    "--against",
-    metavar="JUDGE",
-    callback=_judge,
-    help="Compare with this judge on the same rows. [default: lexical, where JUDGE is embedded]",
+    "--against", metavar="JUDGE", callback=_judge, help="Compare with this judge. [default: lexical, for embedded]"
 )
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set, drawn with a fixed seed.")
 @_asking_options
@@ -120,9 +117,7 @@ def measure_command(judge: str | JudgeSpec, against: str | JudgeSpec | None, out
 
 @command.command("check")
 @_judge_option
-@click.option(
-    "--data", metavar="DATA", help="Samples with responses and contexts, as for `run`. [default: packaged cases]"
-)
+@click.option("--data", metavar="DATA", help="Samples, as for `run`. [default: packaged cases]")
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="Only the first N samples.")
 @_asking_options
 @opts.output_option("Write the card", [".json"])
@@ -147,7 +142,7 @@ def check_command(judge: str | JudgeSpec, data: str | None, limit: int | None, o
 @_labels_option
 @click.option("--data", type=opts.INPUT, help="Labelled set, or folder of them, as for `measure`.")
 @click.option(
-    "--accuracy", type=float, default=0.95, show_default=True, help="How often the first of a cascade has to be right."
+    "--accuracy", type=float, default=0.95, show_default=True, help="How often a cascade's first is to be right."
 )
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set of --data.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the split and of the examples drawn.")

@@ -56,17 +56,10 @@ _window_options = opts.combined(
     click.option("--time", "time_column", metavar="COLUMN", default="", help="When a trace began."),
     click.option("--by", metavar="COLUMN", default="", help="Estimates and alarms for each value too, such as model."),
     click.option(
-        "--sample",
-        default="100%",
-        metavar="SHARE",
-        callback=_share,
-        help="Score this share, by a hash of the trace id.",
+        "--sample", default="100%", metavar="SHARE", callback=_share, help="Score this share of traces, by their ids."
     ),
     click.option(
-        "--label",
-        type=opts.POSITIVE,
-        metavar="N",
-        help="Keep each window as a run, of which people label N traces, half at random, half most informative.",
+        "--label", type=opts.POSITIVE, metavar="N", help="Keep each window as a run, of which people label N."
     ),
     click.option("--alarm", multiple=True, metavar="METRIC<NUMBER", help="Raise an alarm for such a mean; repeatable."),
     click.option("--against", metavar="RUN", help="Raise an alarm too where a metric of --alarm is worse than there."),
@@ -79,10 +72,7 @@ _window_options = opts.combined(
 @click.command("score")
 @click.argument("data", default="", metavar="[-]")
 @click.option(
-    "--watch",
-    type=opts.FOLDER,
-    metavar="FOLDER",
-    help="Score the lines of the .jsonl and .ndjson files in this folder, and those that are added, without end.",
+    "--watch", type=opts.FOLDER, metavar="FOLDER", help="Score the lines of .jsonl files in this folder, without end."
 )
 @opts.stream_options
 @_window_options

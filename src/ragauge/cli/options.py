@@ -212,9 +212,7 @@ def show_option(help: str, default: int | None = None) -> Option:
     )
 
 
-worst_option = show_option(
-    "Show the N worst samples with all their evidence. [default: three with the claim that decides]"
-)
+worst_option = show_option("Show the N worst samples in full. [default: three in short]")
 
 by_option = click.option(
     "--by", multiple=True, metavar="COLUMN", help="Estimates for each value of this column of DATA, repeatable."
@@ -231,13 +229,9 @@ map_option = click.option(
 _LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 skip_option = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
 _PER = click.option(
-    "--per",
-    type=click.Choice(["turn", "conversation"]),
-    help="What of a conversation is scored: each answer, or all as one. [default: the last answer]",
+    "--per", type=click.Choice(["turn", "conversation"]), help="Each answer, or all as one. [default: the last answer]"
 )
-_CORPUS = click.option(
-    "--corpus", type=INPUT, help="Documents with ids and texts, for contexts of which DATA has ids alone."
-)
+_CORPUS = click.option("--corpus", type=INPUT, help="Documents with ids and texts, for contexts given by id.")
 _LABELS = click.option("--labels", type=FILE, help="People's labels (.jsonl), which go before any judge.")
 
 #: What is measured, and by whom.
@@ -250,8 +244,7 @@ judging_options = combined(
         "[default: all that DATA has the fields for]",
     ),
     judges_option(
-        "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE or LANGUAGE=JUDGE, repeatable. "
-        "[default: embedded]"
+        "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE, repeatable. [default: embedded]"
     ),
     map_option,
 )
@@ -266,10 +259,7 @@ traced_data_options = combined(
     click.argument("data", metavar="[DATA]", default=""),
     click.option("--from", "source", metavar="TRACKER", help="Measure the traces of mlflow:EXPERIMENT, not DATA."),
     click.option(
-        "--benchmark",
-        type=FILE,
-        multiple=True,
-        help="Rows that DATA responds to, found by question, or by id where DATA has no questions. Repeatable.",
+        "--benchmark", type=FILE, multiple=True, help="Rows that DATA responds to, by question or id. Repeatable."
     ),
     _READING,
 )

@@ -38,9 +38,7 @@ from ragauge.view import Server
 @opts.open_store_option("Where the run is kept.")
 @opts.output_option("Write it")
 @opts.worst_option
-@click.option(
-    "-m", "--metrics", type=click.Choice(["all"]), help="Show all metrics. [default: those that were named, or six]"
-)
+@click.option("-m", "--metrics", type=click.Choice(["all"]), help="Show all. [default: the named ones, or six]")
 @opts.by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(
@@ -143,20 +141,13 @@ _judging_options = opts.combined(
 @click.argument("a")
 @click.argument("b")
 @opts.open_store_option("Where the runs are kept.")
-@click.option(
-    "-m",
-    "--metrics",
-    metavar="LIST",
-    help="Compare these, such as faithfulness,rouge.rougeL, or all. [default: the six that a run shows]",
-)
+@click.option("-m", "--metrics", metavar="LIST", help="Compare these, or all. [default: the six that a run shows]")
 @click.option("--prefer", metavar="CRITERION", help=f"{_PREFER_HELP} Other metrics only with -m.")
 @_judging_options
 @opts.group_option
 @opts.show_option("Show the N samples that changed most, of each of the three metrics that differ most clearly.", 1)
 @click.option(
-    "--force",
-    is_flag=True,
-    help="Compare runs of two test sets by what both have, and hold gates where references differ.",
+    "--force", is_flag=True, help="Compare runs of two test sets too, and hold gates where references differ."
 )
 @opts.output_option("Write the comparison", COMPARISON_WRITERS)
 @click.option(
@@ -164,7 +155,7 @@ _judging_options = opts.combined(
     "gated",
     multiple=True,
     metavar="METRIC",
-    help="Exit with 3 if B is significantly worse than A, or scores of B failed; repeatable.",
+    help="Exit with 3 if B is significantly worse; repeatable.",
 )
 def compare_command(
     a: str, b: str, store: Store, metrics: str | None, group: str | None, output: Paths, gated: Texts, **options: Any
@@ -221,17 +212,9 @@ def rank_command(runs: Texts, store: Store, group: str | None, output: Paths, pr
 @click.argument("scores")
 @click.option("--against", type=click.Choice(list(SYSTEMS)), required=True, help="The system that SCORES are of.")
 @click.option("--data", help="The samples, where they are not in SCORES.")
-@click.option(
-    "--run", "run_name", metavar="RUN", help="Compare with this run in the store, or latest; nothing is judged."
-)
+@click.option("--run", "run_name", metavar="RUN", help="Compare with this run in the store; nothing is judged.")
 @click.option("-m", "--metrics", metavar="LIST", help="Only these of ours. [default: all that SCORES has columns for]")
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="THEIRS=OURS",
-    help="Compare this column with ours; repeatable.",
-)
+@click.option("--column", "columns", multiple=True, metavar="THEIRS=OURS", help="Compare this one; repeatable.")
 @opts.judges_option()
 @opts.work_options
 @opts.show_option("Show the N samples that differ most, of each metric.", 3)
