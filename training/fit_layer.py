@@ -1,12 +1,12 @@
-"""Fit the layers that weigh the encoder and words, and report how they do on rows kept for that.
+"""Fit the layers of the encoder's values and of shares of words, and report how they do on rows kept for that.
 
     python training/fit_layer.py DATA [--each 300]
 
 DATA: the folder with nli_pairs.jsonl.gz, natural/, bots/ and written/. Run it again whenever the encoder changes: it
 reads some 10,000 claims (training/kept.py), fits on their part "e", reports on "f", and writes trained.json:
 
-- "entailed" over the encoder's log-odds and words. Each kind of data has a share of the weight, in it each source the
-  same, and in that each label, so that one half lies between them.
+- "entailed" over the encoder's log-odds. Each kind of data has a share of the weight, in it each source the same, and
+  in that each label, so that one half lies between them. Layers "by_words" have the share of words alone.
 - "thresholds": the log-odds of the encoder from which a claim that is not entailed is contradicted, as 85 of 100 of
   people's pairs are. Some hundred claims decide that, so both parts are taken.
 - "relevant" is fitted on questions of BoolQ and QAMR, each with its own text and with the other text that shares most
@@ -33,18 +33,24 @@ from rows import by_source, read
 
 from ragauge.judges.embedded.judge import Trained, relevance
 from ragauge.judges.embedded.layer import linear, logistic
-from ragauge.judges.embedded.lexical import relevant
+from ragauge.judges.embedded.lexical import related
+from ragauge.judges.embedded.matching import Terms, held, merged
 from ragauge.judges.embedded.passages import passage
+from ragauge.judges.embedded.words import words
+from ragauge.questions import Entail
 from ragauge.statistics.agreement import auc, balanced_accuracy
 
 OUT = Path(__file__).parents[1] / "src/ragauge/judges/embedded/data/trained.json"
 #: The sense in which each value may count; the fit leaves out a value that would count otherwise.
 SENSES = {
-    "entailed": {"entailed": 1, "words": 1},
-    "relevant": {"words": 1, "near": 1},
-    "answers": {"words": 1, "near": 1},
-    "right": {"forth": 1, "back": 1, "words": 1, "conflict": -1, "polarity": 1},
-    "partly": {"forth": 0, "back": 0, "words": 0, "conflict": 0, "polarity": 0},
+    "entailed": {"entailed": 1},
+    "entailed_by_words": {"share": 1},
+    "relevant": {"share": 1, "near": 1},
+    "relevant_by_words": {"share": 1},
+    "answers": {"share": 1, "near": 1},
+    "answers_by_words": {"share": 1},
+    "right": {"forth": 1, "back": 1, "share": 1, "conflict": -1, "polarity": 1},
+    "partly": {"forth": 0, "back": 0, "share": 0, "conflict": 0, "polarity": 0},
 }
 SHARES = {"natural": 0.8, "bots": 0.1, "written": 0.1}
 LEAST = 50  # rows of each side from which a source is left out by itself
@@ -75,11 +81,16 @@ def main() -> None:
     fitting = [one for one in claims if one.kind in SHARES and not one.held]
     apart = [source for source in with_both(rows, LEAST) if source in {one.source for one in fitting}]
     entailed = fit("entailed", fitting)
+    near = list(nearer(by_source(given.data / "nli_pairs.jsonl.gz"), 2 * given.each, chance))
+    answers = list(answering(responses(given.data / "written"), chance))
     layers: dict[str, Any] = {
         "entailed": entailed,
+        "entailed_by_words": fit("entailed_by_words", fitting),
         "thresholds": {"contradicted": threshold([one for one in claims if one.kind == "natural"], entailed)},
-        "relevant": fit("relevant", nearer(by_source(given.data / "nli_pairs.jsonl.gz"), 2 * given.each, chance)),
-        "answers": fit("answers", answering(responses(given.data / "written"), chance)),
+        "relevant": fit("relevant", near),
+        "relevant_by_words": fit("relevant_by_words", near),
+        "answers": fit("answers", answers),
+        "answers_by_words": fit("answers_by_words", answers),
     }
     OUT.write_text(json.dumps(layers, indent=2) + "\n", encoding="utf-8")
     print(json.dumps(layers, indent=1))
@@ -93,12 +104,19 @@ def examples(rows: Sequence[Kept]) -> list[Example]:
         batch = rows[start : start + BATCH]
         list(backend.prepare([one.question for one in batch]))
         for one in batch:
-            _, values = backend.joint(one.question)
+            values = backend.joint(one.question)
             against = None if one.label == "not_entailed" else float(one.label == "contradicted")
             label = float(one.label == "entailed")
             if values:
+                values = {**values, "share": share(one.question)}
                 found.append(Example(values, label, one.part == "f", one.kind, one.source, against))
     return found
+
+
+def share(question: Entail) -> float:
+    """The share of the words of a claim that its texts hold."""
+    claim = Terms(words(question.hypothesis))
+    return claim.share(merged(*(held(claim, text).credits for text in question.premise)))
 
 
 def responses(shared: Path) -> list[Any]:
@@ -114,7 +132,7 @@ def answering(rows: Sequence[Any], chance: random.Random) -> Iterator[Example]:
         for sentence in (one["text"] for one in row["sentences"] if one["label"] != "no_claim"):
             for query, label in ((row["query"], 1.0), (other, 0.0)):
                 if len(passage(sentence).sentences) == 1:
-                    values = relevance(query, sentence, relevant(query, sentence, None))
+                    values = relevance(query, sentence, related(query, sentence).share)
                     yield Example(values, label, part_of(row["id"]) == "f", "answers", "answers")
 
 
@@ -131,7 +149,7 @@ def nearer(rows: Any, each: int, chance: random.Random) -> Iterator[Example]:
             around = chance.sample(texts, 2) if source == "qamr" else []
             for text, label in ((premise, 1.0), (other, 0.0)):
                 text = " ".join([*around, text])
-                values = relevance(query, text, relevant(query, text, None))
+                values = relevance(query, text, related(query, text).share)
                 yield Example(values, label, part_of(premise[:80]) == "f", source, source)
 
 

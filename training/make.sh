@@ -98,7 +98,6 @@ python "$here/average.py" "$work/eighth1/1300.pt" "$work/eighth2/1300.pt" 0.5 "$
 python "$here/average.py" "$work/sixth/1900.pt" "$work/eighth.pt" 0.6 "$work/packaged.pt"
 python "$here/export_encoder.py" "$work/packaged.pt" "$package/encoder.onnx" "$pairs"
 python "$here/idf.py" "$pairs"
-python "$here/fit_lexical.py" "$pairs"
 python "$here/fit_layer.py" "$data"
 python "$here/fit_correct.py" "$data"
 python "$here/fit_toxicity.py" "$pairs"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ragauge.datasets.corpus import passages, sections
 from ragauge.judges.embedded.encoder import WordPiece, vocabulary
-from ragauge.judges.embedded.lexical import entail, polarity, read_query, relevant
+from ragauge.judges.embedded.lexical import entail, polarity, relevant
 from ragauge.judges.embedded.passages import windows
 from ragauge.judges.embedded.statements import decompose, is_fragment
 from ragauge.judges.embedded.toxicity import attacks, cues, pieces, stance, units
@@ -98,7 +98,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "passages": lambda given: (passages(given), [*sections(given.splitlines(keepends=True), "text")]),
     "polarity": polarity,
     "punkt": punkt_sentences,
-    "query": read_query.__wrapped__,
     "query and text": lambda given: relevant(given, _CLAIM),
     "refusals": lambda given: (refusal(given), is_refusal_sentence(given)),
     "relevance": lambda given: relevant(_QUESTION, given, None),

@@ -19,18 +19,12 @@ opened before after larger than was were in of and museum prize women March May 
 PIECES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(lambda picked: " ".join(picked) + ".")
 TEXTS = st.lists(PIECES, max_size=3).map(" ".join) | st.text(max_size=60)
 FOREIGN = ("Unrelated text on cats.", "Owls hunt mice", "Green tea needs hot water, says grandmother; coffee too. " * 9)
-QUERIES = st.none() | TEXTS.map(lambda text: text + "?")
 
 
-def judge(premise: tuple[str, ...], hypothesis: str, query: str | None = None) -> Verdict:
-    """The verdict of the lexical backend."""
-    return entail(premise, hypothesis, query)
-
-
-@given(st.lists(TEXTS, max_size=4).map(tuple), TEXTS, QUERIES)
-def test_any_text_gets_a_sound_verdict(premise: tuple[str, ...], hypothesis: str, query: str | None) -> None:
+@given(st.lists(TEXTS, max_size=4).map(tuple), TEXTS)
+def test_any_text_gets_a_sound_verdict(premise: tuple[str, ...], hypothesis: str) -> None:
     """Nothing raises; probabilities are in 0..1 and fit the label; each chunk is answered, with spans inside it."""
-    verdict = judge(premise, hypothesis, query)
+    verdict = entail(premise, hypothesis)
     assert len(verdict.chunks) == len(premise)
     assert verdict.probability is not None
     assert 0 <= verdict.probability <= 1
@@ -40,27 +34,25 @@ def test_any_text_gets_a_sound_verdict(premise: tuple[str, ...], hypothesis: str
         assert 0 <= start <= end <= len(text)
 
 
-@given(st.lists(TEXTS, max_size=4).map(tuple), TEXTS, QUERIES)
-def test_the_same_question_gets_the_same_answer(premise: tuple[str, ...], hypothesis: str, query: str | None) -> None:
+@given(st.lists(TEXTS, max_size=4).map(tuple), TEXTS)
+def test_the_same_question_gets_the_same_answer(premise: tuple[str, ...], hypothesis: str) -> None:
     """Asked twice, it says the same."""
-    assert judge(premise, hypothesis, query) == judge(premise, hypothesis, query)
+    assert entail(premise, hypothesis) == entail(premise, hypothesis)
 
 
-@given(st.lists(TEXTS, min_size=2, max_size=4), TEXTS, QUERIES)
-def test_the_order_of_chunks_does_not_matter(premise: list[str], hypothesis: str, query: str | None) -> None:
+@given(st.lists(TEXTS, min_size=2, max_size=4), TEXTS)
+def test_the_order_of_chunks_does_not_matter(premise: list[str], hypothesis: str) -> None:
     """Chunks in reverse give the same joint label and the same verdict on each chunk."""
-    forward = judge(tuple(premise), hypothesis, query)
-    backward = judge(tuple(reversed(premise)), hypothesis, query)
+    forward = entail(tuple(premise), hypothesis)
+    backward = entail(tuple(reversed(premise)), hypothesis)
     assert forward.label == backward.label
     assert forward.chunks == backward.chunks[::-1]
 
 
-@given(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), PIECES, QUERIES, st.sampled_from(FOREIGN))
-def test_a_chunk_about_something_else_changes_nothing(
-    premise: tuple[str, ...], hypothesis: str, query: str | None, foreign: str
-) -> None:
-    """A chunk that shares no word with claim and query makes nothing entailed and nothing less entailed."""
-    before, after = judge(premise, hypothesis, query), judge((*premise, foreign), hypothesis, query)
+@given(st.lists(TEXTS, min_size=1, max_size=3).map(tuple), PIECES, st.sampled_from(FOREIGN))
+def test_a_chunk_about_something_else_changes_nothing(premise: tuple[str, ...], hypothesis: str, foreign: str) -> None:
+    """A chunk that shares no word with the claim makes nothing entailed and nothing less entailed."""
+    before, after = entail(premise, hypothesis), entail((*premise, foreign), hypothesis)
     assert (before.label == Label.ENTAILED) == (after.label == Label.ENTAILED)
 
 
@@ -69,7 +61,7 @@ def test_a_copied_sentence_is_entailed(pieces: list[str], data: st.DataObject) -
     """A sentence of the premise, word for word, follows from it."""
     text = " ".join(pieces)
     start, end = data.draw(st.sampled_from(sentences(text)))
-    assert judge((text,), text[start:end]).label == Label.ENTAILED
+    assert entail((text,), text[start:end]).label == Label.ENTAILED
 
 
 @given(TEXTS, TEXTS, st.none() | TEXTS)

@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from ragauge.judges.embedded.encoder import Logits, Reading, log_odds
-from ragauge.judges.embedded.layer import coefficients, logit, predict
-from ragauge.judges.embedded.lexical import Terms, best_windows, polarity, words_of_reference
+from ragauge.judges.embedded.layer import coefficients, predict
+from ragauge.judges.embedded.lexical import polarity
+from ragauge.judges.embedded.matching import Terms, best_windows, held
 from ragauge.judges.embedded.words import Kind, Word, is_year, key_of, rounds_to, words
 from ragauge.questions import Correct
 from ragauge.types import Label, Verdict
@@ -35,26 +36,30 @@ def as_answer(query: str, windows: Sequence[str], reference: str) -> tuple[Readi
 def answer_readings(question: Correct) -> list[tuple[Reading, ...]]:
     """For each reference the readings of the answer; a long answer is read by the windows that hold most."""
     query, response = (question.query or "").strip(), question.response
-    held = (best_windows(Terms(words(reference)), response) or (response,) for reference in question.references)
-    pairs = zip(held, question.references, strict=True)
-    return [as_answer(query, windows, reference) for windows, reference in pairs]
+    windows = (best_windows(Terms(words(reference)), response) or (response,) for reference in question.references)
+    pairs = zip(windows, question.references, strict=True)
+    return [as_answer(query, parts, reference) for parts, reference in pairs]
 
 
 def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> Mapping[str, float]:
     """The values of a reference for the layers. read: the logits of its readings.
 
     By name: how far the answer entails the reference, and the reverse, which counts less for an answer that is long and
-    so says more; what words say; whether a number is another; and 1 where both open with the same yes or no, -1 where
-    one opens with yes and the other with no.
+    so says more; the share of the reference's words that the answer holds, for a bare yes or no of the query's; whether
+    a number is another; and 1 where both open with the same yes or no, -1 where one opens with yes and the other with
+    no.
     """
     stands, behind, back = (log_odds(*logits) for logits in read)
     length = len(question.response.split())
-    opening, expected = polarity(question.response)[0], polarity(reference)[0]
+    opening, expected = polarity(question.response), polarity(reference)
     agreement = 1.0 if opening == expected else -1.0
+    wording = Terms(words(reference))
+    if not wording.items and question.query:
+        wording = Terms(words(question.query))
     return {
         "forth": (stands + behind) / 2,
         "back": back * min(1.0, _BRIEF_WORDS / max(1, length)),
-        "words": logit(words_of_reference(question, reference)),
+        "share": wording.share(held(wording, question.response).credits),
         "conflict": float(bool(conflicting(question.response, reference))),
         "polarity": 0.0 if opening is None or expected is None else agreement,
     }
@@ -112,7 +117,7 @@ def _sort(number: Word, before: Word | None, after: Word | None) -> str:
         return _DAY
     if before and before.key in _CURRENCIES:
         return before.key
-    return after.key if after and after.kind in (Kind.CONTENT, Kind.NAME) else _BARE
+    return after.key if after and after.kind is Kind.CONTENT else _BARE
 
 
 def judged_answer(values: Sequence[Mapping[str, float]]) -> Verdict:

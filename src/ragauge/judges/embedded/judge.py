@@ -1,4 +1,4 @@
-"""The judge in the wheel, offline and deterministic: a small encoder reads claims, and a layer weighs it with words."""
+"""The judge in the wheel, offline and deterministic: a small encoder reads claims, and layers make it a probability."""
 
 from __future__ import annotations
 
@@ -13,27 +13,9 @@ from typing import NamedTuple
 from ragauge.judges.base import JudgeBase, in_context
 from ragauge.judges.embedded.answers import answer_readings, answer_values, as_answer, has_other_date, judged_answer
 from ragauge.judges.embedded.encoder import Logits, Reading, encoder, fingerprint, log_odds
-from ragauge.judges.embedded.layer import coefficients, logit, packaged, predict
-from ragauge.judges.embedded.lexical import (
-    MOST_WINDOWS,
-    VERBATIM,
-    Analysis,
-    Finding,
-    Lexical,
-    Terms,
-    analyse,
-    best_windows,
-    chunk_verdict,
-    complementary,
-    decided,
-    is_empty_answer,
-    is_short_answer,
-    polarity,
-    read_query,
-    relevant,
-    verdict,
-    yes_no,
-)
+from ragauge.judges.embedded.layer import coefficients, packaged, predict
+from ragauge.judges.embedded.lexical import VERBATIM, Finding, Lexical, combined, decided, related, yes_no
+from ragauge.judges.embedded.matching import MOST_WINDOWS, Held, Terms, best_windows, complementary, held
 from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.statements import decompose
 from ragauge.judges.embedded.toxicity import toxicity
@@ -42,22 +24,22 @@ from ragauge.questions import Correct, Decompose, Entail, Question, Relevant, la
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Label, Verdict
 
-_SHORT_WORDS = 4  # the most of an answer on which words alone decide, where the query completes it
+_SHORT_WORDS = 4  # the most of an answer that is read behind its query, which completes it
 _ANSWER_WORDS = 25  # the most of a lone text that is also read as an answer to the query
 _MAX_CACHED_OUTPUTS = 3000  # outputs, and questions, that are kept from one batch to the next
 
-_RULES, _SPLITTING = "19", "24"  # of verdicts and of decomposition; increased with every change of an answer
+_RULES, _SPLITTING = "20", "24"  # of verdicts and of decomposition; increased with every change of an answer
 
 
 class Case(NamedTuple):
-    """A question of entailment: its analysis by words, and what is to be read.
+    """A question of entailment: what its texts hold by words, and what is to be read.
 
-    chunks: for each chunk the readings of each sentence of the claim; () where words alone decide. across: the readings
-    of several chunks at once, where these hold more of the claim than any one. answer: whether the readings are of a
-    short text as an answer to the query, in several ways.
+    chunks: for each chunk the readings of each sentence of the claim; () where it is not read. across: the readings of
+    several chunks at once, where these hold more of the claim than any one. answer: whether the readings are of a short
+    text as an answer to the query, in several ways.
     """
 
-    analysis: Analysis
+    texts: tuple[Held, ...]
     chunks: tuple[tuple[Reading, ...], ...]
     across: tuple[Reading, ...] = ()
     answer: bool = False
@@ -108,20 +90,25 @@ class Trained(Lexical):
             yield
 
     def entailment(self, question: Entail) -> Verdict:
-        """The verdict of words and encoder."""
+        """The verdict of the encoder on what is no copy."""
         case = self.case(question)
         alone = [
-            _finding(by_words, self._values(case, [readings], by_words))
-            for by_words, readings in zip(case.analysis.findings.alone, case.chunks, strict=True)
+            _finding(text, self._values(case, [chunk])) for text, chunk in zip(case.texts, case.chunks, strict=True)
         ]
-        return _combined(_finding(*self.joint(question)), alone, case.analysis.altered)
+        return combined(_finding(None, self.joint(question)), alone, case.texts)
 
     def relevance(self, question: Relevant) -> Verdict:
         """The verdict of words and similarity."""
-        return _relevant(in_context(question.query, question.history), question.text, question.reference)
+        query = in_context(question.query, question.history)
+        by_words = related(query, question.text, question.reference)
+        probability = by_words.settled
+        if probability is None:
+            values = relevance(query, question.text, by_words.share)
+            probability = predict(coefficients("trained")[by_words.layer], values)
+        return by_words.verdict(probability)
 
     def correctness(self, question: Correct) -> Verdict:
-        """The verdict of words and encoder, which reads the answer and each reference against each other."""
+        """The verdict of the encoder, which reads the answer and each reference against each other."""
         return decided(question) or judged_answer(self.answered(question))
 
     def answered(self, question: Correct) -> list[Mapping[str, float]]:
@@ -137,47 +124,56 @@ class Trained(Lexical):
         """The verdict of cues and of the meaning of each sentence."""
         return yes_no(toxicity(text, encoder().embed))
 
-    def joint(self, question: Entail) -> tuple[Finding, Mapping[str, float]]:
-        """The verdict by words on all chunks together, and the values for the layers; {} where words alone decide."""
+    def joint(self, question: Entail) -> Mapping[str, float]:
+        """The values for the layers of a claim and all chunks together; {} where none is read."""
         case = self.case(question)
-        by_words = verdict(*case.analysis.findings)
-        finding = Finding(by_words.label, by_words.probability or 0.0)
-        return finding, self._values(case, [*case.chunks, case.across], finding)
+        return self._values(case, [*case.chunks, case.across])
 
     def case(self, question: Entail) -> Case:
-        """The analysis of a question, and what to read for it."""
+        """What the texts of a question hold, and what to read for it."""
         return self._cases.get(question) or self._case(question)
 
     def _case(self, question: Entail) -> Case:
         query = (in_context(question.query, question.history) or "").strip()
-        hypothesis = question.hypothesis
-        short = len(hypothesis.split()) <= _SHORT_WORDS
+        claim = Terms(words(question.hypothesis))
+        texts = tuple(held(claim, text) for text in question.premise)
         lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER_WORDS
-        analysis = analyse(question.premise, hypothesis, query if short or lone else None)
-        read = [
-            plain and finding.probability < VERBATIM and not _only_asks(text)
-            for text, plain, finding in zip(question.premise, analysis.plain, analysis.findings.alone, strict=True)
-        ]
-        if query and lone and polarity(hypothesis)[1] and analysis.findings.joint.probability < VERBATIM:
-            return Case(analysis, (as_answer(query, question.premise, hypothesis),), answer=True)
-        claims = [(sentence, Terms(words(sentence))) for sentence in analysis.sentences]
-        texts = [text if wanted else "" for text, wanted in zip(question.premise, read, strict=True)]
-        chunks = tuple(tuple(self._readings(claims, text)) for text in texts)
-        across = complementary(analysis.claim, question.premise) if sum(map(bool, chunks)) > 1 else []
-        return Case(analysis, chunks, tuple(_at_once([chunks[place] for place in across])))
+        if query and lone and not texts[0].verbatim and question.premise[0].strip():
+            return Case(texts, (as_answer(query, question.premise, question.hypothesis),), answer=True)
+        sentences = _sentences(question.hypothesis)
+        if query and len(question.hypothesis.split()) <= _SHORT_WORDS:
+            sentences = (f"{query} {question.hypothesis}",)
+        claims = [(sentence, Terms(words(sentence))) for sentence in sentences]
+        chunks = tuple(
+            () if own.verbatim or _only_asks(text) else tuple(self._readings(claims, text))
+            for text, own in zip(question.premise, texts, strict=True)
+        )
+        across = complementary(claim, texts) if sum(map(bool, chunks)) > 1 else []
+        return Case(texts, chunks, tuple(_at_once([chunks[place] for place in across])))
 
     def _readings(self, claims: Sequence[tuple[str, Terms]], text: str) -> Iterator[Reading]:
         """Each sentence with the windows of a text; nothing of a blank text."""
         for sentence, terms in claims if text.strip() else ():
             yield Reading(best_windows(terms, text, self._most), sentence)
 
-    def _values(self, case: Case, texts: Sequence[Sequence[Reading]], by_words: Finding) -> Mapping[str, float]:
+    def _values(self, case: Case, texts: Sequence[Sequence[Reading]]) -> Mapping[str, float]:
         """The values for the layers of a claim as it is read against texts; {} where it is read against none."""
         logits = [list(map(self._read, readings)) for readings in texts if readings]
-        return claim_features(by_words, logits, answer=case.answer) if logits else {}
+        return claim_features(logits, answer=case.answer) if logits else {}
 
     def _read(self, reading: Reading) -> Logits:
         return self._logits.get(reading) or encoder().classify(reading.windows, [reading.sentence])[0]
+
+
+def _sentences(hypothesis: str) -> tuple[str, ...]:
+    """The sentences of a hypothesis; one without a word of content ("She did not.") stays with the one before it."""
+    kept: list[str] = []
+    for sentence in passage(hypothesis).sentences:
+        if Terms(sentence.words).items:
+            kept.append(sentence.text)
+        elif kept:
+            kept[-1] = f"{kept[-1]} {sentence.text}"
+    return tuple(kept) or (hypothesis,)
 
 
 def _only_asks(text: str) -> bool:
@@ -202,9 +198,7 @@ def _read(readings: Sequence[Reading]) -> dict[Reading, Logits]:
     return logits
 
 
-def claim_features(
-    by_words: Finding, logits: Sequence[Sequence[Logits]], *, answer: bool = False
-) -> Mapping[str, float]:
+def claim_features(logits: Sequence[Sequence[Logits]], *, answer: bool = False) -> Mapping[str, float]:
     """The values of a claim for the layers. logits: for each text the logits of each sentence of the claim.
 
     A sentence may have its support in any text; a claim is supported no better than its weakest sentence. It is
@@ -215,62 +209,32 @@ def claim_features(
     nearest = [min(sentence, key=lambda reading: reading.neutral) for sentence in zip(*logits, strict=True)]
     return {
         "entailed": support,
-        "words": logit(by_words.probability),
         "contradicted": max(log_odds(reading.contradicted, reading.neutral, reading.entailed) for reading in nearest),
     }
 
 
-def _finding(by_words: Finding, values: Mapping[str, float]) -> Finding:
-    """The finding of words and encoder together; of words alone where the encoder read nothing.
+def _finding(text: Held | None, values: Mapping[str, float]) -> Finding:
+    """The finding of the encoder; where it read nothing, whether the text is a copy of the claim.
 
-    Only a text that has a word of the claim contradicts it.
+    text: what the lone text holds, None for several. Only a text that has a word of the claim contradicts it.
     """
+    best = text.best if text else None
     if not values:
-        return by_words
+        copied = text is not None and text.verbatim
+        return Finding(Label.ENTAILED, VERBATIM, best) if copied else Finding(Label.NEUTRAL, 0.0, best)
     layers = coefficients("trained")
     probability = predict(layers["entailed"], values)
     if probability >= 0.5:
-        return Finding(Label.ENTAILED, probability, by_words.best)
-    surely = values["contradicted"] >= layers["thresholds"]["contradicted"]
-    against = (surely and by_words.best is not None) or by_words.label == Label.CONTRADICTED
-    return Finding(Label.CONTRADICTED if against else Label.NEUTRAL, probability, by_words.best)
+        return Finding(Label.ENTAILED, probability, best)
+    against = values["contradicted"] >= layers["thresholds"]["contradicted"] and (text is None or best is not None)
+    return Finding(Label.CONTRADICTED if against else Label.NEUTRAL, probability, best)
 
 
-def _combined(joint: Finding, alone: Sequence[Finding], altered: Sequence[bool]) -> Verdict:
-    """All chunks together: no less likely than any one; contradicted where a chunk does and none supports the claim.
-
-    altered: whether a chunk repeats the claim with another number, which contradicts it unless a chunk has its words.
-    """
-    alone = [_contradicted(finding) if other else finding for finding, other in zip(alone, altered, strict=True)]
-    whole = joint._replace(probability=max([joint.probability, *(finding.probability for finding in alone)]))
-    if any(altered) and whole.probability < VERBATIM:
-        whole = _contradicted(whole)
-    label = Label.ENTAILED if whole.probability >= 0.5 else whole.label
-    if label == Label.NEUTRAL and any(finding.label == Label.CONTRADICTED for finding in alone):
-        label = Label.CONTRADICTED
-    return Verdict(label, round(whole.probability, 4), tuple(map(chunk_verdict, alone)))
-
-
-def _contradicted(finding: Finding) -> Finding:
-    """The finding as a contradiction, at a probability of one half at most, in the same order."""
-    return Finding(Label.CONTRADICTED, finding.probability / (1 + finding.probability), finding.best)
-
-
-def _relevant(query: str, text: str, reference: str | None) -> Verdict:
-    """The verdict by words, and without a reference also by the similarity of query and text."""
-    by_words = relevant(query, text, reference)
-    source = passage(text)
-    if reference or not source.sentences or is_empty_answer(query, source) or is_short_answer(source):
-        return by_words
-    layer = "relevant" if len(source.sentences) > 1 else "answers"
-    return yes_no(predict(coefficients("trained")[layer], relevance(query, text, by_words)), by_words.span)
-
-
-def relevance(query: str, text: str, by_words: Verdict) -> Mapping[str, float]:
-    """The values for the layers of relevance. by_words: the verdict of `relevant` on a text that is not blank."""
-    windows = best_windows(Terms(read_query(query).words), text)
+def relevance(query: str, text: str, share: float) -> Mapping[str, float]:
+    """The values for the layers of relevance, of a text that is not blank. share: of the query's words in it."""
+    windows = best_windows(Terms(words(query)), text)
     near = encoder().embed(windows) @ encoder().embed([query])[0]
-    return {"words": logit(by_words.probability or 0.0), "near": float(near.max())}
+    return {"share": share, "near": float(near.max())}
 
 
 class EmbeddedJudge(JudgeBase):

@@ -28,16 +28,10 @@ _FUNCTION_WORDS = frozenset(
     once itself himself herself themselves myself yourself one ones etc according accord say says
     said note notes mention mentions mentioned provide provided passage context contexts text document article
     information based base certain particular various likely typically generally usually often commonly actually
-    indeed well like as please
+    indeed well like as please yes not no never none nobody nothing nowhere neither nor without cannot hardly barely
+    scarcely
     """.split()
 )
-_NEGATIONS = frozenset(
-    "not no never none nobody nothing nowhere neither nor without cannot hardly barely scarcely".split()
-)
-AUXILIARIES = frozenset(
-    "is are was were am do does did has have had will would shall should can could may might must".split()
-)
-QUESTION_WORDS = frozenset("who whom whose which what when where why how".split())
 
 
 class Kind(IntEnum):
@@ -45,18 +39,16 @@ class Kind(IntEnum):
 
     FUNCTION = 0
     CONTENT = 1
-    NAME = 2
-    NUMBER = 3
+    NUMBER = 2
 
 
 class Word(NamedTuple):
-    """One word: its key, its characters, its kind, and whether it is in the scope of a negation."""
+    """One word: its key, its characters, and its kind."""
 
     key: str
     start: int
     end: int
     kind: Kind
-    negated: bool
 
 
 #: Characters that are words of their own, in scripts without spaces.
@@ -72,8 +64,7 @@ _TOKEN = re.compile(
 )
 _SIGNS = {"%": "percent", "$": "dollar", "€": "euro", "£": "pound", "¥": "yen"}
 _CONTRACTION = re.compile(r"(.+?)(?:(n['’]t)|['’](?:s|re|ve|ll|d|m))?\Z", re.DOTALL)
-_CONTRASTS = frozenset("but while whereas because although though however aber".split())
-_SCOPE_WORDS = 3  # content words in the scope of a negation
+_STOP = "."  # any mark between which a number ends
 _FUNCTION_WEIGHT, _NUMBER_WEIGHT = 0.03, 0.7
 
 
@@ -81,37 +72,24 @@ class _Token(NamedTuple):
     lower: str
     start: int
     end: int
-    stop: bool = False
-    capital: bool = False
 
 
 def words(text: str) -> tuple[Word, ...]:
-    """The words of a text in order; punctuation only ends a negation's scope, and a sentence."""
+    """The words of a text in order."""
     tokens = [token for match in _TOKEN.finditer(text) for token in _tokens(match)]
     lowers = [token.lower for token in tokens]
     read: list[Word] = []
-    place = scope = 0
-    opening = True
+    place = 0
     while place < len(tokens):
-        token, number = tokens[place], None if tokens[place].stop else read_number(lowers, place)
-        if token.stop:
-            scope, opening = 0, opening or token.lower in ".!?:"
-        elif number is not None:
-            read.append(Word(number[0], token.start, tokens[place + number[1] - 1].end, Kind.NUMBER, scope > 0))
-            place, scope = place + number[1] - 1, max(scope - 1, 0)
-        elif token.lower in _NEGATIONS:
-            scope = 0 if lowers[place + 1 : place + 2] in (["only"], ["just"]) else _SCOPE_WORDS
-            read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
-        elif token.lower in _FUNCTION_WORDS or "\u3041" <= token.lower <= "\u309f":
-            scope = 0 if token.lower in _CONTRASTS else scope
-            read.append(Word(token.lower, token.start, token.end, Kind.FUNCTION, False))
-        else:
-            following = tokens[place + 1 : place + 2]
-            named = token.capital and (not opening or any(next_token.capital for next_token in following))
-            kind = Kind.NAME if named else Kind.CONTENT
-            read.append(Word(key_of(token.lower), token.start, token.end, kind, scope > 0))
-            scope = max(scope - 1, 0)
-        opening = opening and token.stop
+        lower, start, end = tokens[place]
+        number = read_number(lowers, place)
+        if number is not None:
+            read.append(Word(number[0], start, tokens[place + number[1] - 1].end, Kind.NUMBER))
+            place += number[1] - 1
+        elif lower in _FUNCTION_WORDS or "\u3041" <= lower <= "\u309f":
+            read.append(Word(lower, start, end, Kind.FUNCTION))
+        elif lower != _STOP:
+            read.append(Word(key_of(lower), start, end, Kind.CONTENT))
         place += 1
     return tuple(read)
 
@@ -119,15 +97,15 @@ def words(text: str) -> tuple[Word, ...]:
 def _tokens(match: re.Match[str]) -> list[_Token]:
     start, end, raw = match.start(), match.end(), match.group()
     if match.lastgroup == "stop":
-        return [_Token(raw.strip(), start, end, stop=True)]
+        return [_Token(_STOP, start, end)]
     if match.lastgroup == "dotted":
-        return [_Token(raw.replace(".", "").lower(), start, end, capital=raw.isupper())]
+        return [_Token(raw.replace(".", "").lower(), start, end)]
     base, negation = _CONTRACTION.match(raw).groups()  # type: ignore[union-attr]  # it matches any text
-    token = _Token(base.lower(), start, end, capital=base[0].isupper())
+    token = _Token(base.lower(), start, end)
     if not negation:
         return [token]
     verb = {"ca": "can", "wo": "will"}.get(token.lower, token.lower)
-    return [token._replace(lower=verb), token._replace(lower="not", capital=False)]
+    return [token._replace(lower=verb), token._replace(lower="not")]
 
 
 @lru_cache(maxsize=1 << 15)
