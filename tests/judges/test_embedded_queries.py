@@ -60,7 +60,7 @@ def test_a_short_answer_is_looked_for_in_long_texts() -> None:
 @pytest.mark.shared
 @pytest.mark.slow
 def test_it_agrees_with_readers_on_real_short_answers(shared: Path) -> None:
-    """Whether contexts support the references of the Valor RAG file agrees with our labels in 40 of 50 rows at least."""
+    """Whether contexts support the references of the Valor RAG file agrees with our labels in 40 of 50 rows."""
     with (shared / "data/valor/valor_rag_data.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     labels = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()]
