@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
-from functools import partial
 from typing import Self
 
 import msgspec
@@ -29,7 +28,7 @@ from ragauge.judges.base import (
     grouped,
 )
 from ragauge.kinds.base import BaseQuestion
-from ragauge.kinds.verdict import VerdictQuestion
+from ragauge.kinds.verdict import UNSUPPORTED, AnyVerdict, VerdictQuestion
 from ragauge.needs.base import answerable
 from ragauge.questions import KIND_TYPES, Question, language
 from ragauge.statistics.agreement import kappa
@@ -95,9 +94,9 @@ async def ask_members(
     return dict(zip(questions, answers, strict=True))
 
 
-def expected_calls(judge: JudgeBase, questions: Sequence[Question]) -> list[ExpectedCall]:
-    """The calls that a judge forecasts for the questions; none where it makes no calls."""
-    return list(judge.expect(questions)) if questions else []
+def expected_calls(judge: JudgeBase, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
+    """The calls that a judge forecasts for the questions."""
+    return judge.expect(questions) if questions else ()
 
 
 def answerable_by(judge: Judge, questions: Sequence[Question]) -> list[Question]:
@@ -111,10 +110,6 @@ def _settings(members: Sequence[Judge]) -> Iterator[tuple[str, str]]:
         yield str(place), member.identity.name
         for name, value in member.identity.settings:
             yield f"{place}.{name}", value
-
-
-#: The labels that a two-way judge calls not entailed.
-_UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 
 
 class Panel(CompositeJudge):
@@ -151,7 +146,8 @@ class Panel(CompositeJudge):
         )
         for question in voted:
             answers[question] = self._joint_answer(question, [ballot[question] for ballot in ballots])
-        return [answers.get(question) or self._unable(question) for question in questions]
+        unable = Failure("unanswerable", f"a member of {self.identity} does not answer this")
+        return [answers.get(question, unable) for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls of all members together, if every reply were good and nothing were stored."""
@@ -160,9 +156,9 @@ class Panel(CompositeJudge):
         voted = [question for question in questions if question.is_voted]
         for member in self.members:
             mine = answerable_by(member, left)
-            calls += expected_calls(member, mine)
+            calls += [*expected_calls(member, mine), *expected_calls(member, voted)]
             left = [question for question in left if question not in mine]
-        return [*calls, *(call for member in self.members for call in expected_calls(member, voted))]
+        return calls
 
     def notes(self) -> list[str]:
         """The members' agreement on what this process asked them, and their own notes."""
@@ -198,35 +194,24 @@ class Panel(CompositeJudge):
             self._spreads.append((max(grades) - min(grades)) / (high - low))
         return question.joint(ballots)
 
-    def _unable(self, question: Question) -> Failure:
-        unable = [str(member.identity) for member in self.members if not can_answer(member, question)]
-        return Failure("unanswerable", f"{' and '.join(unable)} of the panel does not answer {question.topic}")
-
     def _agreement(self) -> Iterator[str]:
         for name, votes in sorted(self._votes.items()):
-            merged: Counter[tuple[Label, ...]] = Counter()
-            for labels, count in votes.items():
-                merged[tuple(Label.NOT_ENTAILED if label in _UNSUPPORTED else label for label in labels)] += count
-            if any(Label.NOT_ENTAILED in labels for labels in votes):  # a member was two-way, so all are compared so
+            if any(Label.NOT_ENTAILED in labels for labels in votes):  # a member is two-way, so all are compared so
+                merged: Counter[tuple[Label, ...]] = Counter()
+                for labels, count in votes.items():
+                    merged[tuple(Label.NOT_ENTAILED if label in UNSUPPORTED else label for label in labels)] += count
                 votes = merged
-            (agreed, share), (agreed_on_support, share_of_support) = map(_agreed, (votes, merged))
-            note = f"{self.identity}: all agreed on {agreed} of {votes.total()} {name} questions asked now ({share})"
-            on_support = f"; on {agreed_on_support} in whether a claim is supported ({share_of_support})"
-            yield f"{note}{on_support if agreed_on_support > agreed else ''}."
+            agreed = sum(count for labels, count in votes.items() if len(set(labels)) == 1)
+            measured = kappa(votes)
+            beyond = "" if measured is None else f", kappa {measured:.2f}"
+            share = f"{agreed / votes.total():.0%}{beyond}"
+            yield f"{self.identity}: all agreed on {agreed} of {votes.total()} {name} questions asked now ({share})."
         if self._spreads:
             mean = sum(self._spreads) / len(self._spreads)
             yield f"{self.identity}: grades lay {mean:.0%} of their scale apart on average ({len(self._spreads)})."
         if self._skipped:
             skipped = ", ".join(f"{member} {count}" for member, count in self._skipped.items())
             yield f"{self.identity}: questions that a member failed at, so that the others decided: {skipped}."
-
-
-def _agreed(votes: Counter[tuple[Label, ...]]) -> tuple[int, str]:
-    """On how many questions all members agreed, and on what share, with kappa where it is defined."""
-    agreed = sum(count for labels, count in votes.items() if len(set(labels)) == 1)
-    measured = kappa(votes)
-    beyond = "" if measured is None else f", kappa {measured:.2f}"
-    return agreed, f"{agreed / votes.total():.0%}{beyond}"
 
 
 class Repeat(Panel):
@@ -267,7 +252,7 @@ class Repeat(Panel):
             yield f"{self.identity}: flip rate {rate:.1%} on {where}."
 
 
-def _is_out_of_money(answer: Answer | Failure) -> bool:
+def _is_out_of_money(answer: Answer | Failure | None) -> bool:
     return isinstance(answer, Failure) and answer.reason == OVER_BUDGET.reason
 
 
@@ -324,7 +309,7 @@ class Cascade(CompositeJudge):
         super().__init__("cascade", (first, second), settings)
         self.first, self.second = self.members
         self._threshold = dict(by_kind)
-        self._asked = self._escalated = self._unsure = self._saved_calls = 0
+        self._asked = self._escalated = self._saved_calls = 0
         self._saved_dollars: float | None = 0.0  # None where a price is not known
 
     @property
@@ -337,14 +322,9 @@ class Cascade(CompositeJudge):
         """The confident answers of the first, and those of the second to the rest."""
         answers = await ask_members(context, self.first, self._for_first(questions))
         able = answerable_by(self.second, questions)
-        escalated = [
-            question
-            for question in able
-            if question not in answers or not self._is_accepted(question, answers[question])
-        ]
+        escalated = [question for question in able if not self._is_accepted(question, answers.get(question))]
         self._asked += len(questions)
         self._escalated += len(escalated)
-        self._unsure += sum(question in answers for question in escalated)
         answers.update(await ask_members(context, self.second, escalated))
         if len(escalated) < len(able):
             self._count_saved(able, escalated)
@@ -363,11 +343,9 @@ class Cascade(CompositeJudge):
     def _savings(self) -> Iterator[str]:
         if not self._asked:
             return
-        share = (
-            f"{self._escalated} of {self._asked} questions asked now ({self._escalated / self._asked:.0%}) went up to"
-        )
-        unsure = f"{self._unsure} of them because the first judge was not sure enough or failed"
-        yield f"{self.identity}: {share} {self.second.identity}, {unsure}."
+        share = f"{self._escalated / self._asked:.0%}"
+        went = f"{self._escalated} of {self._asked} questions asked now ({share}) went up to {self.second.identity}"
+        yield f"{self.identity}: {went}."
         if saved := self._asked - self._escalated:
             price = f" and ${self._saved_dollars:.2g}" if self._saved_dollars else ""
             calls = f", which saved about {self._saved_calls} of its calls{price}" if self._saved_calls or price else ""
@@ -380,8 +358,8 @@ class Cascade(CompositeJudge):
             question for question in able if question.kind in self._threshold or not can_answer(self.second, question)
         ]
 
-    def _is_accepted(self, question: Question, answer: Answer | Failure) -> bool:
-        if isinstance(answer, Failure):
+    def _is_accepted(self, question: Question, answer: Answer | Failure | None) -> bool:
+        if answer is None or isinstance(answer, Failure):
             return _is_out_of_money(answer)
         return confidence(answer) >= self._threshold[question.kind]
 
@@ -424,14 +402,13 @@ class ByLanguage(CompositeJudge):
 
     async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
         """The answers of each question's judge; the judges are asked concurrently."""
-        groups = self._groups(questions)
-        answers_by_group = await asyncio.gather(*(ask_members(context, judge, group) for judge, group in groups))
-        answers = {question: answer for group_answers in answers_by_group for question, answer in group_answers.items()}
+        asked = [ask_members(context, judge, group) for judge, group in self._groups(questions)]
+        answers = ChainMap(*await asyncio.gather(*asked))
         return [answers[question] for question in questions]
 
     def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
         """The calls of each judge for the questions that are its own."""
-        return [call for judge, group in self._groups(questions) for call in expected_calls(judge, group)]
+        return [call for judge, group in self._groups(questions) for call in judge.expect(group)]
 
     def _groups(self, questions: Sequence[Question]) -> list[tuple[JudgeBase, list[Question]]]:
         others = self._judges["*"]
@@ -469,26 +446,21 @@ class Decided(CompositeJudge):
         answers = await ask_members(context, self.members[0], questions)
         return [self._decided(question, answers[question]) for question in questions]
 
-    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
+    def expect(self, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
         """The judge's calls."""
-        return expected_calls(self.members[0], questions)
+        return self.members[0].expect(questions)
 
     def _decided(self, question: Question, answer: Answer | Failure) -> Answer | Failure:
         level = self._levels.get(question.kind)
         if level is None or not isinstance(answer, Verdict) or not isinstance(question, VerdictQuestion):
             return answer
         no, yes = question.no_and_yes
-        three_way = no is Label.NOT_ENTAILED and question.kind in self.answers
-        decide = partial(_decide, level=level, no=Label.NEUTRAL if three_way else no, yes=yes)
-        replace = msgspec.structs.replace
-        chunks = tuple(replace(chunk, label=decide(chunk.label, chunk.probability)) for chunk in answer.chunks)
-        return replace(answer, label=decide(answer.label, answer.probability), chunks=chunks)
+        below = Label.NEUTRAL if no is Label.NOT_ENTAILED and question.kind in self.answers else no
 
+        def decided(verdict: AnyVerdict, level: float = level) -> AnyVerdict:
+            if verdict.probability is None:
+                return verdict
+            label = yes if verdict.probability >= level else below if verdict.label is yes else verdict.label
+            return msgspec.structs.replace(verdict, label=label)
 
-def _decide(label: Label, probability: float | None, level: float, no: Label, yes: Label) -> Label:
-    """The label by a level. no: takes the place of `yes` below it."""
-    if probability is None:
-        return label
-    if probability >= level:
-        return yes
-    return no if label is yes else label
+        return decided(msgspec.structs.replace(answer, chunks=tuple(map(decided, answer.chunks))))

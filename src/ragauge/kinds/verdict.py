@@ -85,7 +85,8 @@ class VerdictQuestion(BaseQuestion, frozen=True):
         return {"why": why, "label": label.value}
 
 
-_UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
+#: The labels that a two-way judge calls not entailed.
+UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 
 
 def majority(votes: Sequence[Label]) -> Label:
@@ -108,7 +109,7 @@ def vote(ballots: Sequence[AnyVerdict]) -> tuple[Label, float, list[AnyVerdict]]
     probability = mean(
         [float(ballot.label in POSITIVE) if ballot.probability is None else ballot.probability for ballot in ballots]
     )
-    agreed = {label, *_UNSUPPORTED} if label == Label.NOT_ENTAILED else {label}
+    agreed = {label, *UNSUPPORTED} if label == Label.NOT_ENTAILED else {label}
     agreeing = [ballot for ballot in ballots if ballot.label in agreed]
     return label, probability, agreeing
 
