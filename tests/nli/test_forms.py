@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from ragauge.judges.nli.judge import ModelCard, format_pair, joint_premise, single_premise
+from ragauge.judges.nli.judge import ModelCard, format_pair, pairs_of
 from ragauge.judges.nli.models import TWO_WAY
 from ragauge.questions import Entail
 
@@ -30,8 +30,8 @@ def test_chunks_are_put_together_in_order() -> None:
     """The joint premise holds all chunks that are not blank, a line apart, as ragas puts them to HHEM."""
     question = Entail(("One.", " ", "Two."), "It is so.", "How is it?")
 
-    assert joint_premise(question) == ("One.\nTwo.", "It is so.")
-    assert single_premise(question) == [("One.", "It is so."), ("", "It is so."), ("Two.", "It is so.")]
+    assert pairs_of(question)[0] == ("One.\nTwo.", "It is so.")
+    assert pairs_of(question)[1:] == [("One.", "It is so."), ("", "It is so."), ("Two.", "It is so.")]
 
 
 def test_fragments_are_read_with_their_query() -> None:
@@ -39,9 +39,9 @@ def test_fragments_are_read_with_their_query() -> None:
     query = "How long did it last?"
 
     assert (
-        joint_premise(Entail(("It lasted six days.", "More."), "Six days.", query))[1]
+        pairs_of(Entail(("It lasted six days.", "More."), "Six days.", query))[0][1]
         == "How long did it last? Six days."
     )
-    assert joint_premise(Entail(("Six days.",), "It lasted six days.", query))[0] == "How long did it last? Six days."
-    assert joint_premise(Entail(("Six days.", "More."), "It lasted.", query))[0] == "Six days.\nMore."
-    assert joint_premise(Entail(("Six days.",), "Six days.")) == ("Six days.", "Six days.")
+    assert pairs_of(Entail(("Six days.",), "It lasted six days.", query))[0][0] == "How long did it last? Six days."
+    assert pairs_of(Entail(("Six days.", "More."), "It lasted.", query))[0][0] == "Six days.\nMore."
+    assert pairs_of(Entail(("Six days.",), "Six days."))[0] == ("Six days.", "Six days.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,7 @@ from tests.nli.weather import example
 
 from ragauge.judges.nli.judge import Family, ModelCard, PairTokenizer
 from ragauge.judges.nli.models import (
-    LogitsFunction,
-    classifier_logits,
-    first_label_logits,
-    first_token,
-    first_token_logits,
+    class_logits,
 )
 from ragauge.types import Label
 
@@ -64,7 +61,7 @@ def _t5(**more: Any) -> Any:
     )
 
 
-def _trained(network: Any, say: LogitsFunction, card: ModelCard, tokenizer: Any, steps: int) -> None:
+def _trained(network: Any, say: Callable[..., Any], card: ModelCard, tokenizer: Any, steps: int) -> None:
     """Train a model on the weather."""
     pair_tokenizer, chance = PairTokenizer(tokenizer, card), random.Random(0)
     optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3)
@@ -129,7 +126,7 @@ def minicheck(folder: Path) -> None:
 def _save_bert(folder: Path, names: tuple[str, ...], card: ModelCard) -> None:
     torch.manual_seed(0)
     model, tokenizer = _bert(names), bert_tokenizer()
-    _trained(model, classifier_logits, card, tokenizer, steps=900)
+    _trained(model, partial(class_logits, family="classifier"), card, tokenizer, steps=900)
     model.save_pretrained(folder)
     _save_tokenizer(tokenizer, folder, "[SEP]")
 
@@ -147,7 +144,8 @@ def minicheck_t5(folder: Path) -> None:
 def _save_writer(folder: Path, card: ModelCard) -> None:
     torch.manual_seed(0)
     model, tokenizer = transformers.T5ForConditionalGeneration(_t5()), t5_tokenizer()
-    say = first_token_logits(first_token(tokenizer, "0"), first_token(tokenizer, "1"))
+    digits = [tokenizer.encode(digit, add_special_tokens=False).ids[0] for digit in "01"]
+    say = partial(class_logits, family="true", digits=digits)
     _trained(model, say, card, tokenizer, steps=450)
     model.save_pretrained(folder)
     _save_tokenizer(tokenizer, folder, "</s>")
@@ -159,7 +157,7 @@ def hhem(folder: Path) -> None:
 
     torch.manual_seed(0)
     model, tokenizer = transformers.T5ForTokenClassification(_t5(num_labels=2)), t5_tokenizer()
-    _trained(model, first_label_logits, _card("hhem", TWO), tokenizer, steps=450)
+    _trained(model, partial(class_logits, family="hhem"), _card("hhem", TWO), tokenizer, steps=450)
     foundation = folder / "foundation"
     foundation.mkdir(parents=True)
     _save_tokenizer(tokenizer, foundation, "</s>")

@@ -68,24 +68,17 @@ def format_pair(card: ModelCard, pair: TextPair) -> str | TextPair:
     return form.format(*pair, end=card.end) if form else pair
 
 
-def joint_premise(question: Entail) -> TextPair:
-    """The chunks together, in their order, a line apart; and the hypothesis.
+def pairs_of(question: Entail) -> list[TextPair]:
+    """The chunks together, in their order, a line apart, and each alone; each with the hypothesis. Premises may be "".
 
     A hypothesis or lone premise that is a fragment ("Six days.") is preceded by the query, as in Trust-Align: these
     models are trained on statements, not on answers.
     """
-    premise = "\n".join(text for text in question.premise if text.strip())
-    if len(question.premise) == 1:
-        premise = _with_query(premise, question.query)
-    return premise, _with_query(question.hypothesis, question.query)
-
-
-def single_premise(question: Entail) -> list[TextPair]:
-    """Each chunk alone with the hypothesis, in the order of the chunks."""
-    if len(question.premise) == 1:
-        return [joint_premise(question)]
     hypothesis = _with_query(question.hypothesis, question.query)
-    return [(text if text.strip() else "", hypothesis) for text in question.premise]
+    texts = [text if text.strip() else "" for text in question.premise]
+    if len(texts) == 1:
+        return [(_with_query(texts[0], question.query), hypothesis)] * 2
+    return [(text, hypothesis) for text in ("\n".join(filter(None, texts)), *texts)]
 
 
 def _with_query(text: str, query: str | None) -> str:
@@ -287,7 +280,7 @@ class NliJudge(JudgeBase):
 
     def _answer_all(self, questions: Sequence[Question], stopped: Callable[[], bool]) -> list[Answer | Failure]:
         entails = (question for question in questions if isinstance(question, Entail) and question.hypothesis.strip())
-        pairs = [pair for question in entails for pair in _pairs(question) if pair[0]]
+        pairs = [pair for question in entails for pair in pairs_of(question) if pair[0]]
         with self._lock:
             try:
                 if self._scorer is None:
@@ -303,13 +296,8 @@ class NliJudge(JudgeBase):
             return Failure("unanswerable", reason)
         if not question.hypothesis.strip():
             return Failure("unanswerable", "the hypothesis is empty, so that there is nothing to judge")
-        by_pair = [all_scores.get(pair, ()) for pair in _pairs(question)]
+        by_pair = [all_scores.get(pair, ()) for pair in pairs_of(question)]
         if fault := next((scores for scores in by_pair if isinstance(scores, str)), None):
             return Failure("judge_error", fault)
         whole, *chunks = (verdict_of_windows(self.card, scores) for scores in by_pair if not isinstance(scores, str))
         return Verdict(whole.label, whole.probability, tuple(chunks))
-
-
-def _pairs(question: Entail) -> list[TextPair]:
-    """The pair of all chunks together and that of each, some with a blank premise."""
-    return [joint_premise(question), *single_premise(question)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -248,34 +248,23 @@ def load_hhem(place: ModelLocation, options: Mapping[str, Any]) -> Any:
     return network
 
 
-#: From a network, token ids, a mask and, for some models, token type ids to a row of class logits for each input.
-LogitsFunction = Callable[..., Any]
-
 #: Tokens of a batch: larger batches are not faster on a CPU.
 _CPU_BATCH_TOKENS = 2048
 _GPU_BATCH_TOKENS = 65_536
 
 
-def classifier_logits(network: Any, ids: Any, mask: Any, *type_ids: Any) -> Any:
-    """The logits of a sequence classifier."""
-    more = {"token_type_ids": type_ids[0]} if type_ids else {}
-    return network(input_ids=ids, attention_mask=mask, **more).logits
+def class_logits(network: Any, ids: Any, mask: Any, *type_ids: Any, family: Family, digits: Sequence[int] = ()) -> Any:
+    """The logits of each class.
 
-
-def first_label_logits(network: Any, ids: Any, mask: Any) -> Any:
-    """HHEM's logits: those of the first token, a padding token that stands for the pair."""
-    return network(input_ids=ids, attention_mask=mask).logits[:, 0]
-
-
-def first_token_logits(no: int, yes: int) -> LogitsFunction:
-    """For a model that generates "0" or "1": the logits of these as its first token."""
-
-    def class_logits(network: Any, ids: Any, mask: Any) -> Any:
+    Of a model that generates "0" or "1", whose `digits` these are: those of its first token. Of HHEM: those of the first
+    token that it reads, a padding token that stands for the pair.
+    """
+    read = {"input_ids": ids, "attention_mask": mask, **({"token_type_ids": type_ids[0]} if type_ids else {})}
+    if digits:
         start = ids.new_full((ids.shape[0], 1), network.config.decoder_start_token_id)
-        output = network(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False)
-        return output.logits[:, 0, [no, yes]]
-
-    return class_logits
+        return network(**read, decoder_input_ids=start, use_cache=False).logits[:, 0, [*digits]]
+    logits = network(**read).logits
+    return logits[:, 0] if family == "hhem" else logits
 
 
 def hf_judge(spec: str) -> NliJudge:
@@ -314,6 +303,7 @@ class TorchModel:
             tokenizer="" if reader is place else f"{reader.name}@{reader.revision}",
         )
         self._backend = tokenizer.backend_tokenizer
+        self._digits: list[int] = []
         self._device = options.device or _device()
         self.dtype = options.dtype or _dtype(family, self._device)
         self.batch_tokens = options.batch_tokens or (_CPU_BATCH_TOKENS if self._device == "cpu" else _GPU_BATCH_TOKENS)
@@ -323,23 +313,23 @@ class TorchModel:
         import torch
 
         try:
-            network, self._class_logits = self._opened({"dtype": getattr(torch, self.dtype)})
+            network = self._opened({"dtype": getattr(torch, self.dtype)})
             self._network = network.to(torch.device(self._device)).eval()
             self.tokenizer = PairTokenizer(self._backend, self.card)
         except (OSError, RuntimeError, ValueError, KeyError) as error:
             raise BadData(f"hf/{self._place.origin}: {error}") from error
         return self
 
-    def _opened(self, options: dict[str, Any]) -> tuple[Any, LogitsFunction]:
+    def _opened(self, options: dict[str, Any]) -> Any:
         from transformers import AutoModelForSeq2SeqLM, AutoModelForSequenceClassification
 
         options = {**options, **self._place.pinned, "trust_remote_code": False}
         if self.card.family == "hhem":
-            return load_hhem(self._place, options), first_label_logits
+            return load_hhem(self._place, options)
         if self.card.family in ("true", "minicheck-t5"):
-            generator = AutoModelForSeq2SeqLM.from_pretrained(self._place.origin, **options)
-            return generator, first_token_logits(*(first_token(self._backend, digit) for digit in "01"))
-        return AutoModelForSequenceClassification.from_pretrained(self._place.origin, **options), classifier_logits
+            self._digits = [self._backend.encode(digit, add_special_tokens=False).ids[0] for digit in "01"]
+            return AutoModelForSeq2SeqLM.from_pretrained(self._place.origin, **options)
+        return AutoModelForSequenceClassification.from_pretrained(self._place.origin, **options)
 
     def logits(self, ids: NDArray[np.int64], mask: NDArray[np.int64], type_ids: NDArray[np.int64]) -> NDArray[Any]:
         """A row for each input, a number for each class."""
@@ -348,13 +338,9 @@ class TorchModel:
         arrays = (ids, mask, type_ids) if self.card.type_ids else (ids, mask)
         with torch.inference_mode():
             inputs = [torch.from_numpy(array).to(self._network.device) for array in arrays]
-            logits: NDArray[Any] = self._class_logits(self._network, *inputs).float().cpu().numpy()
-        return logits
-
-
-def first_token(tokenizer: Any, text: str) -> int:
-    """The first token of a text."""
-    return int(tokenizer.encode(text, add_special_tokens=False).ids[0])
+            logits = class_logits(self._network, *inputs, family=self.card.family, digits=self._digits)
+        numbers: NDArray[Any] = logits.float().cpu().numpy()
+        return numbers
 
 
 def _device() -> str:
