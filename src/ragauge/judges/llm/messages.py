@@ -23,14 +23,16 @@ from ragauge.types import Call, Failure
 
 Finish = Literal["stop", "length", "content_filter", "refusal"]
 
-_LENGTH = ("length", "model_length", "max_tokens", "model_context_window_exceeded", "MAX_TOKENS")
-_FILTERED = ("content_filter", "guardrail_intervened", "content_filtered")
-_FILTERED_BY_VERTEX = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR")
+_LENGTH = "length model_length max_tokens model_context_window_exceeded MAX_TOKENS"
+_FILTERED = (
+    "content_filter guardrail_intervened content_filtered "
+    "SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR"  # Vertex AI's
+)
 
 #: Why a reply ended, by the words of all servers; any other word says that it is complete.
 FINISHES: dict[str, Finish] = {
-    **dict.fromkeys(_LENGTH, "length"),
-    **dict.fromkeys((*_FILTERED, *_FILTERED_BY_VERTEX), "content_filter"),
+    **dict.fromkeys(_LENGTH.split(), "length"),
+    **dict.fromkeys(_FILTERED.split(), "content_filter"),
     "refusal": "refusal",
 }
 
@@ -254,7 +256,6 @@ class Transport(ABC):
 #: More characters than tokens have on average in a prompt, in any language.
 _MAX_CHARS_PER_TOKEN = 8
 
-#: A repeated character; a line of dashes may be a single token.
 _RUN = re.compile(r"(.)\1+", re.DOTALL)
 
 #: The malformed replies after which no further call is made, if no reply was ever well-formed.
@@ -377,15 +378,14 @@ class ModelClient:
         if not self._truncates:
             return None
         n_tokens = completion.usage.prompt if completion.usage else 0
-        texts = (prompt.system, prompt.user)
-        n_chars = sum(map(len, texts))
-        max_chars = n_tokens * _MAX_CHARS_PER_TOKEN
-        if not 0 < max_chars < n_chars or max_chars >= sum(len(_RUN.sub(r"\1", text)) for text in texts):
+        text = prompt.system + prompt.user
+        readable = len(_RUN.sub(r"\1", text))  # a repeated character, such as a line of dashes, may be a single token
+        if not 0 < n_tokens * _MAX_CHARS_PER_TOKEN < readable:
             return None
         return Failure(
             "too_long",
-            f"{self.transport.name}: the server counted {n_tokens} tokens of a prompt of {n_chars} characters, so its "
-            "window is too small and it cut the prompt; raise it (Ollama: OLLAMA_CONTEXT_LENGTH), or set its size with "
+            f"{self.transport.name}: the server counted {n_tokens} tokens of a prompt of {len(text)} characters, so "
+            "its window is too small and it cut the prompt; raise it (Ollama: OLLAMA_CONTEXT_LENGTH), or set its size by "
             "context=",
         )
 

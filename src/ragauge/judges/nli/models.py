@@ -256,8 +256,8 @@ _GPU_BATCH_TOKENS = 65_536
 def class_logits(network: Any, ids: Any, mask: Any, *type_ids: Any, family: Family, digits: Sequence[int] = ()) -> Any:
     """The logits of each class.
 
-    Of a model that generates "0" or "1", whose `digits` these are: those of its first token. Of HHEM: those of the first
-    token that it reads, a padding token that stands for the pair.
+    Of a model that generates "0" or "1", whose `digits` these are: those of its first token. Of HHEM: those of the
+    first token that it reads, a padding token that stands for the pair.
     """
     read = {"input_ids": ids, "attention_mask": mask, **({"token_type_ids": type_ids[0]} if type_ids else {})}
     if digits:

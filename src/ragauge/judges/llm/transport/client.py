@@ -7,7 +7,6 @@ so that equal calls have equal numbers, and no part of the prompts, so that thei
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 from collections import Counter
@@ -36,7 +35,6 @@ from ragauge.judges.llm.transport.scheduler import (
     retry_after,
 )
 from ragauge.judges.llm.transport.session import (
-    LARGE_REPLY_BYTES,
     OTHER_CONTENT,
     THROTTLED_STATUSES,
     Fault,
@@ -167,14 +165,14 @@ class HttpTransport(Transport):
         """
         self._key = self._provider.key(self._environment)
         SECRETS.add(self._key)
-        base_url, query = self._address()
+        base_url = self._address()
         if not self._key:
             self._sign = await clouds.signer(self._provider, self.name, self._environment)
         encrypted = urlsplit(base_url).scheme != "http" or is_local(base_url)
         if (self._key or self._sign) and not encrypted and not self._warning:
             self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
             LOG.warning(self._warning)
-        self._session = Session(self._server, base_url, query, self._headers(), self._options.max_reply_bytes)
+        self._session = Session(self._server, base_url, self._headers(), self._options.max_reply_bytes)
         self._scheduler.restart()
         if self._options.logprobs:
             try:
@@ -190,19 +188,15 @@ class HttpTransport(Transport):
         if session is not None:
             await session.close()
 
-    def _address(self) -> tuple[str, str]:
-        """The base URL and query of all requests. Raises UsageError where the address or the key is missing."""
+    def _address(self) -> str:
+        """The base URL of all requests. Raises UsageError where the address or the key is missing."""
         provider, base = self._provider, self._base
         if base is None:
             raise UsageError(f"{self.name}: set {provider.url_settings}")
         elsewhere = provider.base_url is not None and base != self._own
         if not (self._key or provider.local or provider.has_vendor_login or elsewhere):
             raise UsageError(f"{self.name}: set {provider.key_variables[0]} to your key of {provider.name}")
-        version = self._environment.get("OPENAI_API_VERSION", "")
-        if provider.name != "azure" or not version:
-            return base, ""
-        deployment = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
-        return deployment, f"?api-version={quote(version)}"
+        return base
 
     def _headers(self) -> dict[str, str]:
         provider = self._provider
@@ -262,9 +256,8 @@ class HttpTransport(Transport):
                 SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
             read = self._protocol.read if reply.status == 200 else partial(read_fault, reply.status)
-            large = len(reply.body) > LARGE_REPLY_BYTES
             try:
-                result = await asyncio.to_thread(read, reply.body) if large else read(reply.body)
+                result = read(reply.body)
             except ReplyError as error:
                 kind = reply.headers.get("Content-Type", "").partition(";")[0]
                 if kind in OTHER_CONTENT and not self._scheduler.replied:
