@@ -109,8 +109,8 @@ def tokens_of(logprobs: object) -> tuple[ReplyToken, ...]:
     tokens = []
     for token in _member(logprobs, "content") or ():
         choices = (token, *(_member(token, "top_logprobs") or ()))
-        alternatives = {_member(choice, "token"): _member(choice, "logprob") for choice in choices}
-        tokens.append(ReplyToken(_member(token, "token"), alternatives))
+        alternatives = {str(_member(choice, "token")): float(_member(choice, "logprob")) for choice in choices}
+        tokens.append(ReplyToken(str(_member(token, "token")), alternatives))
     return tuple(tokens)
 
 
@@ -385,8 +385,8 @@ class ModelClient:
         return Failure(
             "too_long",
             f"{self.transport.name}: the server counted {n_tokens} tokens of a prompt of {len(text)} characters, so "
-            "its window is too small and it cut the prompt; raise it (Ollama: OLLAMA_CONTEXT_LENGTH), or set its size by "
-            "context=",
+            "its window is too small and it cut the prompt; raise it (Ollama: OLLAMA_CONTEXT_LENGTH), or set its size "
+            "by context=",
         )
 
     def call_record(

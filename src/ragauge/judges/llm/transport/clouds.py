@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -18,17 +17,15 @@ from ragauge.host import optional
 from ragauge.judges.llm.messages import FINISHES, TOP_LOGPROBS, CallFailed, Completion, Prompt, ReplyToken, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
 from ragauge.judges.llm.transport.protocols import (
-    Message,
     ServerFeatures,
     fault_without,
     given,
     only,
-    parsed,
+    reading,
     supported_schema,
     system_with_schema,
     temperature,
     text_of,
-    tool_text,
 )
 from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.redaction import redacted
@@ -103,110 +100,47 @@ def cohere_body(prompt: Prompt, model: str, options: LLMOptions, features: Serve
     return msgspec.json.encode({"model": model, "messages": messages, "stream": False, **fields})
 
 
-class _ToolUse(msgspec.Struct):
-    input: msgspec.Raw
-
-
-class _Block(msgspec.Struct, rename="camel"):
-    text: str = ""
-    tool_use: _ToolUse | None = None
-
-
-class _BlockMessage(msgspec.Struct):
-    content: list[_Block]
-
-
-class _Output(msgspec.Struct):
-    message: _BlockMessage
-
-
-class _BedrockReply(msgspec.Struct, rename="camel"):
-    output: _Output
-    stop_reason: str = ""
-    usage: dict[str, Any] = {}
-
-
-class _Part(msgspec.Struct):
-    text: str = ""
-    thought: bool = False
-
-
-class _Content(msgspec.Struct):
-    parts: list[_Part] = []
-
-
-class _TokenCandidate(msgspec.Struct, rename="camel"):
-    token: str
-    log_probability: float
-
-
-class _LogprobsResult(msgspec.Struct, rename="camel"):
-    chosen_candidates: list[_TokenCandidate] = []
-    top_candidates: list[dict[str, list[_TokenCandidate]]] = []
-
-
-class _Candidate(msgspec.Struct, rename="camel"):
-    content: _Content = msgspec.field(default_factory=_Content)
-    finish_reason: str = ""
-    logprobs_result: _LogprobsResult = msgspec.field(default_factory=_LogprobsResult)
-
-
-class _VertexReply(msgspec.Struct, rename="camel"):
-    candidates: list[_Candidate] = []
-    prompt_feedback: dict[str, Any] = {}
-    usage_metadata: dict[str, Any] = {}
-    model_version: str = ""
-    error: Any = None
-
-
-class _CohereReply(msgspec.Struct):
-    message: Message
-    finish_reason: str = ""
-    usage: dict[str, dict[str, Any] | float | None] | None = None
-
-
-_BEDROCK_REPLY = msgspec.json.Decoder(_BedrockReply)
-_VERTEX_REPLY = msgspec.json.Decoder(_VertexReply)
-_COHERE_REPLY = msgspec.json.Decoder(_CohereReply)
-
-
 def read_bedrock(body: bytes) -> Completion:
     """Read a reply of Bedrock. Its input tokens leave out what the cache held. Raises ReplyError."""
-    reply = parsed(body, _BEDROCK_REPLY, "none of Bedrock")
-    blocks = reply.output.message.content
-    text = "".join(tool_text(block.tool_use.input) if block.tool_use else block.text for block in blocks)
-    prompt, cached = "inputTokens cacheWriteInputTokens cacheReadInputTokens", "cacheReadInputTokens"
-    usage = usage_of(reply.usage, prompt, "outputTokens", cached)
-    return Completion(text, FINISHES.get(reply.stop_reason, "stop"), usage)
+    with reading(body, "none of Bedrock") as reply:
+        text = ""
+        for block in reply["output"]["message"]["content"]:
+            tool = block.get("toolUse")
+            text += msgspec.json.encode(tool["input"]).decode() if tool else block.get("text", "")
+        prompt, cached = "inputTokens cacheWriteInputTokens cacheReadInputTokens", "cacheReadInputTokens"
+        usage = usage_of(reply.get("usage"), prompt, "outputTokens", cached)
+        return Completion(text, FINISHES.get(reply.get("stopReason") or "", "stop"), usage)
 
 
 def read_vertex(body: bytes) -> Completion | Fault:
     """Read a reply of Vertex AI without its thoughts; a blocked prompt has no candidates. Raises ReplyError."""
-    reply = parsed(body, _VERTEX_REPLY, "none of Vertex AI")
     written = "candidatesTokenCount thoughtsTokenCount"
-    usage = usage_of(reply.usage_metadata, "promptTokenCount", written, "cachedContentTokenCount")
-    if reply.candidates:
-        candidate = only(reply.candidates, attrgetter("content"))
-        text = "".join(part.text for part in candidate.content.parts if not part.thought)
-        logprobs = candidate.logprobs_result
-        tokens = tuple(
-            ReplyToken(chosen.token, {token.token: token.log_probability for token in (chosen, *top["candidates"])})
-            for chosen, top in zip(logprobs.chosen_candidates, logprobs.top_candidates, strict=False)
-        )
-        return Completion(text, FINISHES.get(candidate.finish_reason, "stop"), usage, reply.model_version, tokens)
-    if not reply.error and reply.prompt_feedback.get("blockReason"):
-        return Completion("", "content_filter", usage, reply.model_version)
-    return fault_without("candidates", reply.error)
+    with reading(body, "none of Vertex AI") as reply:
+        usage = usage_of(reply.get("usageMetadata"), "promptTokenCount", written, "cachedContentTokenCount")
+        model = str(reply.get("modelVersion") or "")
+        if not reply.get("candidates"):
+            if not reply.get("error") and reply.get("promptFeedback", {}).get("blockReason"):
+                return Completion("", "content_filter", usage, model)
+            return fault_without("candidates", reply.get("error"))
+        candidate = only(reply["candidates"], lambda candidate: candidate.get("content"))
+        parts = candidate.get("content", {}).get("parts", ())
+        text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
+        logprobs, tokens = candidate.get("logprobsResult", {}), []
+        for chosen, top in zip(logprobs.get("chosenCandidates", ()), logprobs.get("topCandidates", ()), strict=False):
+            alternatives = {token["token"]: token["logProbability"] for token in (chosen, *top["candidates"])}
+            tokens.append(ReplyToken(chosen["token"], alternatives))
+        return Completion(text, FINISHES.get(candidate.get("finishReason") or "", "stop"), usage, model, tuple(tokens))
 
 
 def read_cohere(body: bytes) -> Completion:
     """Read a reply of Cohere, with the tokens that are billed. Raises ReplyError."""
-    reply = parsed(body, _COHERE_REPLY, "none of Cohere")
-    if reply.finish_reason in ("ERROR", "TIMEOUT"):
-        raise ReplyError("server_error", f"the reply ended with {reply.finish_reason!r}")
-    counts = reply.usage or {}
-    usage = usage_of(counts.get("billed_units") or counts.get("tokens"), "input_tokens", "output_tokens")
-    return Completion(text_of(reply.message.content), FINISHES.get(reply.finish_reason, "stop"), usage)
+    with reading(body, "none of Cohere") as reply:
+        finish, counts = reply.get("finish_reason"), reply.get("usage") or {}
+        if finish in ("ERROR", "TIMEOUT"):
+            raise ReplyError("server_error", f"the reply ended with {finish!r}")
+        text = text_of(reply["message"]["content"])
+        usage = usage_of(counts.get("billed_units") or counts.get("tokens"), "input_tokens", "output_tokens")
+        return Completion(text, FINISHES.get(finish or "", "stop"), usage)
 
 
 async def signer(provider: Provider, name: str, environment: Mapping[str, str]) -> Signer | None:

@@ -8,8 +8,8 @@ Source: Anthropic's API reference, "Messages", "Structured outputs", "Prompt cac
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import msgspec
@@ -110,71 +110,41 @@ def system_with_schema(prompt: Prompt) -> str:
     return f"{prompt.system}\n\nReply with one JSON object of this JSON schema, and nothing else:\n{schema}"
 
 
-class ContentPart(msgspec.Struct):
-    """A part of a message: a text, or the arguments of a tool."""
-
-    type: str = ""
-    text: str | None = None
-    input: msgspec.Raw = msgspec.Raw()
-
-
-class Message(msgspec.Struct):
-    """The message of a reply."""
-
-    content: str | list[ContentPart] | None = None  # Mistral's reasoning models answer in parts
-    refusal: str | None = None
-
-
-class _TokenLogprob(msgspec.Struct):
-    token: str
-    logprob: float
-    top_logprobs: list[_TokenLogprob] | None = None
-
-
-class _Logprobs(msgspec.Struct):
-    content: list[_TokenLogprob] | None = None
-
-
-class _ChatChoice(msgspec.Struct):
-    message: Message
-    finish_reason: str | None = None
-    logprobs: _Logprobs | None = None
-
-
-class _ChatReply(msgspec.Struct):
-    choices: list[_ChatChoice] | None = None
-    usage: Any = None
-    model: str | None = None
-    error: Any = None  # OpenRouter answers 200 with an error of the server behind it
-
-
-_CHAT_REPLY = msgspec.json.Decoder(_ChatReply)
 _ERROR_FINISH = ("error", "insufficient_system_resource")
 
 
 def read_chat(body: bytes) -> Completion | Fault:
     """Read a reply; a Fault where it holds an error. Raises ReplyError where it is not valid."""
-    reply = parsed(body, _CHAT_REPLY, "no chat completion")
-    if not reply.choices:
-        return fault_without("choices", reply.error)
-    choice = only(reply.choices, attrgetter("message"))
-    if choice.finish_reason in _ERROR_FINISH:
-        raise ReplyError("server_error", f"the reply ended with {choice.finish_reason!r}")
-    cached = "prompt_tokens_details.cached_tokens prompt_cache_hit_tokens"  # the latter is DeepSeek's
-    usage, model = usage_of(reply.usage, "prompt_tokens", "completion_tokens", cached), reply.model or ""
-    if choice.message.refusal:
-        return Completion(choice.message.refusal, "refusal", usage, model)
-    finish = FINISHES.get(choice.finish_reason or "", "stop")
-    return Completion(text_of(choice.message.content), finish, usage, model, tokens_of(choice.logprobs))
+    with reading(body, "no chat completion") as reply:
+        if not reply.get("choices"):  # OpenRouter answers 200 with an error of the server behind it
+            return fault_without("choices", reply.get("error"))
+        choice = only(reply["choices"], lambda choice: text_of(choice["message"].get("content")))
+        finish, message = choice.get("finish_reason") or "", choice["message"]
+        if finish in _ERROR_FINISH:
+            raise ReplyError("server_error", f"the reply ended with {finish!r}")
+        cached = "prompt_tokens_details.cached_tokens prompt_cache_hit_tokens"  # the latter is DeepSeek's
+        usage = usage_of(reply.get("usage"), "prompt_tokens", "completion_tokens", cached)
+        model = str(reply.get("model") or "")
+        if message.get("refusal"):
+            return Completion(str(message["refusal"]), "refusal", usage, model)
+        text, tokens = text_of(message.get("content")), tokens_of(choice.get("logprobs"))
+        return Completion(text, FINISHES.get(finish, "stop"), usage, model, tokens)
 
 
-def parsed(body: bytes, decoder: msgspec.json.Decoder[T], fault: str) -> T:
-    """A decoded reply. fault: what an invalid one is, like "no message". Raises ReplyError, also for a repeated key."""
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
+
+
+@contextmanager
+def reading(body: bytes, fault: str) -> Iterator[dict[str, Any]]:
+    """A reply as it is read. fault: what an invalid one is, like "no message".
+
+    Raises ReplyError where it is no JSON object, has a key twice, or is read in another form than it has.
+    """
     try:
-        reply = decoded(body, decoder)
+        reply = decoded(body, _OBJECT)
         refuse_repeated_keys(body)
-        return reply
-    except ValueError as error:
+        yield reply
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ReplyError("server_error", f"the reply is {fault}: {error}") from error
 
 
@@ -234,40 +204,27 @@ def supported_schema(schema: Any, *, names: bool = False) -> Any:
     return {key: supported_schema(value, names=not names and key in ("properties", "$defs")) for key, value in kept}
 
 
-class _AnthropicReply(msgspec.Struct):
-    content: list[ContentPart] | None = None
-    stop_reason: str | None = None
-    usage: Any = None
-    model: str | None = None
-    error: Any = None
-
-
-_ANTHROPIC_REPLY = msgspec.json.Decoder(_AnthropicReply)
-
-
 def read_anthropic(body: bytes) -> Completion | Fault:
     """Read a reply; a Fault where it holds an error. Raises ReplyError where it is not valid."""
-    reply = parsed(body, _ANTHROPIC_REPLY, "no message")
-    if reply.content is None:
-        return fault_without("content", reply.error)
-    finish = FINISHES.get(reply.stop_reason or "", "stop")
-    return Completion(text_of(reply.content), finish, anthropic_usage(reply.usage), reply.model or "")
+    with reading(body, "no message") as reply:
+        if reply.get("content") is None:
+            return fault_without("content", reply.get("error"))
+        finish = FINISHES.get(reply.get("stop_reason") or "", "stop")
+        usage = anthropic_usage(reply.get("usage"))
+        return Completion(text_of(reply["content"]), finish, usage, str(reply.get("model") or ""))
 
 
-def text_of(content: str | Sequence[ContentPart] | None) -> str:
-    """The text of a message, without reasoning; the arguments of a tool are text."""
+def text_of(content: Any) -> str:
+    """The text of a message, without reasoning; the arguments of a tool are text. Mistral's reasoning is in parts."""
     if content is None or isinstance(content, str):
         return content or ""
-    parts = [part for part in content if part.type in ("tool_use", "text")]
-    return "".join(tool_text(part.input) if part.type == "tool_use" else part.text or "" for part in parts)
-
-
-def tool_text(arguments: msgspec.Raw) -> str:
-    """The arguments that a model gives to its tool, as text. Raises ReplyError if they are not UTF-8."""
-    try:
-        return bytes(arguments).decode()
-    except UnicodeDecodeError as error:
-        raise ReplyError("server_error", f"the reply is not UTF-8: {error.reason}") from error
+    text = ""
+    for part in content:
+        if part.get("type") == "tool_use":
+            text += msgspec.json.encode(part["input"]).decode()
+        elif part.get("type") == "text":
+            text += part.get("text") or ""
+    return text
 
 
 def anthropic_usage(usage: object) -> TokenUsage | None:
