@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -90,41 +90,6 @@ def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
     return _encode({"custom_id": id, "method": "POST", "url": URL, "body": msgspec.Raw(body)})
 
 
-class _Created(msgspec.Struct):
-    id: str
-
-
-class _RequestCounts(msgspec.Struct):
-    completed: int | None = None
-    failed: int | None = None
-    total: int | None = None
-
-
-class _BatchError(msgspec.Struct):
-    message: str | None = None
-
-
-class _Listed(msgspec.Struct, Generic[T]):
-    data: list[T] | None = None
-
-
-class _OpenAIBatch(msgspec.Struct):
-    id: str
-    status: str
-    request_counts: _RequestCounts | None = None
-    input_file_id: str | None = None
-    output_file_id: str | None = None
-    error_file_id: str | None = None
-    errors: _Listed[_BatchError] | None = None
-
-
-class _MessageBatch(msgspec.Struct):
-    id: str
-    processing_status: str
-    request_counts: dict[str, int]
-    created_at: Annotated[datetime, msgspec.Meta(tz=True)]
-
-
 class _LineResponse(msgspec.Struct):
     status_code: int = 200
     body: msgspec.Raw = msgspec.Raw(b"null")
@@ -143,7 +108,7 @@ class _ResultLine(msgspec.Struct):
     result: _LineOutcome | None = None
 
 
-_LINE = msgspec.json.Decoder(_ResultLine)
+_LINE, _OBJECT = msgspec.json.Decoder(_ResultLine), msgspec.json.Decoder(dict[str, Any])
 
 
 def read_result(line: bytes) -> BatchResult:
@@ -271,13 +236,20 @@ class Batches(ABC):
         part.replace(to)
 
     async def _json(
-        self, form: type[T], method: str, path: str, data: Body = None, *, headers: Headers = None, once: bool = False
+        self,
+        read: Callable[[dict[str, Any]], T],
+        method: str,
+        path: str,
+        data: Body = None,
+        *,
+        headers: Headers = None,
+        once: bool = False,
     ) -> T:
-        """A reply with status 200, of this form."""
+        """What is read of a reply with status 200, a JSON object."""
         reply = await self._exchange(method, path, data, headers=headers, once=once)
         try:
-            return decoded(reply.body, msgspec.json.Decoder(form))
-        except ValueError as error:
+            return read(decoded(reply.body, _OBJECT))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             detail = f"{self._transport.name}: the reply to {method} {path} is not the JSON expected: {error}"
             raise BatchFailed(detail) from error
 
@@ -330,30 +302,34 @@ class _OpenAIBatches(Batches):
     """A file is uploaded, and a batch made of it."""
 
     async def upload(self, file: Path) -> str:
-        created = await self._json(_Created, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
-        return created.id
+        return await self._json(_id, "POST", "/files", lambda: _form(file), headers={"Content-Type": _FORM})
 
     async def create(self, file: Path, upload: str) -> str:
         batch = {"input_file_id": upload, "endpoint": URL, "completion_window": "24h"}
-        return (await self._json(_Created, "POST", "/batches", msgspec.json.encode(batch), once=True)).id
+        return await self._json(_id, "POST", "/batches", msgspec.json.encode(batch), once=True)
 
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
-        listed = await self._json(_Listed[_OpenAIBatch], "GET", "/batches?limit=100")
-        return [batch.id for batch in listed.data or () if batch.input_file_id == upload]
+        def read(listed: dict[str, Any]) -> list[str]:
+            return [_id(batch) for batch in listed.get("data") or () if batch.get("input_file_id") == upload]
+
+        return await self._json(read, "GET", "/batches?limit=100")
 
     async def progress(self, id: str) -> BatchProgress:
-        batch = await self._json(_OpenAIBatch, "GET", f"/batches/{id}")
-        counts, errors = batch.request_counts or _RequestCounts(), batch.errors or _Listed[_BatchError]()
-        return BatchProgress(
-            id,
-            batch.status,
-            counts.completed or 0,
-            counts.failed or 0,
-            counts.total or 0,
-            batch.status in ("completed", "failed", "expired", "cancelled"),
-            tuple(f"/files/{file}/content" for file in (batch.output_file_id, batch.error_file_id) if file),
-            "; ".join(str(error.message) for error in errors.data or ()),
-        )
+        def read(batch: dict[str, Any]) -> BatchProgress:
+            counts, errors = batch.get("request_counts") or {}, (batch.get("errors") or {}).get("data") or ()
+            files = [batch.get(name) for name in ("output_file_id", "error_file_id")]
+            return BatchProgress(
+                id,
+                batch["status"],
+                counts.get("completed") or 0,
+                counts.get("failed") or 0,
+                counts.get("total") or 0,
+                batch["status"] in ("completed", "failed", "expired", "cancelled"),
+                tuple(f"/files/{file}/content" for file in files if file),
+                "; ".join(str(error.get("message")) for error in errors),
+            )
+
+        return await self._json(read, "GET", f"/batches/{id}")
 
 
 class _AnthropicBatches(Batches):
@@ -364,21 +340,30 @@ class _AnthropicBatches(Batches):
 
     async def create(self, file: Path, upload: str) -> str:
         body = b'{"requests":[' + b",".join(file.read_bytes().splitlines()) + b"]}"
-        return (await self._json(_Created, "POST", "/messages/batches", body, once=True)).id
+        return await self._json(_id, "POST", "/messages/batches", body, once=True)
 
     async def find(self, upload: str, since: str, requests: int) -> list[str]:
-        listed = await self._json(_Listed[_MessageBatch], "GET", "/messages/batches?limit=100")
         earliest = datetime.fromisoformat(since) - _MAX_CLOCK_SKEW
-        since_then = (batch for batch in listed.data or () if batch.created_at >= earliest)
-        return [batch.id for batch in since_then if sum(batch.request_counts.values()) == requests]
+
+        def read(listed: dict[str, Any]) -> list[str]:
+            batches = [batch for batch in listed.get("data") or () if sum(batch["request_counts"].values()) == requests]
+            return [_id(batch) for batch in batches if datetime.fromisoformat(batch["created_at"]) >= earliest]
+
+        return await self._json(read, "GET", "/messages/batches?limit=100")
 
     async def progress(self, id: str) -> BatchProgress:
-        batch = await self._json(_MessageBatch, "GET", f"/messages/batches/{id}")
-        counts, status = batch.request_counts, batch.processing_status
-        done, total = counts.get("succeeded", 0), sum(counts.values())
-        failed = total - done - counts.get("processing", 0)
-        results = (f"/messages/batches/{id}/results",) if status == "ended" else ()
-        return BatchProgress(id, status, done, failed, total, status == "ended", results)
+        def read(batch: dict[str, Any]) -> BatchProgress:
+            counts, status = batch["request_counts"], batch["processing_status"]
+            done, total = counts.get("succeeded", 0), sum(counts.values())
+            failed = total - done - counts.get("processing", 0)
+            results = (f"/messages/batches/{id}/results",) if status == "ended" else ()
+            return BatchProgress(id, status, done, failed, total, status == "ended", results)
+
+        return await self._json(read, "GET", f"/messages/batches/{id}")
+
+
+def _id(created: dict[str, Any]) -> str:
+    return str(created["id"])
 
 
 def batches(spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:
