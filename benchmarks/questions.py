@@ -40,8 +40,7 @@ import msgspec
 
 from ragauge.datasets import QuestionSet, plan_questions, questions
 from ragauge.datasets.corpus import read_corpus
-from ragauge.datasets.drafting import ASKED_KINDS, draft_of, draft_prompt
-from ragauge.datasets.proving import full_query
+from ragauge.datasets.drafting import ASKED_KINDS, draft_of, draft_prompt, full_query
 from ragauge.datasets.retrieval import BM25, PassageSearch
 from ragauge.judges.base import JudgeBase
 from ragauge.judges.llm.messages import CallFailed

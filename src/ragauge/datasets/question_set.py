@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import msgspec
 
-from ragauge.datasets import drafting, proving
+from ragauge.datasets import drafting
 from ragauge.datasets.calls import Form, ModelCalls
 from ragauge.datasets.corpus import WORDS, Corpus, read_corpus
 from ragauge.datasets.drafting import ASKED_KINDS, REAL, STANDALONE, prompts_digest
@@ -369,7 +369,7 @@ class _Maker:
         prompt, shown = self._prompt(draft.kind, draft.position)
         reply = await self._reply(prompt, drafting.draft_form(draft.kind))
         if (question := drafting.draft_of(draft.kind, reply, shown)) is None:
-            raise _Dropped(proving.NO_QUESTION)
+            raise _Dropped(drafting.NO_QUESTION)
         return draft._replace(question=question)
 
     async def _answered(self, question: Sample) -> Draft:
@@ -377,7 +377,7 @@ class _Maker:
         if question.turns:
             reply = await self._reply(drafting.standalone_prompt(question), drafting.draft_form(STANDALONE))
             question = add_metadata(question, standalone=msgspec.json.decode(reply)["question"].strip())
-        query = proving.full_query(question)
+        query = drafting.full_query(question)
         positions = self._found(query)
         response = await self._read(query, [self._passages[position] for position in positions])
         if _refuses(response):
@@ -385,7 +385,7 @@ class _Maker:
         numbers = {citation.chunk for citation in citations_in(response, len(positions))} - {None}
         cited = [position for number, position in enumerate(positions) if number in numbers]
         if not cited:
-            raise _Dropped(proving.NOT_CITED)
+            raise _Dropped(drafting.NOT_CITED)
         passages = tuple(self._passages[position] for position in cited)
         answer = unmarked(response, (0, len(response)), citation_marks(response)).strip()
         answered = msgspec.structs.replace(question, references=(answer,), reference_contexts=passages, answerable=True)
@@ -408,49 +408,49 @@ class _Maker:
         return reply
 
     def _is_new(self, draft: Draft) -> bool:
-        words = tuple(words_of(f"{draft.question.query} {proving.full_query(draft.question)}"))
+        words = tuple(words_of(f"{draft.question.query} {drafting.full_query(draft.question)}"))
         if new := words not in self._queries:
             self._queries.add(words)
         else:
-            self.question_set.drop(proving.REPEATED_QUESTION, draft.question.query)
+            self.question_set.drop(drafting.REPEATED_QUESTION, draft.question.query)
         return new
 
     async def _proven(self, draft: Draft) -> Draft:
         """The draft with its claims. Raises _Dropped where it does not hold, or nothing can be said of it."""
         question = draft.question
-        query = proving.full_query(question)
-        if self._dispatcher.router.can(f"rate:{proving.CLEAR.name}"):
-            await self._outcome(question, proving.clearly_asked())
+        query = drafting.full_query(question)
+        if self._dispatcher.router.can(f"rate:{drafting.CLEAR.name}"):
+            await self._outcome(question, drafting.clearly_asked())
         if question.answerable is False:
             nearest = [self._passages[position] for position in self._found(query)]
-            await self._outcome(question, proving.not_helped_by(nearest))
+            await self._outcome(question, drafting.not_helped_by(nearest))
             if not _refuses(await self._read(query, nearest)):
-                raise _Dropped(proving.ANSWERABLE)
+                raise _Dropped(drafting.ANSWERABLE)
             return draft
         others = self._others(question)
-        proof = await self._outcome(question, proving.answered_by_its_passages(draft.kind, others))
+        proof = await self._outcome(question, drafting.answered_by_its_passages(draft.kind, others))
         response = await self._read(query, self._shown_to_reader(draft))
         if _refuses(response):
-            raise _Dropped(proving.READ_OTHERWISE)
+            raise _Dropped(drafting.READ_OTHERWISE)
         unaided = await self._reply(drafting.unaided_prompt(query), ANSWER)
-        is_read, is_known = (await self._outcome(question, proving.right_by_the_reference(response, unaided))).flags
+        is_read, is_known = (await self._outcome(question, drafting.right_by_the_reference(response, unaided))).flags
         if not is_read:
-            raise _Dropped(proving.READ_OTHERWISE)
+            raise _Dropped(drafting.READ_OTHERWISE)
         passages = (*(question.reference_contexts or ()), *compress(others, proof.flags))
         answers = tuple((claim,) for claim in proof.claims)
         question = msgspec.structs.replace(question, answers=answers, reference_contexts=passages)
         return draft._replace(question=add_metadata(question, known=is_known))
 
-    async def _outcome(self, question: Sample, need: Need[proving.Proof]) -> proving.Proof:
+    async def _outcome(self, question: Sample, need: Need[drafting.Proof]) -> drafting.Proof:
         """What a need finds. Raises _Dropped."""
         outcome = await self.question_set.resolve(self._dispatcher, question, need, "proof")
-        if not isinstance(outcome, proving.Proof) or outcome.dropped:
+        if not isinstance(outcome, drafting.Proof) or outcome.dropped:
             raise _Dropped(getattr(outcome, "dropped", "") or getattr(outcome, "reason", ""))
         return outcome
 
     def _others(self, question: Sample) -> list[Chunk]:
         """Passages beside those of the question that may hold its answer too."""
-        text = f"{proving.full_query(question)} {' '.join(question.references or ())}"
+        text = f"{drafting.full_query(question)} {' '.join(question.references or ())}"
         own = {chunk.id for chunk in question.reference_contexts or ()}
         positions = self._found(text) or self._words.nearest(text, _READ + len(own))
         chunks = (self._passages[position] for position in positions)
@@ -474,20 +474,20 @@ class _Maker:
         drafts, first = [*self._kept, *proven], len(self._kept)
         words = [set(words_of(draft.question.query or "")) for draft in drafts]
         questions = [draft.question for draft in drafts]
-        texts = [f"{proving.full_query(question)} {' '.join(question.references or ())}" for question in questions]
+        texts = [f"{drafting.full_query(question)} {' '.join(question.references or ())}" for question in questions]
         pairs = [
             (old, new)
             for new in range(first, len(drafts))
             for old in range(new)
             if len(words[new] & words[old]) >= _SIMILAR * len(words[new] | words[old])
         ]
-        need = proving.entail_each_other([(texts[old], texts[new]) for old, new in pairs])
+        need = drafting.entail_each_other([(texts[old], texts[new]) for old, new in pairs])
         outcome = await self.question_set.resolve(self._dispatcher, Sample(""), need, "comparison")
         same = set[int]()
         for (old, new), is_same in zip(pairs, getattr(outcome, "flags", ()), strict=False):
             if is_same and not {old, new} & same:
                 same.add(new)
-                self.question_set.drop(proving.REPEATED_QUESTION, drafts[new].question.query)
+                self.question_set.drop(drafting.REPEATED_QUESTION, drafts[new].question.query)
         distinct = [draft for place, draft in enumerate(drafts) if place >= first and place not in same]
         self._kept += distinct
         return distinct
@@ -511,7 +511,7 @@ class _Maker:
                 if draft.question.turns:
                     read.append(drafting.standalone_prompt(draft.question))
                 others = searched if kind == "unanswerable" else searched[:_READ]
-                rounds = proving.expected_rounds(kind, " ".join(words[:25]), shown, others)
+                rounds = drafting.expected_rounds(kind, " ".join(words[:25]), shown, others)
                 asked = chain.from_iterable(map(self._dispatcher.router.by_judge, rounds))
                 judging = chain.from_iterable(judge.expect(group) for judge, group in asked if judge)
                 for call in (*map(self._calls.expected, (prompt, *read)), *judging):

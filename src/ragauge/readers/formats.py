@@ -25,8 +25,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 from ragauge.errors import BadData
 from ragauge.host import LOG, RepeatedKey, object_without_repeats, optional
 from ragauge.readers.budget import BYTES_OF_A_VALUE, LONG_LINE, ReadingLimits, default_limits, size_with_values
-from ragauge.readers.exports import ADK_KEYS, adk_rows, inspect_rows
-from ragauge.readers.traces import REQUEST
+from ragauge.readers.exports import ADK_KEYS, REQUEST, adk_rows, inspect_rows
 from ragauge.readers.values import Malformed, describe, native
 
 

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import BadData, BadParameter, BadRow
-from ragauge.readers import conversations, traces, values
+from ragauge.readers import conversations, exports, values
 from ragauge.readers.budget import ReadingLimits, default_limits
 from ragauge.readers.columns import HISTORIES, IDS_OF, MEASURED, ColumnMapping, folded
 from ragauge.readers.conversations import Per
-from ragauge.readers.exports import BFCL_COLUMNS, bfcl_row
 from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
 from ragauge.text.citations import cites_otherwise
 from ragauge.types import Chunk, Sample, Turn
@@ -397,7 +396,7 @@ class SampleReader:
             metadata=value("metadata", lambda cell: values.merge_metadata(cell, other)) or other,
         )
         read = conversations.with_effects(read, value("read_only_tools", lambda cell: values.list_items(cell) or ()))
-        is_whole_trace = self._holds_traces and traces.has_outer_span(cells)
+        is_whole_trace = self._holds_traces and exports.has_outer_span(cells)
         if read.tool_calls is None and (is_whole_trace or row.tells_calls()):
             expects_calls = self.expects_calls or read.tools is not None or read.reference_tool_calls is not None
             if expects_calls or "tool_calls" in self.columns or any(turn.calls for turn in read.turns or ()):
@@ -462,11 +461,11 @@ class SampleReader:
         rows = self._source.rows()
         first = list(islice(rows, 2))
         rows = chain(first, rows)
-        self._holds_traces = any(map(traces.is_trace, first[:1]))
+        self._holds_traces = any(map(exports.is_trace, first[:1]))
         if self._holds_traces:
-            rows = traces.samples_of(rows, self.name, self.unmeasured)
-        elif any(isinstance(row, Mapping) and not BFCL_COLUMNS.isdisjoint(row) for row in first):
-            rows = map(bfcl_row, rows)
+            rows = exports.samples_of(rows, self.name, self.unmeasured)
+        elif any(isinstance(row, Mapping) and not exports.BFCL_COLUMNS.isdisjoint(row) for row in first):
+            rows = map(exports.bfcl_row, rows)
         elif "system" not in self._mapped:
             rows = (
                 conversations.with_instructions(row) if isinstance(row, Mapping) and "system" in row else row
