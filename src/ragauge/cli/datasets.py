@@ -21,7 +21,6 @@ from ragauge.datasets.drafting import ASKED_KINDS
 from ragauge.datasets.edits import edited
 from ragauge.datasets.generator import REFUSAL_SENTENCE, SHOTS, AnswerForm
 from ragauge.datasets.nuggets import NuggetForm, nuggets
-from ragauge.datasets.offline_questions import NEEDED
 from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
@@ -139,9 +138,7 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
     if made.stopped:
         exit_stopped(made.stopped, options["store"])
     if not made.samples:
-        tried = (options["kinds"] or NEEDED) if options["model"] is None else ()
-        needed = "; ".join(f"{kind} takes {NEEDED[kind]}" for kind in tried) or "see above"
-        raise RunFailed(f"{corpus} gives no question, and nothing is written; {needed}")
+        raise RunFailed(f"{corpus} gives no question, and nothing is written; see `ragauge docs test-sets`")
 
 
 @dataset_command.command("edited")

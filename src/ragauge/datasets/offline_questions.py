@@ -28,13 +28,6 @@ _MOST_PASSAGES, _HEADING_WORDS = 5, 3
 _TERM = re.compile(r"\w[\w'’.,:/-]*\w|\w")
 _STOP = re.compile(r"[.!?。！？][\"'”’)\]]*\Z")
 
-#: What each kind needs of a corpus, for people.
-NEEDED = {
-    "cloze": f"whole sentences of {_SENTENCE_WORDS[0]} to {_SENTENCE_WORDS[-1]} words",
-    "heading": f"sections of at most {_MOST_PASSAGES} passages, with {_HEADING_WORDS} words or more in titles and "
-    "those above them",
-}
-
 #: A sentence with a gap: whether that is a name or number, how rare the words are, and the characters of both.
 _Cloze = tuple[bool, float, Span, Span]
 

@@ -27,7 +27,7 @@ from ragauge.datasets.generator import ANSWER, AnswerBrief, answer_prompt
 from ragauge.datasets.offline_questions import OfflineQuestions
 from ragauge.datasets.real_questions import real_questions
 from ragauge.datasets.retrieval import PassageSearch, load_bm25s, words_of
-from ragauge.datasets.samples import ProgressCallback, SampleSet, add_metadata, without_metadata
+from ragauge.datasets.samples import SampleOptions, SampleSet, add_metadata, without_metadata
 from ragauge.errors import BadParameter, UnanswerableNeed
 from ragauge.judges.base import JudgeLike
 from ragauge.judges.llm.judge import LLMJudge
@@ -37,7 +37,7 @@ from ragauge.readers import read
 from ragauge.run.asking import Dispatcher
 from ragauge.run.budget import Budget, Stopped, check_priced, price_dates
 from ragauge.run.plan import Cost, Plan
-from ragauge.run.prepare import StoreLike, existing_store, opened_store
+from ragauge.run.prepare import existing_store, opened_store
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import blocking, ordered_map
 from ragauge.store import Store
@@ -132,12 +132,12 @@ def set_of(sample: Sample) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionOptions:
+class QuestionOptions(SampleOptions):
     """Options of `questions`.
 
     n: the number of questions. kinds: with a model "single", "bridge", "comparison", "unanswerable" and "follow-up",
     else "cloze" and "heading"; None for all. traces: questions of users to use in place of written ones, in any form
-    that `read` takes, with map: field -> column. mask: hide personal data in them. judge: proves the questions; None
+    that `read` takes, with map and limit as there. mask: hide personal data in them. judge: proves the questions; None
     for the model. language: of the questions, such as "de"; None for that of the passages. style: of the people who
     ask, in one line. attempts: the most drafts per question. words: the most words of a passage. seed: of all draws.
     store: keeps replies and judgments, so that the same call asks only for what is missing. skip_bad_rows: leave out
@@ -148,7 +148,6 @@ class QuestionOptions:
     n: int = 200
     kinds: Sequence[str] | None = None
     traces: Any = None
-    map: Mapping[str, str] | None = None
     mask: bool = False
     judge: JudgeLike | None = None
     language: str | None = None
@@ -156,10 +155,6 @@ class QuestionOptions:
     attempts: float = 3.0
     words: int = WORDS
     seed: int = 42
-    store: StoreLike = None
-    skip_bad_rows: bool = False
-    max_cost: float | None = None
-    progress: ProgressCallback | None = None
 
 
 async def questions_async(corpus: CorpusLike, model: Any = None, **options: Any) -> QuestionSet:
@@ -249,7 +244,7 @@ class _Maker:
         self.question_set = QuestionSet(corpus=self._corpus, wanted=options.n)
         self._real: Iterator[Sample] | None = None
         if options.traces is not None:
-            reader = read(options.traces, map=options.map, skip_bad_rows=options.skip_bad_rows)
+            reader = options.read(options.traces)
             self.question_set.real, self._real = real_questions(reader, options.n, options.seed, options.mask)
             self.question_set.bad_rows = tuple(map(str, reader.bad_rows))
         share, rest = divmod(options.n, len(kinds))

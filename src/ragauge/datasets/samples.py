@@ -32,7 +32,7 @@ SampleWork = Callable[[Sample], Awaitable[Sample]]
 
 @dataclass(frozen=True, kw_only=True)
 class SampleOptions:
-    """Options that `build` and `generate` share.
+    """Options that `build`, `generate` and `questions` share.
 
     map, limit: as in `read`. skip_bad_rows: also files and rows of a corpus. max_cost: in dollars; samples beyond it
     lack what was to be made, which they record. progress: called with the number of samples done.

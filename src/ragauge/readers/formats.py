@@ -189,12 +189,6 @@ def json_row(line: str, number: int) -> Any:
     return row
 
 
-class TextRow(dict[str, str]):
-    """The cells of a row by column, and the number of the line that it begins on."""
-
-    line = 0
-
-
 def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimiter: str | None = None) -> Iterator[Any]:
     """One mapping a row, every cell as text. The first row names the columns.
 
@@ -226,9 +220,7 @@ def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimite
         size, begin = 0, skipped + reader.line_num + 1
         try:
             if (cells := next(reader, None)) and len(cells) == len(header):
-                row = TextRow(zip(header, cells, strict=True))
-                row.line = begin
-                yield row
+                yield dict(zip(header, cells, strict=True))
             elif cells:
                 problem = f"{len(cells)} fields where the header has {len(header)} (line {skipped + reader.line_num})"
                 yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')

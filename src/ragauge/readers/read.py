@@ -19,7 +19,7 @@ from ragauge.readers import conversations, exports, values
 from ragauge.readers.budget import ReadingLimits, default_limits
 from ragauge.readers.columns import HISTORIES, IDS_OF, MEASURED, ColumnMapping, folded
 from ragauge.readers.conversations import Per
-from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
+from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
 from ragauge.text.citations import cites_otherwise
 from ragauge.types import Chunk, Sample, Turn
 
@@ -31,6 +31,8 @@ def frame(data: Any) -> Source | None:
     name = type(data).__name__
     try:
         native = nw.from_native(data, pass_through=True)
+        if native is data and hasattr(data, "__arrow_c_stream__"):
+            native = nw.from_native(pyarrow_for("reading an Arrow stream").table(data))
     except (TypeError, ValueError, nw.exceptions.NarwhalsError) as error:
         problem = " ".join(str(error).split())
         raise BadData(f"{name}: not a frame of rows ({problem}); give each column its own name") from None
@@ -38,20 +40,7 @@ def frame(data: Any) -> Source | None:
     if isinstance(native, nw.DataFrame):
         rows = partial(native.iter_rows, named=True, buffer_size=BATCH)
         return Source(_sized(name, len(native)), rows, is_table=True, index=nw.maybe_get_index(native))
-    if hasattr(data, "__arrow_c_stream__"):
-        return Source(name, partial(_stream, data), once=hasattr(data, "read_next_batch"), is_table=True)
     return None
-
-
-def _stream(data: Any) -> Iterator[dict[str, Any]]:
-    arrow = pyarrow_for("reading an Arrow stream")
-    try:
-        reader = arrow.RecordBatchReader.from_stream(data)
-    except arrow.ArrowInvalid:  # of a single column
-        raise BadData(f"{type(data).__name__}: not rows; give a frame of named columns") from None
-    for batch in reader:
-        for start in range(0, batch.num_rows, BATCH):
-            yield from batch.slice(start, BATCH).to_pylist()
 
 
 def _sized(kind: str, rows: int) -> str:
@@ -351,12 +340,10 @@ class SampleReader:
                     self._positions += [number - 1] * len(samples)
                 yield from samples
             except BadRow as error:
-                line = f" (line {row.line})" if isinstance(row, TextRow) else ""
-                bad = BadRow(error.where, error.row, error.column, error.problem + line, error.fix)
                 if not self._skip_bad_rows:
-                    bad.args = (f"{bad}; or skip such rows: skip_bad_rows=True (--skip-bad-rows)",)
-                    raise bad from None
-                self.bad_rows.append(bad)
+                    error.args = (f"{error}; or skip such rows: skip_bad_rows=True (--skip-bad-rows)",)
+                    raise error from None
+                self.bad_rows.append(error)
         if self.unmeasured.pop("several_contexts", 0):
             del self.unmeasured["joined_contexts"]
 
