@@ -144,10 +144,10 @@ def _claims(
     """The claims of one side as judged against the other, and those that the question implies."""
     judged = [piece for piece in evidence if (piece.field, piece.against) == (side, other)]
     implied = [piece.entailed for piece in evidence if (piece.field, piece.against) == (side, "query")]
-    pairs = list(zip(judged, implied, strict=True))
-    return [piece for piece, is_implied in pairs if not is_implied], [
-        piece for piece, is_implied in pairs if is_implied
-    ]
+    sides: dict[bool, list[rg.scores.Evidence]] = {False: [], True: []}
+    for piece, is_implied in zip(judged, implied, strict=True):
+        sides[is_implied].append(piece)
+    return sides[False], sides[True]
 
 
 def _add_extras(rows: list[dict[str, Any]]) -> list[str]:

@@ -208,9 +208,7 @@ class BaseConversationalMetric(BaseMetric):
     def read(self, case: TestCase) -> ConversationalTestCase:
         """The conversation. Raises BadInput for another test case."""
         if not isinstance(case, ConversationalTestCase):
-            raise BadInput(
-                f"{self.__name__} reads a ConversationalTestCase(turns=[Turn(...), ...]), not a single answer"
-            )
+            raise BadInput(f"{self.__name__} reads a ConversationalTestCase(turns=[Turn(...), ...])")
         return case
 
 
@@ -433,9 +431,8 @@ class _Criterion(GEval, differs="ours is one grade of the whole output, theirs a
         if self.about and not about:
             raise BadInput(f"{type(self).__name__} needs {self.about}=...")
         wording = self.wording.format(", ".join(about) if isinstance(about, list) else about)
-        super().__init__(
-            self.title or _name_of(type(self)), criteria=wording, model=model, threshold=threshold, **options
-        )
+        name = self.title or _name_of(type(self))
+        super().__init__(name, criteria=wording, model=model, threshold=threshold, **options)
 
 
 class PIILeakageMetric(_Criterion, wording="Does it keep personal data private?"):
@@ -765,9 +762,8 @@ async def _measured(
         if not measures:
             continue
         try:
-            run = await rg.evaluate_async(
-                list(rows_of[key].values()), list(measures.values()), _judge(group[0][0].model), store
-            )
+            judge = _judge(group[0][0].model)
+            run = await rg.evaluate_async(list(rows_of[key].values()), list(measures.values()), judge, store)
         except rg.errors.UnanswerableNeed as error:
             raise rg.errors.UnanswerableNeed(f"{error}; {_NAMED}") from None
         scores_of = dict(zip(rows_of[key], run.scores, strict=True))
@@ -858,10 +854,9 @@ async def a_evaluate(
         raise BadInput("metrics must be a list of objects, such as [FaithfulnessMetric(threshold=0.7)]")
     concurrency = async_config or AsyncConfig()
     at_once = concurrency.max_concurrent if concurrency.run_async else 1
+    copies = await _measured(cases, metrics, error_config, at_once)
     results = []
-    for number, (case, own) in enumerate(
-        zip(cases, await _measured(cases, metrics, error_config, at_once), strict=True)
-    ):
+    for number, (case, own) in enumerate(zip(cases, copies, strict=True)):
         kept = [metric for metric in own if not getattr(metric, "skipped", False)]
         success = all(metric.success is not False for metric in kept) if kept else None
         results.append(TestResult(case.name or f"test_case_{number + 1}", success, kept, case, number))

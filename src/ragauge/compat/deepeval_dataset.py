@@ -122,9 +122,7 @@ class EvaluationDataset:
     def evals_iterator(self, metrics: Sequence[Any] = (), **_: Any) -> Iterator[Golden]:
         """The goldens. What observed functions set for them is measured at the end. Raises BadInput for metrics."""
         if metrics:
-            raise BadInput(
-                "metrics of traces are not offered; give them to @observe(metrics=[...]) and set a test case"
-            )
+            raise BadInput("metrics of traces are not offered; give them to @observe(metrics=[...])")
         measured: list[tuple[Sequence[Any], LLMTestCase]] = []
         _MEASURED.set(measured)
         yield from self.goldens

@@ -26,7 +26,7 @@ from ragauge.metrics.registry import select_metrics
 from ragauge.readers import read
 from ragauge.readers.formats import Source
 from ragauge.report.files import claims
-from ragauge.scores import SampleRecord, Score
+from ragauge.scores import Score
 from ragauge.types import Sample
 
 #: What MLflow's client does unless its variables say otherwise: no telemetry, and an answer within a minute.
@@ -220,21 +220,15 @@ def _log(client: Any, id: str, run: rg.Run) -> None:
     columns: Mapping[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
     if columns:
         client.log_table(id, columns, "claims.json")
-    judges = identities(run.record.judges)
+    mlflow, judges = check_installed(), identities(run.record.judges)
     for record in run.records():
-        if str(record.sample.metadata.get("trace_id")).startswith("tr-"):
-            _attach(record, run, judges)
-
-
-def _attach(record: SampleRecord, run: rg.Run, judges: str) -> None:
-    """Make the scores of a trace its feedback."""
-    trace, mlflow = str(record.sample.metadata["trace_id"]), check_installed()
-    for key in record.scores:
-        score = record.score(key)
-        assessment = _assessment(
-            tracked_name(key), score, rg.explain(score, run.estimates[key].better, record.sample), judges
-        )
-        mlflow.log_assessment(trace_id=trace, assessment=assessment)
+        trace = str(record.sample.metadata.get("trace_id"))
+        if not trace.startswith("tr-"):
+            continue
+        for key in record.scores:
+            score = record.score(key)
+            why = rg.explain(score, run.estimates[key].better, record.sample)
+            mlflow.log_assessment(trace_id=trace, assessment=_assessment(tracked_name(key), score, why, judges))
 
 
 def _milliseconds(moment: str) -> int | None:

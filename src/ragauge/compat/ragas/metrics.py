@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
+from functools import partial, total_ordering
 from math import hypot, nan
 from typing import Any, Self
 
@@ -28,13 +28,20 @@ _MODES = ("f1", "precision", "recall")
 _IDLE = {"embeddings", "max_retries", "device", "batch_size", "required_columns", "strictness"}
 
 
+@total_ordering
 @dataclass(eq=False)
 class MetricResult:
-    """A value, and the reason for it, None where it is computed from the texts alone. It behaves as the value does."""
+    """A value, and the reason for it, None where it is computed from the texts alone. It is compared as its value."""
 
     value: Any
     reason: str | None = None
     traces: dict[str, Any] | None = None
+
+    def __eq__(self, other: Any) -> bool:
+        return bool(self.value == getattr(other, "value", other))
+
+    def __lt__(self, other: Any) -> bool:
+        return bool(self.value < getattr(other, "value", other))
 
     def __float__(self) -> float:
         return float(self.value)
@@ -45,30 +52,9 @@ class MetricResult:
     def __hash__(self) -> int:
         return hash(self.value)
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "value":
-            raise AttributeError(name)
-        return getattr(self.value, name)  # such as the methods of a text
-
     def to_dict(self) -> dict[str, Any]:
         """The value under "result", and the reason."""
         return {"result": self.value, "reason": self.reason}
-
-
-def _on_values(operation: Any, is_reflected: bool = False) -> Any:
-    """An operation of a result with another, or with a plain value."""
-
-    def operate(result: MetricResult, other: Any) -> Any:
-        pair = result.value, other.value if isinstance(other, MetricResult) else other
-        return operation(*(reversed(pair) if is_reflected else pair))
-
-    return operate
-
-
-for _name in ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "truediv"):
-    setattr(MetricResult, f"__{_name}__", _on_values(getattr(operator, _name)))
-for _name in ("add", "sub", "mul", "truediv"):
-    setattr(MetricResult, f"__r{_name}__", _on_values(getattr(operator, _name), is_reflected=True))
 
 
 class Metric(Described):
