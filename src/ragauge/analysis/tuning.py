@@ -1,12 +1,9 @@
-"""Tuning a judge on people's labels: one half chooses a variant, the other half measures whether it is a gain."""
+"""Tuning the thresholds of a judge on people's labels, and measuring on others whether that is a gain."""
 
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from random import Random
-from typing import Any
 
 import msgspec
 
@@ -14,9 +11,7 @@ from ragauge.analysis.measure import AnswerFunction, ask, figure
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, JudgeSpec, adapted, can_answer
 from ragauge.judges.composite import VERDICTS
-from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.thresholds import FittedThreshold, fit_thresholds, says_yes
-from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import Judgment, Question
 from ragauge.report.text import RenderableType, rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
@@ -25,16 +20,10 @@ from ragauge.statistics.agreement import balanced_accuracy
 from ragauge.statistics.intervals import Interval
 from ragauge.statistics.paired import Paired, paired_mean
 from ragauge.store import opinions, settled
-from ragauge.types import Answer, Failure, Label, Verdict
+from ragauge.types import Answer, Failure, Verdict
 
 #: The fewest labels, and the fewest with each answer in each half.
 MIN_LABELS, MIN_OF_EACH = 20, 3
-
-#: The worked examples in a set, half of them with each answer; the sets that are tried; the most bytes of an example.
-_EXAMPLES, _SETS, _EXAMPLE_BYTES = 4, 3, 1500
-
-#: The id of a source, as in "S1 says so".
-_SOURCE = re.compile(r"\bS\d")
 
 #: The threshold of a cascade that no verdict of the first judge reaches.
 _ALL_UP = "threshold=2"
@@ -73,7 +62,7 @@ class Tuner:
         spec: the judge.
         labelled: people's labels; those that are not verdicts, or that the judge cannot give, are left out.
         accuracy: for a cascade, how often the first judge has to be right where it decides, in 0..1.
-        seed: of the halves and of the worked examples.
+        seed: of the halves.
 
     Raises:
         BadParameter, UnknownName, BadData: what is given cannot be used, or there are too few labels.
@@ -89,7 +78,6 @@ class Tuner:
         if not 0 < accuracy < 1:
             raise BadParameter(f"accuracy={accuracy!r} must be above 0 and below 1, as in accuracy=0.95")
         self._original = judge_file(spec)
-        self._is_model = self._original.judge.partition("/")[0] in PROVIDERS
         self._is_cascade = self._original.judge.startswith("cascade(")
         if self._is_cascade:
             self._original = msgspec.structs.replace(self._original, judge=_with_threshold(self._original.judge))
@@ -109,36 +97,11 @@ class Tuner:
         self._measuring = [question for question in self._labels if question not in self._choosing]
         for half in (self._choosing, self._measuring):
             self._check_answers(half, " of one half of the texts")
-        self._tried: dict[str, float | None] = {}
-        self._best = self._original
-        self._answers: Answers = {}
 
     async def tune(self, answer: AnswerFunction | None = None) -> Tuned:
         """Choose and measure. Raises RunFailed if the judge answers nothing."""
         self._answer = answer
-        if self._is_cascade:
-            return await self._measured(await self._with_thresholds())
-        self._answers = await self._answers_of(self.judge, self._choosing)
-        self._tried["as it is"] = self._agreement(self._answers)
-        if self._is_model:
-            await self._try_examples()
-        return await (self._with_levels() if self._best is self._original else self._measured({}))
-
-    async def _try_examples(self) -> None:
-        """The best judge is the one with the worked examples that agree best on the texts of which none is shown."""
-        sets = list(self._example_sets())
-        shown = {question.subject for _, _, questions in sets for question in questions}
-        unseen = [question for question in self._choosing if question.subject not in shown]
-        if not (sets and unseen):
-            return
-        without = self._agreement({question: self._answers[question] for question in unseen})
-        best = without or 0.0
-        for name, file, _ in sets:
-            score = self._agreement(await self._answers_of(judge_of_file(file), unseen))
-            self._tried[f"{name} (on {len(unseen)})"] = score
-            if (score or 0.0) > best:
-                self._best, best = file, score or 0.0
-        self._tried[f"without examples (on {len(unseen)})"] = without
+        return await (self._with_thresholds() if self._is_cascade else self._with_levels())
 
     async def _answers_of(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Answer | Failure]:
         """Ask a judge. Raises RunFailed if it answers nothing."""
@@ -173,44 +136,23 @@ class Tuner:
         texts.sort(key=lambda text: 2 * yes[text] > len(groups[text]))  # so that each half has its share of these
         return [question for text in texts[::2] for question in groups[text]]
 
-    def _example_sets(self) -> Iterator[tuple[str, JudgeFile, list[Question]]]:
-        """Sets of worked examples, the first with the judge's mistakes; none if there are too few labels."""
-        if len(self._choosing) < 2 * _EXAMPLES * _SETS:
-            return
-        examples: dict[Question, dict[str, Any]] = {}
-        for question in self._choosing:
-            if example := _example(question, self._labels[question], self._answers[question]):
-                examples[question] = example
-        for draw in range(1, _SETS + 1):
-            drawn = Random(f"{self._seed}/{draw}").sample(list(examples), len(examples))
-            if draw == 1:
-                drawn.sort(key=lambda question: says_yes(self._answers[question]) == self._yes[question])
-            yes = [question for question in drawn if self._yes[question]]
-            no = [question for question in drawn if not self._yes[question]]
-            chosen = [*yes[: _EXAMPLES // 2], *no[: _EXAMPLES // 2]]
-            if len(chosen) < _EXAMPLES:
-                return
-            file = msgspec.structs.replace(self._original, examples=tuple(examples[question] for question in chosen))
-            yield f"{len(chosen)} examples, {'its mistakes first' if draw == 1 else f'draw {draw}'}", file, chosen
-
     async def _with_levels(self) -> Tuned:
         """Choose the probabilities from which the judge says yes.
 
         All labels choose them; the gain is measured on each half with those that the other half chooses.
         """
-        answers = {**self._answers, **await self._answers_of(self.judge, self._measuring)}
-        level_of: dict[Question, float | None] = {}
-        for half, other in ((self._choosing, self._measuring), (self._measuring, self._choosing)):
-            levels = self._levels({question: answers[question] for question in other})
-            level_of.update((question, levels.get(question.kind)) for question in half)
-        after = _verdicts(answers)
+        answers = await self._answers_of(self.judge, [*self._choosing, *self._measuring])
+        best, tried = self._original, {"as it is": self._agreement(answers)}
+        before = after = _verdicts(answers)
         if levels := self._levels(answers):
-            self._best = msgspec.structs.replace(self._original, thresholds=levels)
-            del self._tried["as it is"]  # which was on half of the labels
-            self._tried["as it is"] = self._agreement(answers)
-            self._tried[f"yes from {_thresholds_text(levels)}"] = self._agreement(answers, levels)
+            best = msgspec.structs.replace(self._original, thresholds=levels)
+            tried[f"yes from {_thresholds_text(levels)}"] = self._agreement(answers, levels)
+            level_of: dict[Question, float | None] = {}
+            for half, other in ((self._choosing, self._measuring), (self._measuring, self._choosing)):
+                learned = self._levels({question: answers[question] for question in other})
+                level_of.update((question, learned.get(question.kind)) for question in half)
             after = {question: says_yes(answer, level_of[question]) for question, answer in answers.items()}
-        return msgspec.structs.replace(self._tuned(answers, after, len(answers), {}), crossed=True)
+        return self._tuned(best, before, after, len(answers), tried, {})
 
     def _levels(self, answers: Answers) -> dict[str, float]:
         """For each kind the probability from which yes agrees best with people, if better than the judge's verdicts."""
@@ -234,7 +176,7 @@ class Tuner:
         best = max(agreement, key=agreement.__getitem__)
         return best, agreement[best]
 
-    async def _with_thresholds(self) -> dict[str, FittedThreshold]:
+    async def _with_thresholds(self) -> Tuned:
         """Fit thresholds to the cascade's first judge; the best judge is the cascade with those that qualify.
 
         Where none does, all verdicts would go to the second judge, which is then the best alone.
@@ -248,51 +190,51 @@ class Tuner:
             )
         fitted = fit_thresholds(self._yes, await self._answers_of(judge, questions), self._accuracy)
         qualified = {kind: fit.threshold for kind, fit in fitted.items() if fit.threshold is not None}
-        tuned = f"cascade({first},{second},{_thresholds_text(qualified)})" if qualified else second
-        if tuned != self._original.judge:
-            self._best = JudgeFile(judge=tuned)
-        if not qualified and self._original.judge == f"cascade({first},{second},{_ALL_UP})":
-            self._original = self._best  # the same verdicts
-        return fitted
-
-    async def _measured(self, thresholds: dict[str, FittedThreshold]) -> Tuned:
-        """Measure the gain of the best judge on the half that measures."""
-        before = after = await self._answers_of(self.judge, self._measuring)
-        if self._best is not self._original:
-            after = await self._answers_of(judge_of_file(self._best), self._measuring)
-        return self._tuned(before, _verdicts(after), len(self._choosing), thresholds)
+        spec = f"cascade({first},{second},{_thresholds_text(qualified)})" if qualified else second
+        best = self._original if spec == self._original.judge else JudgeFile(judge=spec)
+        is_second = not qualified and self._original.judge == f"cascade({first},{second},{_ALL_UP})"
+        before = after = _verdicts(await self._answers_of(self.judge, self._measuring))
+        if best is not self._original and not is_second:
+            after = _verdicts(await self._answers_of(judge_of_file(best), self._measuring))
+        return self._tuned(best, before, after, len(self._choosing), {}, fitted)
 
     def _tuned(
-        self, answers: Answers, after: Mapping[Question, bool], chosen_by: int, thresholds: dict[str, FittedThreshold]
+        self,
+        best: JudgeFile,
+        before: Mapping[Question, bool],
+        after: Mapping[Question, bool],
+        chosen_by: int,
+        tried: dict[str, float | None],
+        thresholds: dict[str, FittedThreshold],
     ) -> Tuned:
         """The result: the best judge, if it comes of a cascade or its gain is shown, else the original one.
 
-        answers: of the original judge. after: whether the best judge says yes.
+        before, after: whether the original and the best judge say yes; the same where these are the same judge.
         """
-        before = _verdicts(answers)
         both = [question for question in before if question in after]
         labels = [float(self._yes[question]) for question in both]
         texts = [question.subject for question in both]
         before_yes, after_yes = ([float(verdicts[question]) for question in both] for verdicts in (before, after))
-        if self._best is self._original:
+        if after is before:
             gain = Paired(Interval(0.0, 0.0, 0.0, "the same judge"), 1.0)
         else:
             gain = _gain(labels, before_yes, after_yes, texts)
         has_threshold = any(fitted.threshold is not None for fitted in thresholds.values())
         adopted = has_threshold or (gain.interval.low or 0.0) > 0
-        file = self._best if adopted or self._is_cascade else self._original
+        file = best if adopted or self._is_cascade else self._original
         tuned = Tuned(
             file,
             adopted,
-            _in_words(self._best),
+            _in_words(best),
             chosen_by=chosen_by,
             measured_by=len(both),
-            tried=self._tried,
+            tried=tried,
             before=figure(labels, before_yes, texts, balanced_accuracy),
             after=figure(labels, after_yes, texts, balanced_accuracy),
             gain=gain.interval,
             p=gain.p,
             thresholds=thresholds,
+            crossed=not thresholds,
         )
         record = {name: value for name, value in msgspec.to_builtins(tuned).items() if name != "file"}
         return msgspec.structs.replace(tuned, file=msgspec.structs.replace(file, tuned=record))
@@ -342,28 +284,6 @@ def _with_threshold(spec: str) -> str:
         raise BadParameter(f"{spec}: tune a cascade of two judges; its second may be a cascade")
     has_own = options or adapted(load_judge(judges[0])).threshold is not None
     return spec if has_own else f"cascade({judges[0]},{judges[1]},{_ALL_UP})"
-
-
-def _example(question: Question, people: Answer | Failure, judge: Answer | Failure) -> dict[str, Any] | None:
-    """A worked example: people's answer, with the judge's reason and sources if the judge agrees.
-
-    A reason that names sources by their ids in a call is left out. None for a long example, and for a claim that people
-    call not entailed if the judge does not tell whether it is neutral or contradicted.
-    """
-    if not isinstance(question, VerdictQuestion) or not isinstance(people, Verdict) or not isinstance(judge, Verdict):
-        return None
-    label = people.label
-    if label is Label.NOT_ENTAILED and judge.label is not Label.ENTAILED:
-        label = judge.label
-    if label is Label.NOT_ENTAILED:
-        return None
-    agrees = label is judge.label
-    why = judge.rationale if agrees and judge.rationale and not _SOURCE.search(judge.rationale) else ""
-    item = question.example_item(label, why, judge, agrees)
-    if item is None:
-        return None
-    example = {**msgspec.to_builtins(question), "answer": item}
-    return example if len(msgspec.json.encode(example)) <= _EXAMPLE_BYTES else None
 
 
 def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:

@@ -77,13 +77,6 @@ class VerdictQuestion(BaseQuestion, frozen=True):
         possible = ", ".join(f"{choice.key} ({choice.words})" for choice in self.choices)
         raise UsageError(f"{key!r} is not an answer; type one of {possible}")
 
-    def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
-        """The item of a worked example with this label; None where it cannot be given in full.
-
-        judge: the answer of a judge. agrees: whether its label is the same.
-        """
-        return {"why": why, "label": label.value}
-
 
 #: The labels that a two-way judge calls not entailed.
 UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
