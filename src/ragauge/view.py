@@ -172,9 +172,9 @@ class App:
     def _summaries(self, run: Run, metric: str | None) -> dict[str, Any]:
         """The metrics that can be labelled, and the label summaries of those with labels, or of one."""
         labelling = self._labelling(run)
-        wanted = [labelling.metric(metric)] if metric else labelling.labelled()
-        summaries = labelling.summaries(wanted, self._own) if wanted else {}
-        return {"metrics": labelling.metrics, "summaries": summaries, "by": self._by}
+        summaries = labelling.summaries([labelling.metric(metric)] if metric else (), self._own)
+        shown = {key: summary for key, summary in summaries.items() if metric or summary.labelled}
+        return {"metrics": labelling.metrics, "summaries": shown, "by": self._by}
 
     def _next(self, run: Run, metric: str | None, skipped: Collection[int]) -> dict[str, Any]:
         """The next sample to label with its unlabelled pieces; {"draw": None} if nothing is left."""

@@ -16,7 +16,7 @@ from click.testing import Result
 import ragauge as rg
 from ragauge.errors import StoreError
 from ragauge.store import Store
-from ragauge.store.pruning import prune, sizes
+from ragauge.store.pruning import prune
 
 Call = Callable[..., Result]
 
@@ -136,22 +136,21 @@ def test_old_runs_are_pruned_and_what_others_need_stays(call: Call) -> None:
     kept = judged("tagged", OLD, "Cy came second.")
     call("store", "edit", kept, "--tag", "release")
     with Store.open(".ragauge") as store:
-        before, whole = list(store.samples(new)), sizes(store)
+        before, judgments = list(store.samples(new)), list(store.judgments())
     shown = call("store", "prune", "--keep", "90d")
     assert f"{old}  2020-01-01" in shown.stdout
     assert "would remove: 1 run, 2 samples, 1 judgment, " in shown.stdout
-    assert sizes(Store.open(".ragauge")) == whole
+    with Store.open(".ragauge") as store:
+        assert list(store.judgments()) == judgments
+        assert {run.id for run in store.runs()} == {old, new, kept}
     removed = call("store", "prune", "--keep", "90d", "--yes")
     assert "removed: 1 run, 2 samples, 1 judgment, " in removed.stdout
     with Store.open(".ragauge") as store:
         assert {run.id for run in store.runs()} == {new, kept}
         assert list(store.samples(new)) == before
-        assert len(list(store.judgments())) == whole["judgments"] - 1
+        assert len(list(store.judgments())) == len(judgments) - 1
         again = rg.evaluate([record.sample for record in before], "faithfulness", store=store)
         assert again.record.asked == 0
-    stats = call("store", "stats").stdout
-    assert "runs" in stats
-    assert "MiB in .ragauge/store.db" in stats
 
 
 def test_a_store_that_is_open_elsewhere_is_not_pruned(call: Call, folder: Path) -> None:

@@ -321,12 +321,6 @@ class Labelling:
         """The scores of a sample with human labels in place of the judge's answers, without evidence."""
         return self._by_people(position, self._human().labels)
 
-    def labelled(self) -> list[str]:
-        """The metrics that count a judgment with a human label."""
-        human = self._human().questions.keys()
-        counting = {metric for item in self._items for metric in item.keys if not human.isdisjoint(item.keys[metric])}
-        return [metric for metric in self.metrics if metric in counting]
-
     def summaries(self, metrics: Sequence[str] = (), by: str = "") -> dict[str, LabelSummary]:
         """The judge's score, the score corrected by human labels, and the agreement, of these metrics or of all.
 

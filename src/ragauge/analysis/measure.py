@@ -287,21 +287,17 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SIMILAR = 0.7
 
 
-def matched_claims(claims: Sequence[str], expected: Sequence[str]) -> int:
-    """How many statements of a decomposition match one of a person, at most one each, as many as possible.
+def claims_f1(claims: Sequence[str], expected: Sequence[str]) -> float:
+    """Harmonic mean of precision and recall of the statements of a decomposition, 0 if nothing matches.
 
-    Two match if 2 * common / (words of one + words of the other) is 0.7 or more, of words in lower case, each as often
-    as it occurs (Dice).
+    As many as possible match one of a person, at most one each. Two match if 2 * common / (words of one + words of the
+    other) is 0.7 or more, of words in lower case, each as often as it occurs (Dice).
     """
     ours, theirs = ([Counter(_WORD.findall(text.lower())) for text in texts] for texts in (claims, expected))
-    return len(
-        largest_matching([bool(a) and 2 * (a & b).total() >= _SIMILAR * (a + b).total() for b in theirs] for a in ours)
+    matches = largest_matching(
+        [bool(a) and 2 * (a & b).total() >= _SIMILAR * (a + b).total() for b in theirs] for a in ours
     )
-
-
-def claims_f1(claims: Sequence[str], expected: Sequence[str]) -> float:
-    """Harmonic mean of precision and recall of the statements of a decomposition, 0 if nothing matches."""
-    return 2 * matched_claims(claims, expected) / max(1, len(claims) + len(expected))
+    return 2 * len(matches) / max(1, len(claims) + len(expected))
 
 
 _TENTHS = 5  # of confidence, from 0.5 to 1

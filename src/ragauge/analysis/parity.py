@@ -269,19 +269,17 @@ def _known(against: str, name: str) -> Column | None:
 def not_compared(sheet: ScoreSheet, against: str, kept: Mapping[str, Column]) -> dict[str, str]:
     """Known columns, and others with numbers in most of their filled cells, and why they are not compared."""
     reasons = {}
-    taken = {column.ours: name for name, column in kept.items()}
     for name in sheet.columns:
         if name in kept or _is_field(name):
             continue
         filled = sum(row.cells.get(name) not in (None, "") for row in sheet.rows)
-        numbers, counterpart = len(sheet.numbers(name)), _known(against, name)
-        if counterpart and not numbers and (fault := sheet.fault(name)):
+        known, fault = _known(against, name), sheet.fault(name)
+        if 2 * len(sheet.numbers(name)) > filled:
+            reasons[name] = (
+                "not requested, or another is compared with ours" if known else "no known counterpart among ours"
+            )
+        elif known and fault:
             reasons[name] = f"no number in it ({fault})"
-        elif counterpart and 2 * numbers > filled:
-            other = taken.get(counterpart.ours)
-            reasons[name] = f"{other} is compared with {counterpart.ours}" if other else "not requested"
-        elif 2 * numbers > filled:
-            reasons[name] = "no known counterpart among ours"
     return reasons
 
 
@@ -355,8 +353,17 @@ def parity(
             scores_of_row = {key: _score(cells.get(name), scales.get(key)) for key, name in keys.items()}
             theirs.append(SampleRecord(record.sample, scores_of_row))
     unmeasured = {name: f"{column.ours} was not measured" for name, column in kept.items() if name not in keys.values()}
+    theirs_as_run = msgspec.structs.replace(
+        run.record,
+        id=f"{run.id}-theirs",
+        name=f"{against}: {sheet.name}",
+        samples=len(theirs),
+        estimates={key: run.estimates[key] for key in keys},
+    )
     with Store.temporary() as store:
-        compared = compare(_as_run(store, run, f"{against}: {sheet.name}", keys, theirs), run, list(keys), show=show)
+        store.begin(theirs_as_run)
+        store.keep_samples(theirs_as_run.id, 0, theirs)
+        compared = compare(Run(store, theirs_as_run), run, list(keys), show=show)
     notes: list[str] = []
     for key, name in keys.items():
         notes += _notes(run, key, name, kept[name], records, theirs)
@@ -382,17 +389,6 @@ def _score(cell: Any, scale: tuple[float, float] | None) -> ScoreRecord:
     if not low <= round(value, 6) <= high:
         return ScoreRecord(failed=f"{value:g} {_OFF_SCALE}")
     return ScoreRecord(min(max(value, low), high))
-
-
-def _as_run(store: Store, run: Run, name: str, keys: Collection[str], records: Sequence[SampleRecord]) -> Run:
-    """Their scores as a run in `store` that measured what ours measured."""
-    estimates = {key: run.estimates[key] for key in keys}
-    record = msgspec.structs.replace(
-        run.record, id=f"{run.id}-theirs", name=name, samples=len(records), estimates=estimates
-    )
-    store.begin(record)
-    store.keep_samples(record.id, 0, records)
-    return Run(store, record)
 
 
 def _notes(

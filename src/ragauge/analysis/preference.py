@@ -145,7 +145,7 @@ def preferences(
     samples = list(_samples(contests))
     if planned:
         planned(plan(samples, metrics, judge, b.store))
-    name = f"preferred: {b.record.name or b.id} to {a.record.name or a.id}" if len(contests) == 1 else "preferred"
+    name = f"preferred: {_name(b)} to {_name(a)}" if len(contests) == 1 else "preferred"
     run = evaluate(
         samples, metrics, judge, b.store, max_cost=max_cost, name=name, progress=progress or (lambda _: None)
     )
@@ -177,7 +177,7 @@ def _samples(contests: Sequence[Contest]) -> Iterator[Sample]:
     """Each pair of responses as a sample, that of the first run as the metadata "other"."""
     samples = {run.id: [record.sample for record in run.records()] for contest in contests for run in contest[:2]}
     for a, b, pairs in contests:
-        names = f"{b.record.name or b.id} to {a.record.name or a.id}"
+        names = f"{_name(b)} to {_name(a)}"
         for first, second in pairs:
             other, sample = samples[a.id][first].response, samples[b.id][second]
             metadata: dict[str, Any] = {} if other is None else {"other": other}

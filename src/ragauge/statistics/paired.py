@@ -57,11 +57,8 @@ def paired_mean(
 ) -> Paired:
     """The mean of paired differences, with interval and p-value.
 
-    The samples (or clusters) are divided into two halves in every way, or from 14 on in `resamples` random ways. p is
-    the share of divisions in which 0 lies between the means of the halves: of all divisions where no more than 13
-    differ, or all that differ do so equally. This is Fisher's sign-flip test ("The Design of Experiments", 1935), which
-    swaps the two systems on one half; on differences of -1, 0 and 1 it is McNemar's exact test. The interval contains
-    what the test does not reject: its ends are quantiles of the means of the halves (Hartigan, JASA 64, 1969), and it
+    The samples (or clusters) are divided into two halves in every way, or from 14 on in `resamples` random ways; see
+    docs/compare.md. p is that of Fisher's sign-flip test, and the interval contains what the test does not reject: it
     excludes 0 where p < 1 - `confidence`.
 
     Where fewer samples differ than the test needs to reject anything, which is six at 95 %, and where all differences
