@@ -66,7 +66,7 @@ def test_an_import_that_is_killed_counts_nothing_twice(
 @pytest.mark.parametrize("judge", ["embedded", {"entail": "embedded", "*": "embedded"}])
 def test_a_batch_needs_a_model(tmp_path: Path, judge: Any) -> None:
     """Where no judge is a model there is nothing to batch, and the folder is not made."""
-    with pytest.raises(BadParameter, match="name one by provider and model"):
+    with pytest.raises(BadParameter, match="name a PROVIDER/MODEL"):
         Folder.make(tmp_path / "batch", settings(tmp_path, judge=judge))
     assert not (tmp_path / "batch").exists()
 

@@ -73,10 +73,8 @@ def _dataset_lines(built: Built) -> Iterator[str]:
     if built.corpus:
         yield from _corpus_lines(built.corpus)
     answerable = sum(sample.answerable is True for sample in built.samples)
-    yield (
-        f"{counted(len(built.samples), 'sample')}, {answerable} answerable; "
-        f"{built.asked} judgments asked, {built.reused} known"
-    )
+    asked = f"{built.asked} judgments asked, {built.reused} known"
+    yield f"{counted(len(built.samples), 'sample')}, {answerable} answerable; {asked}"
     remarks = {
         "without documents": built.without_documents,
         "without a gold answer, so not labelled": built.without_gold,

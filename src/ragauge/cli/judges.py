@@ -109,10 +109,7 @@ def measure_command(judge: str | JudgeSpec, against: str | JudgeSpec | None, out
             show_parts(*measurement_view(measurement))
             say(*(f"wrote {measurement.save(path)}" for path in output))
     if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
-        raise BadData(
-            f"{data}: no labelled set here that {cached.judge.identity} can be measured on; see `ragauge docs "
-            "embedded-judge`"
-        )
+        raise BadData(f"{data}: no labelled set here that {cached.judge.identity} can be measured on")
 
 
 @command.command("check")

@@ -178,10 +178,7 @@ def gate_option(name: str, help: str) -> Option:
 samples_option = click.option("-o", "--output", type=OUT_FILE, required=True, help="Where the samples go (.jsonl).")
 
 max_cost_option = click.option(
-    "--max-cost",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="DOLLARS",
-    help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
+    "--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="DOLLARS", help="Stop before calls cost more."
 )
 
 

@@ -46,8 +46,7 @@ def metrics_command(name: str | None) -> None:
     show_parts(rich_table(columns, rows, left=columns))
     say(
         *faults,
-        "Also: trust, all that Trust-Eval measures; composite(METRIC=WEIGHT,...); pooled(METRIC); "
-        "pass_all(K,METRIC). One in full: ragauge metrics NAME",
+        f"Also: trust; {'; '.join(form for form, _ in COMBINED.values())}. One in full: ragauge metrics NAME",
         f"Other names: {', '.join(f'{alias} = {name}' for alias, name in ALIASES.items())}",
     )
 

@@ -114,9 +114,8 @@ def opened_in_browser(address: str) -> Iterator[None]:
 
 def _show_price(planned: Plan) -> None:
     """Print what asking for preferences takes, before it is spent."""
-    say(
-        f"preference: {counted(planned.questions.total(), 'question')} to ask, {planned.known.total()} already answered"
-    )
+    asked = f"{counted(planned.questions.total(), 'question')} to ask"
+    say(f"preference: {asked}, {planned.known.total()} already answered")
     say(*([planned.cost_words()] if planned.cost.calls else []))
 
 
@@ -132,9 +131,7 @@ _PREFER_HELP = (
     'Which response is better by this criterion, such as "more complete, without errors"? The judge is asked in both '
     "orders. claims asks nothing: correct claims, less contradicted ones, as judged in the runs."
 )
-_judging_options = opts.combined(
-    opts.judges_option("Whom to ask for a preference, as for `ragauge run`."), opts.max_cost_option
-)
+_judging_options = opts.combined(opts.judges_option(), opts.max_cost_option)
 
 
 @click.command("compare")

@@ -42,10 +42,8 @@ def check_priced(judges: Iterable[JudgeBase], limit: float | None) -> None:
 
 def unpriced(model: str) -> BadParameter:
     """The error of a limit in dollars where the price of a model is unknown."""
-    return BadParameter(
-        f"a limit on the cost needs the price of {model}, which is not known; give it in dollars per million tokens, "
-        f"prompt and completion: {model}?price=0.15:0.60"
-    )
+    fix = f"give it in dollars per million tokens, prompt and completion: {model}?price=0.15:0.60"
+    return BadParameter(f"a limit on the cost needs the price of {model}, which is not known; {fix}")
 
 
 class Budget:
@@ -102,9 +100,8 @@ class Budget:
             if self.exceeded and self.spent.calls:
                 raise Stopped(self.reason)
             if self.exceeded:
-                raise Stopped(
-                    f"the limit of {price(self.limit)} is below the expected cost of one sample, about {price(dollars)}"
-                )
+                expected = f"the expected cost of one sample, about {price(dollars)}"
+                raise Stopped(f"the limit of {price(self.limit)} is below {expected}")
             self._running += dollars
         try:
             yield

@@ -412,10 +412,8 @@ class _RayEvaluation(Evaluation):
         ray, engine = self._ray, self._engine
         machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
         if len(machines) > 1 and not is_url(self._store.place):
-            raise UsageError(
-                f"the store {self._store.place} is on this machine alone; give one that all {len(machines)} machines "
-                "of the cluster reach: --store postgresql://USER@HOST/DATABASE"
-            )
+            fix = "give one that all machines reach: --store postgresql://USER@HOST/DATABASE"
+            raise UsageError(f"the store {self._store.place} is on this machine alone; {fix}")
         cpus, gpus = (ray.cluster_resources().get(kind, 0) for kind in ("CPU", "GPU"))
         count = engine.workers or max(1, int(cpus) - 1)
         if count > cpus or engine.gpus * count > gpus:
@@ -426,10 +424,8 @@ class _RayEvaluation(Evaluation):
         try:
             pickled = ray.cloudpickle.dumps(self._scorer)
         except Exception as error:  # pickling runs code of any class
-            raise UsageError(
-                f"the judge or a metric cannot be sent to other processes ({type(error).__name__}: {error}); give the "
-                "judge by its spec, such as 'openai/gpt-4o-mini' or 'python:MODULE:NAME'"
-            ) from error
+            fix = "give the judge by its spec, such as 'python:MODULE:NAME'"
+            raise UsageError(f"the judge or a metric cannot be sent to other processes ({error}); {fix}") from error
         limit = self._dispatcher.budget.limit
         named = {"name": self._record.id, "namespace": NAMESPACE, "num_cpus": 0}
         purse = [] if limit is None else [ray.remote(Purse).options(**named).remote(limit)]

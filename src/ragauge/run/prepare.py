@@ -171,9 +171,7 @@ class RunRequest:
     def columns(self) -> dict[str, str]:
         """field -> column, with that of `group`. Raises BadParameter if `map` is not a mapping."""
         if not isinstance(self.map or {}, Mapping):
-            raise BadParameter(
-                f"map is {self.map!r}; give a dict from field to column, as in map={{'query': 'COLUMN'}}"
-            )
+            raise BadParameter(f"map is {self.map!r}; give a dict from field to column")
         return {**(self.map or {}), **({"group": self.group} if self.group else {})}
 
     def dispatcher(self, router: JudgeRouter, store: Store) -> Dispatcher:

@@ -49,7 +49,7 @@ class SampleScoring:
 
     async def records(self, samples: Iterable[Sample]) -> AsyncGenerator[SampleRecord, None]:
         """The records in order, up to the first sample that is stopped; those in flight then are finished."""
-        async with aclosing(ordered_map(self._source(samples), self._score, concurrency(self._dispatcher))) as outcomes:
+        async with aclosing(ordered_map(self._source(samples), self.score, concurrency(self._dispatcher))) as outcomes:
             async for outcome in outcomes:
                 if isinstance(outcome, Stopped):
                     self.stopped = self.stopped or str(outcome)
@@ -63,7 +63,8 @@ class SampleScoring:
             if self._stopping:
                 return
 
-    async def _score(self, sample: Sample) -> SampleRecord | Stopped:
+    async def score(self, sample: Sample) -> SampleRecord | Stopped:
+        """The record of a sample, or why no further one can be scored."""
         expected = self._plan_counter.add_sample(sample) if self._plan_counter else 0.0
         try:
             async with self._dispatcher.budget.sample(expected):
@@ -169,15 +170,11 @@ class Evaluation:
         record.asked, record.reused, record.spent = dispatcher.asked, dispatcher.reused, dispatcher.budget.spent
         notes = list(self._notes) or [note for judge in dispatcher.router.unique for note in judge.notes()]
         if foreign := self._store.foreign:
-            notes.append(
-                f"{counted(foreign, 'judgment')} in the store not made by you on this machine, or made by an earlier "
-                "version; --only-own asks anew (in Python: Store.open(path, only_own=True))"
-            )
+            own = "not made by you on this machine, or made by an earlier version; --only-own asks anew"
+            notes.append(f"{counted(foreign, 'judgment')} in the store {own}")
         if dispatcher.disputed:
-            notes.append(
-                f"People differ on {counted(len(dispatcher.disputed), 'labelled question')}; the majority counts, of "
-                "grades the mean, else the judge. `ragauge label --differences` settles them"
-            )
+            fix = "the majority counts, of grades the mean, else the judge; `ragauge label --differences` settles them"
+            notes.append(f"People differ on {counted(len(dispatcher.disputed), 'labelled question')}; {fix}")
         record.notes = tuple(notes)
         record.labels, record.labelled = len(dispatcher.labels), dispatcher.labelled
         for name, value in accumulators.fields().items():

@@ -63,10 +63,8 @@ def python_object(argument: str) -> Any:
     try:
         return getattr(_module_of(Path(module)) if is_file else import_module(module), name)
     except Exception as error:  # importing runs the code of the module
-        raise BadParameter(
-            f"python:{argument}: {type(error).__name__}: {error}; write python:MODULE:NAME, where MODULE.py is in this "
-            "folder or installed"
-        ) from error
+        fix = "write python:MODULE:NAME, where MODULE.py is in this folder or installed"
+        raise BadParameter(f"python:{argument}: {type(error).__name__}: {error}; {fix}") from error
     finally:
         sys.path.remove(folder)
 
@@ -256,10 +254,7 @@ def load_judge(spec: OneJudge, allow_hosts: Collection[str] = ()) -> Judge:
 
     if is_model(spec):
         return llm(spec)
-    raise BadParameter(
-        f"{spec!r} is not a judge; give a name, rg.judge_from(...), rg.llm(...), or an object with identity, answers "
-        "and answer()"
-    )
+    raise BadParameter(f"{spec!r} is not a judge; give a name, rg.judge_from(...), rg.llm(...) or a rg.judges.Judge")
 
 
 def _maker(judge_spec: JudgeSpec) -> Callable[[], Any]:
@@ -386,10 +381,8 @@ def cascade(
         raise BadParameter(f"cascade({names}): give a risk above 0 and below 1, as in risk=0.05, and no threshold")
     stands = adapted(made[0]).threshold if threshold is None else threshold
     if stands is None and risk is None:
-        raise BadParameter(
-            f"cascade({names}) needs a threshold, the confidence from which the first judge's word stands, as in "
-            f"cascade({names},threshold=0.95); `ragauge judges tune` finds one on labels of yours"
-        )
+        fix = f"as in cascade({names},threshold=0.95); `ragauge judges tune` finds one on labels of yours"
+        raise BadParameter(f"cascade({names}) needs a threshold, {fix}")
     *firsts, last = made
     for judge in reversed(firsts):
         last = Cascade(judge, last, (stands or 0.0) if risk is None else _thresholds_for(risk, judge, store))

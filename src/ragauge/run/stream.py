@@ -26,10 +26,9 @@ from ragauge.report.document import sample_document
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.asking import resolve
 from ragauge.run.budget import Stopped, check_priced
-from ragauge.run.plan import PlanCounter
 from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings, StoreLike, opened_store
 from ragauge.run.results import SampleScores
-from ragauge.run.scoring import concurrency, score_sample
+from ragauge.run.scoring import SampleScoring, concurrency
 from ragauge.run.specs import load_judges
 from ragauge.run.tail import FolderTail, Line
 from ragauge.scores import SampleRecord
@@ -153,17 +152,13 @@ class Stream:
             settings = RunSettings(self._metrics, self._router, [sample], reading.columns, all_fields=False)
         except (BadData, MissingField, UnknownName) as error:
             return StreamScores(row, error=error)
-        needs, budget = [need for metric in settings.metrics for need in metric.needs], self._dispatcher.budget
-        cost = 0.0 if budget.limit is None else PlanCounter(settings, self._dispatcher).add_sample(sample)
-        try:
-            async with budget.sample(cost):
-                record = await score_sample(sample, needs, settings, self._dispatcher)
-                return StreamScores(row, record, settings, sample=sample, trace=trace)
-        except Stopped as stopped:
-            if budget.exceeded and not budget.ends_work:
-                return _unscored(row, str(stopped))._replace(ended=False, unpaid=True, sample=sample, trace=trace)
-            self.stopped = self.stopped or str(stopped)
-            return _unscored(row, self.stopped)
+        outcome = await SampleScoring(settings, self._dispatcher).score(sample)
+        if not isinstance(outcome, Stopped):
+            return StreamScores(row, outcome, settings, sample=sample, trace=trace)
+        if self.budget.exceeded and not self.budget.ends_work:
+            return _unscored(row, str(outcome))._replace(ended=False, unpaid=True, sample=sample, trace=trace)
+        self.stopped = self.stopped or str(outcome)
+        return _unscored(row, self.stopped)
 
     def _read(self, row: StreamRow) -> tuple[Any, SampleReader, Sample]:
         """A row, how it was read, and its sample. Raises BadData, MissingField or UnknownName."""
@@ -199,9 +194,8 @@ async def _hurry(tasks: Sequence[asyncio.Task[Any]]) -> None:
 
 
 def _unscored(row: StreamRow, why: str) -> StreamScores:
-    return StreamScores(
-        row, error=UsageError(f"{row.where}, row {row.number}: not scored: {why}; send it again"), ended=True
-    )
+    error = UsageError(f"{row.where}, row {row.number}: not scored: {why}; send it again")
+    return StreamScores(row, error=error, ended=True)
 
 
 def _parsed(line: bytes, number: int) -> Any:

@@ -94,11 +94,7 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
             importer.import_file(path, progress)
             read = imported.lines - lines_before
             if read and read == imported.strange - strange_before:
-                first = f"; the first is {imported.unreadable[0]}" if imported.unreadable else ""
-                raise BadData(
-                    f"{path}: none of its {read} lines answers a request of {folder.path}; give files of results, "
-                    f"as the provider returned them{first}"
-                )
+                raise BadData(f"{path}: none of its {read} lines answers a request of {folder.path}; give its results")
     return imported
 
 

@@ -85,10 +85,7 @@ def member_router(specs: Mapping[str, str]) -> tuple[dict[str, Judge], dict[str,
     """
     members = {kind: member for kind, spec in specs.items() if (member := member_of(spec))}
     if not members:
-        raise BadParameter(
-            f"no judge of {', '.join(specs.values())} can be asked in a batch; name one by provider and model, "
-            "such as -j openai/gpt-4o-mini"
-        )
+        raise BadParameter(f"no judge of {', '.join(specs.values())} can be asked in a batch; name a PROVIDER/MODEL")
     return {kind: load_judge(spec) for kind, spec in specs.items() if kind not in members}, members
 
 
@@ -437,7 +434,5 @@ def _check_exported(member: BatchMember, identity: Identity, version: str) -> No
     if identity == member.identity:
         return
     names = ", ".join(sorted({name for name, _ in set(member.identity.settings) ^ set(identity.settings)}))
-    raise UsageError(
-        f"{member.spec} is not what it was when the batch was exported by ragauge {version}: {names} differ; restore "
-        "that (an environment variable, the version of ragauge), or export into another folder"
-    )
+    now = f"{member.spec} is not what it was when the batch was exported by ragauge {version}: {names} differ"
+    raise UsageError(f"{now}; restore that, or export into another folder")
