@@ -268,9 +268,7 @@ class Gate(msgspec.Struct, frozen=True):
         """Why the gate fails, or None. A metric without a value fails."""
         estimate = self.estimate(run)
         if estimate is None or estimate.value is None:
-            values = [part.value for part in run.slices.get(self.column, ())]
-            choices = f": {self.column} is one of {', '.join(values)}" if values and self.value not in values else ""
-            return f"{self.key} has no value{choices}"
+            return f"{self.key} has no value"
         passes = estimate.value >= self.bound if self.fails == "below" else estimate.value <= self.bound
         if not passes:
             return f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"

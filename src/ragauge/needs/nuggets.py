@@ -143,10 +143,8 @@ def _listed(calls: Iterable[ToolCall]) -> str:
 
 def _lines_of(rules: str) -> list[str]:
     """The lines of a file, or of a text that is no file: it has several lines, or words and no ending such as .md."""
-    if "\n" in rules:
-        return rules.splitlines()
     try:
-        return read_file(Path(rules)).splitlines()
+        return rules.splitlines() if "\n" in rules else read_file(Path(rules)).splitlines()
     except OSError as error:
         if " " in rules and not re.search(r"\.\w+\Z", rules):
             return [rules]

@@ -256,7 +256,11 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
     if outcomes:
         yield ""
     head = ("metric", "better", "value", "95 % interval", "n", "undefined", "failed", "what it counts")
-    yield from markdown_table(head, (_estimate_cells(run, key) for key in run.estimates))
+    rows = []
+    for key, estimate in run.estimates.items():
+        numbers = (number(estimate.value), interval(estimate), estimate.n, estimate.undefined, estimate.failed)
+        rows.append([key, arrow(estimate.better), *map(str, numbers), run.captions.get(key, "")])
+    yield from markdown_table(head, rows)
     yield ""
     yield from (f"- {plain(shortened(note, 2 * TEXT))}" for note in (*footnotes(run), caution(run)) if note)
     for section in sections:
@@ -268,12 +272,6 @@ def _lines(run: RunRecord, sections: Sequence[Section]) -> Iterator[str]:
             yield from markdown_table(section.columns, section.shown_rows())
         if section.note:
             yield from ("", section.note)
-
-
-def _estimate_cells(run: RunRecord, key: str) -> list[str]:
-    estimate = run.estimates[key]
-    counts = map(str, (estimate.n, estimate.undefined, estimate.failed))
-    return [key, arrow(estimate.better), number(estimate.value), interval(estimate), *counts, run.captions.get(key, "")]
 
 
 def sample_lines(record: SampleRecord, key: str) -> Iterator[str]:
