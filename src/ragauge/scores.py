@@ -141,6 +141,12 @@ class Evidence(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     rationale: str | None = None
     judgment: str = ""
 
+    def __repr__(self) -> str:
+        verdict = self.label or _shown(self.value)
+        probability = "" if self.probability is None else f" {self.probability:.2f}"
+        against = f" against {self.against}" if self.against else ""
+        return f"Evidence({verdict}{probability}{against}: {_excerpt(self.text)!r})"
+
     @property
     def entailed(self) -> bool:
         """Whether the chunks together entail it and none of them contradicts it."""
@@ -174,6 +180,13 @@ class Score(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     def is_unanswered(self) -> bool:
         """Whether the judge failed or abstained, so that nobody knows whether there was anything to count."""
         return self.failed is not None or self.abstained
+
+    def __repr__(self) -> str:
+        state = _shown(self.value) if self.undefined is None else f"undefined: {_excerpt(self.undefined)!r}"
+        state = state if self.failed is None else f"failed: {_excerpt(self.failed)!r}"
+        counts = f", counts=({', '.join(map(_shown, self.counts))})" if self.counts else ""
+        pieces = len(self.evidence)
+        return f"Score({state}{counts}, {pieces} piece{'' if pieces == 1 else 's'} of evidence)"
 
 
 class JudgeError(msgspec.Struct, frozen=True, gc=False):
@@ -232,6 +245,21 @@ class Estimate(msgspec.Struct, frozen=True, gc=False):
     def samples(self) -> int:
         """The number of samples, scored or not."""
         return self.n + self.undefined + self.failed
+
+    def __repr__(self) -> str:
+        interval = "" if self.low is None else f" [{_shown(self.low)}, {_shown(self.high)}]"
+        return f"Estimate({_shown(self.value)}{interval}, n={self.n}, undefined={self.undefined}, failed={self.failed})"
+
+
+def _shown(value: float | None) -> str:
+    """A number with up to three decimals, or "None"."""
+    return "None" if value is None else f"{round(value, 3):g}"
+
+
+def _excerpt(text: str) -> str:
+    """The beginning of a text on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= 60 else line[:59] + "…"
 
 
 #: On which side of a bound values are worse.

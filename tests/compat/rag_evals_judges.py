@@ -53,4 +53,5 @@ def validated(model: type[BaseModel], data: Any, chunks: int) -> Any:
 
 def score_of(result: Any) -> float:
     """The one number of a result."""
-    return float(result.overall_score if hasattr(type(result), "overall_score") else result.score)
+    names = ("composite_score", "overall_score", "score")
+    return float(next(getattr(result, name) for name in names if hasattr(type(result), name)))

@@ -20,14 +20,18 @@ pytest.importorskip("pydantic")
 from ragauge.compat.rag_evals import (
     AnswerRelevance,
     ChunkPrecision,
+    ChunkUtility,
+    Composite,
+    ContextRecall,
     Faithfulness,
     FaithfulnessResult,
+    Metric,
     UndefinedScore,
 )
 
 
 def test_each_result_shows_what_was_judged() -> None:
-    """Statements with the chunks that support them, graded chunks, grades; ids count from 0."""
+    """Statements with the chunks that support them, graded chunks, what is missing, grades; ids count from 0."""
     judge = sensible()
     found = Faithfulness.grade(question=QUESTION, answer=ANSWER, context=CONTEXT, client=judge)
     assert [(each.statement, each.is_supported, each.supporting_chunk_ids) for each in found.statements] == [
@@ -36,6 +40,12 @@ def test_each_result_shows_what_was_judged() -> None:
     ]
     chunks = ChunkPrecision.grade(question=QUESTION, answer=None, context=CONTEXT, client=judge).graded_chunks
     assert [chunk.score for chunk in chunks] == [True, True, False]
+    covered = ContextRecall.grade(QUESTION, ANSWER, CONTEXT, judge)
+    assert covered.score == 0.5
+    assert covered.missing_information == [{"chunk_id": 1, "missing_info": "It builds muscles."}]
+    useful = ChunkUtility.grade(QUESTION, None, CONTEXT, judge)
+    assert useful.most_useful_chunk == {"chunk_id": 0, "utility_score": 0.75, "justification": ""}
+    assert useful.least_useful_chunk == {"chunk_id": 2, "utility_score": 0.25, "justification": ""}
     fits = AnswerRelevance.grade(QUESTION, ANSWER, CONTEXT, judge)
     assert fits.overall_score == 0.75
 
@@ -80,23 +90,31 @@ def test_scores_are_those_of_ragauge(world: tuple[Table, list[bool]]) -> None:
 
     judge = scripted([str(i) for i in range(len(table))], supports, lambda text: relevant[names.index(text)])
     sample = {"query": "q", "response": "a", "contexts": names}
-    scores = rg.evaluate([sample], ["faithfulness", "context_relevance"], judge).scores[0]
+    scores = rg.evaluate([sample], ["faithfulness", "context_relevance", "context_coverage"], judge).scores[0]
 
     for metric, name, otherwise in (
         (Faithfulness, "faithfulness", 0.0),
         (ChunkPrecision, "context_relevance", None),
+        (ContextRecall, "context_coverage", 1.0),
     ):
         result: Any = metric.grade("q", "a", names, judge)
         value = scores[name].value
         assert result.score == pytest.approx(otherwise if value is None else value)
 
 
-def test_an_empty_context() -> None:
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [(Faithfulness, 0.0), (ContextRecall, 1.0), (ChunkUtility, 0.0), (ChunkPrecision, None), (Composite, None)],
+)
+def test_an_empty_context(metric: Metric[Any], value: float | None) -> None:
     """Without chunks the scores are RAG Evals' own, and where it divided by zero the error says what is missing."""
     judge = scripted(grades=dict.fromkeys(RESPECTS, 1.0))
-    assert Faithfulness.grade("q", "a", [], judge).score == 0.0
+    result = metric.grade("q", "a", [], judge)
+    if value is not None:
+        assert result.score == value
+        return
     with pytest.raises(UndefinedScore, match="no chunk was graded") as caught:
-        score_of(ChunkPrecision.grade("q", "a", [], judge))
+        score_of(result)
     assert isinstance(caught.value, ZeroDivisionError)
     assert isinstance(caught.value, rg.errors.UsageError)
 
@@ -114,8 +132,8 @@ def test_chunks_may_be_records() -> None:
 
 
 def test_judgments_are_kept_in_a_store(tmp_path: Path) -> None:
-    """What a store holds is not asked again."""
-    Faithfulness.grade(QUESTION, ANSWER, CONTEXT, sensible(), store=tmp_path / "store")
+    """What a store holds is not asked again, by whichever metric."""
+    Composite.grade(QUESTION, ANSWER, CONTEXT, sensible(), store=tmp_path / "store")
     Faithfulness.grade(QUESTION, ANSWER, CONTEXT, sensible(), store=tmp_path / "store")
 
     assert rg.Run.open(tmp_path / "store").record.asked == 0

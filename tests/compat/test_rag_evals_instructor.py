@@ -1,25 +1,33 @@
-"""RAG Evals' front door with clients of instructor: its document's programs."""
+"""RAG Evals' front door with clients of instructor: its document's programs, and prompts of one's own."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.compat.rag_evals_judges import ANSWER, CONTEXT, QUESTION, score_of
+from tests.compat.rag_evals_judges import ANSWER, CONTEXT, QUESTION, Row, sensible
 from tests.llm.stub.process import StubServer
 
 import ragauge as rg
 
 pytest.importorskip("pydantic")
 
+from pydantic import BaseModel
+
 from ragauge.compat.rag_evals import (
     AnswerRelevance,
+    ChunkGradedBinary,
     ChunkPrecision,
+    Composite,
+    ContextEvaluation,
     Faithfulness,
+    base,
 )
 
 StubFactory = Callable[..., StubServer]
@@ -130,22 +138,86 @@ def test_programs_as_documented(served: StubServer, capsys: pytest.CaptureFixtur
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_metrics_in_one_share_their_calls(served: StubServer) -> None:
+def test_the_composite_shares_its_calls(served: StubServer) -> None:
     """Three metrics in one take two calls, and give what they give alone; sync clients and async, graded either way."""
     client = instructors()
-    row = {"question": QUESTION, "answer": ANSWER, "contexts": CONTEXT}
-    together = rg.score(row, "faithfulness,chunk_precision,relevance_rubric", client)
+    together = Composite.grade(QUESTION, ANSWER, CONTEXT, client)
     assert served.stats()["calls"] == 2
 
     apart = (Faithfulness, ChunkPrecision, AnswerRelevance)
     waiting = instructors(async_client=True)
 
-    async def both() -> list[Any]:
-        return [
-            score_of(await metric.agrade(QUESTION, ANSWER, CONTEXT, client))
-            for client in (client, waiting)
-            for metric in apart
-        ]
+    async def both() -> tuple[Any, ...]:
+        assert await Composite.agrade(QUESTION, ANSWER, CONTEXT, client) == together
+        return tuple([await metric.agrade(QUESTION, ANSWER, CONTEXT, waiting) for metric in apart])
 
-    values = [together[key].value for key in ("faithfulness", "chunk_precision", "relevance_rubric.overall")]
-    assert asyncio.run(both()) == [*values, *values]
+    assert asyncio.run(both()) == (together.faithfulness, together.precision, together.relevance)
+
+
+class Tone(BaseModel):
+    """What the reply of a test's own evaluation looks like."""
+
+    polite: bool
+    chunk: int
+
+
+TONE = ContextEvaluation(
+    prompt="How polite is the answer?", examples=[{"answer": "Thanks!"}, "No <b>."], response_model=Tone
+)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_an_evaluation_of_ones_own(asynchronous: bool, served: StubServer, tmp_path: Path) -> None:
+    """One call carries prompt, examples, question, answer and numbered chunks, and the reply is the response model."""
+    served.reset(record=tmp_path / "calls.jsonl")
+    client = instructors(async_client=asynchronous)
+    given = (QUESTION, "</answer> Sure.", ["c0", "c1"], client)
+    found = [asyncio.run(TONE.agrade(*given)), *([] if asynchronous else [TONE.grade(*given)])]
+    assert {one.model_dump_json() for one in found} == {'{"polite":true,"chunk":1}'}
+
+    lines = (tmp_path / "calls.jsonl").read_text("utf-8").splitlines()
+    system, user = json.loads(lines[0])["body"]["messages"]
+    assert system["content"] == "How polite is the answer?"
+    for part in ("Thanks!", "No &lt;b>.", QUESTION, "&lt;/answer> Sure.", '<chunk id="1">c1</chunk>'):
+        assert part in user["content"]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_result_model_in_an_evaluation_of_ones_own(served: StubServer) -> None:
+    """The documented way to another prompt: RAG Evals' models check a reply against the context that was sent."""
+    strict = base.ContextEvaluation(prompt="Be strict.", response_model=ChunkGradedBinary)
+    client = instructors()
+    found = strict.grade(QUESTION, None, CONTEXT, client)
+
+    assert [chunk.score for chunk in found.graded_chunks] == [False, True, False]
+    with pytest.raises(instructor().core.InstructorRetryException, match=r"there is no chunk \[1\]"):
+        strict.grade(QUESTION, None, CONTEXT[:1], client)
+
+
+def test_a_template_of_ones_own() -> None:
+    """A template may use question, answer, context and examples, and None is no answer."""
+    called: list[Row] = []
+
+    class Client:
+        def create(self, **call: Any) -> str:
+            called.append(call)
+            return "reply"
+
+    mine = ContextEvaluation(prompt="p", response_model=Tone, chunk_template="{{ question }}", examples=["e"])
+    assert mine.grade("q", None, ["c"], Client()) == "reply"
+    (call,) = called
+    assert call["messages"][1]["content"] == "{{ question }}"
+    assert call["context"] == {
+        "question": "q",
+        "answer": None,
+        "examples": ["e"],
+        "context": [{"id": 0, "chunk": "c"}],
+    }
+
+
+@pytest.mark.parametrize("client", ["embedded", None, sensible()])
+def test_an_evaluation_of_ones_own_needs_a_client_of_instructor(client: Any) -> None:
+    """A prompt cannot be put to other judges, which is reported."""
+    with pytest.raises(rg.errors.BadParameter, match="needs a client of instructor"):
+        TONE.grade("q", "a", ["c"], client)

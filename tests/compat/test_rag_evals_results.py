@@ -18,6 +18,9 @@ from ragauge.compat.rag_evals import (
     ChunkBinaryScore,
     ChunkGraded,
     ChunkGradedBinary,
+    ChunkUtilityResult,
+    CompositeResult,
+    ContextRecallResult,
     FaithfulnessResult,
     RelevanceScore,
     StatementEvaluation,
@@ -70,5 +73,9 @@ def test_the_overall_score_is_the_mean(topical: float, complete: float, concise:
 
 
 def test_empty_results() -> None:
-    """The score without anything to count is that which RAG Evals documents."""
+    """Scores without anything to count are those that RAG Evals documents."""
     assert FaithfulnessResult(statements=[]).score == 0.0
+    assert ContextRecallResult(evaluated_chunks=[]).score == 1.0
+    useful = ChunkUtilityResult(evaluated_chunks=[])
+    assert (useful.score, useful.most_useful_chunk, useful.least_useful_chunk) == (0.0, None, None)
+    assert "composite_score" not in CompositeResult.model_json_schema()["properties"]

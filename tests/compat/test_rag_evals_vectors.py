@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from tests.compat.rag_evals_judges import RESPECTS, Row, score_of, scripted, validated
-
-import ragauge as rg
 
 pytest.importorskip("pydantic")
 
@@ -22,6 +19,8 @@ from ragauge.compat.rag_evals import (
     ChunkGraded,
     ChunkGradedBinary,
     ChunkPrecision,
+    Composite,
+    ContextRecall,
     Faithfulness,
     FaithfulnessResult,
 )
@@ -67,9 +66,7 @@ def recall(given: Row) -> Any:
         supports=lambda text, claim: "entailed" if text not in chunks or chunks[text]["is_included"] else "neutral",
         relevant=lambda text: bool(chunks[text]["is_relevant"]),
     )
-    row = {"query": "q", "response": "a", "contexts": list(chunks)}
-    value = rg.score(row, "context_coverage", judge)["context_coverage"].value
-    return SimpleNamespace(score=1.0 if value is None else value)
+    return ContextRecall.grade("q", "a", list(chunks), judge)
 
 
 def composite(given: Row) -> Any:
@@ -77,9 +74,7 @@ def composite(given: Row) -> Any:
     assert (given["faithfulness"], given["precision"]) == (1.0, 0.5)
     grades = {respect: float(given["relevance"]) for respect in RESPECTS}
     judge = scripted(("s",), lambda text, claim: "entailed", lambda chunk: chunk == "c1", grades)
-    row = {"query": "q", "response": "a", "contexts": ["c1", "c2"]}
-    metric = "composite(faithfulness=0.4,chunk_precision=0.3,relevance_rubric.overall=0.3)"
-    return SimpleNamespace(score=rg.score(row, metric, judge)["composite"].value)
+    return Composite.grade("q", "a", ["c1", "c2"], judge)
 
 
 MAKERS: dict[str, Callable[[Row], Any]] = {

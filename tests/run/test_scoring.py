@@ -66,10 +66,12 @@ def test_attempts_ask_only_for_what_is_missing() -> None:
     assert sum(not isinstance(question, Entail) for question in judge.asked) == 1
 
 
-def test_a_failure_stands_in_the_score() -> None:
-    """A score that fails says so; another attempt gives it a value."""
+def test_strictly_a_failure_raises() -> None:
+    """With strict=True a score that fails is an error that names the metric; without it stands in the score."""
     assert rg.score(ADA, "faithfulness", Unsteady(fails=1))["faithfulness"].failed
-    assert rg.score(ADA, "faithfulness", Unsteady(fails=1), attempts=2)["faithfulness"].value == 0.5
+    with pytest.raises(rg.errors.RunFailed, match="faithfulness: timeout"):
+        rg.score(ADA, "faithfulness", Unsteady(fails=1), strict=True)
+    assert rg.score(ADA, "faithfulness", Unsteady(fails=1), strict=True, attempts=2)["faithfulness"].value == 0.5
 
 
 def test_threads_share_a_judge_on_one_loop() -> None:

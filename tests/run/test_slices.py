@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -261,3 +263,22 @@ def test_a_metric_called_like_a_preference_is_none() -> None:
         return False
 
     assert "Ada." in repr(rg.evaluate([{"response": "Ada."}], preference_kept).worst())
+
+
+def test_a_notebook_has_a_progress_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below the cell of a notebook a bar follows the samples; a single scored sample has none."""
+    shown: list[str] = []
+
+    class Bar:
+        update = staticmethod(shown.append)
+
+    display = SimpleNamespace(HTML=str, display=lambda _text, display_id: Bar)
+    shell = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=True), display=display)
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    judge = rg.judge_from(decompose=decompose, entail=entail)
+    rg.evaluate(rows(2, 2), "faithfulness", judge)
+    assert shown[-1] == '<progress max="4" value="4"></progress> 4 samples judged'
+    del shown[:]
+    rg.score(rows(2, 2)[1], "faithfulness", judge)
+    assert shown == []

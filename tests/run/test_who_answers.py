@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -196,9 +197,12 @@ def test_a_mapping_that_names_nobody_for_a_kind_says_so() -> None:
 
 
 def test_a_wrong_argument_is_of_the_function_that_was_called() -> None:
-    """A bad keyword is reported as that of `evaluate`, not of the coroutine behind it."""
+    """A bad keyword is reported as that of `evaluate`, and help lists the arguments one a line."""
     with pytest.raises(TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'judgee'"):
         rg.evaluate([], judgee="embedded")  # type: ignore[call-arg]
+    lines = str(inspect.signature(rg.evaluate)).splitlines()
+    assert lines[:2] == ["(", "    data: Any,"]
+    assert lines[-1] == ") -> Run"
 
 
 class Yes:

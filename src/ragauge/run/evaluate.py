@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import TYPE_CHECKING, Any
 
-from ragauge.errors import BadParameter
+from ragauge.errors import BadParameter, RunFailed
 from ragauge.judges.base import JudgeLike, JudgeRouter, LookupJudge
 from ragauge.metrics.registry import value_of
 from ragauge.needs.base import missing_fields
@@ -64,7 +65,7 @@ async def evaluate_async(
             one response; None the last answer. See docs/conversations.md.
         corpus: a file of documents with ids and texts, for contexts of which the data hold ids alone.
         name: a name for the run.
-        progress: called with the number of samples done.
+        progress: called with the number of samples done; None: a bar in notebooks, nothing elsewhere.
         engine: "ray", "ray:HOST:PORT" or `rg.ray(...)` to score in several processes or on several machines, and to
             read folders, patterns such as `answers/*.parquet`, and buckets; see docs/scale.md. None: this process.
 
@@ -77,15 +78,37 @@ async def evaluate_async(
         RunFailed: the judge cannot answer at all, or `max_cost` is below the expected cost of one sample.
         StoreError: the store cannot be read or written.
     """
+    total = len(data) if isinstance(data, Sized) and not isinstance(data, str) else None
+    show_progress = progress or notebook_progress(limit or total)
     request = RunRequest(data, metrics, judge, store, labels, map, group, limit, skip_bad_rows, max_cost, per, corpus)
     if engine is not None:
         from ragauge.run.cluster import evaluate_on_ray
 
-        return await evaluate_on_ray(engine, request, name, progress)
-    return await Evaluation(prepared(request), name).run(progress)
+        return await evaluate_on_ray(engine, request, name, show_progress)
+    return await Evaluation(prepared(request), name).run(show_progress)
 
 
 evaluate = blocking(evaluate_async, "evaluate")
+
+
+def notebook_progress(total: int | None) -> Callable[[int], None] | None:
+    """A function that shows the number of samples done, as a bar below the cell of a notebook; None elsewhere.
+
+    total: the number of samples, None if that is not known.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if not hasattr(shell, "kernel"):
+        return None
+    from IPython.display import HTML, display
+
+    length = "" if total is None else f' max="{total}"'
+    bar = display(HTML(f"<progress{length}></progress>"), display_id=True)
+
+    def show(done: int) -> None:
+        value = "" if total is None else f' value="{done}"'
+        bar.update(HTML(f"<progress{length}{value}></progress> {done} samples judged"))
+
+    return show
 
 
 async def score_async(
@@ -95,6 +118,7 @@ async def score_async(
     store: StoreLike = None,
     *,
     attempts: int = 1,
+    strict: bool = False,
     **options: Any,
 ) -> SampleScores:
     """The scores of one sample, for programs that score an answer right away; `score` is the synchronous form.
@@ -108,20 +132,26 @@ async def score_async(
         sample: a dict, or anything else that can be a row of `evaluate`.
         metrics, judge, store, options: as for `evaluate`.
         attempts: the most runs that are made while a score fails; a retry asks only the unanswered questions.
+        strict: raise RunFailed if a score still fails.
 
     Returns:
         The scores by metric key.
 
     Raises:
-        UsageError, RunFailed, StoreError: as `evaluate`.
+        RunFailed: a score failed and `strict` is set; also as `evaluate`.
+        UsageError, StoreError: as `evaluate`.
     """
     if attempts < 1:
         raise BadParameter(f"attempts={attempts} must be 1 or more")
     open_store = opened_store(store)
+    options = {"progress": lambda _: None, **options}
     for _ in range(attempts):
         run = await evaluate_async([sample], metrics, judge, open_store, **options)
         if not run.record.failures:
             break
+    if strict and run.record.failures:
+        metric, reason = next(iter(run.record.failures.items()))
+        raise RunFailed(f"{metric}: {reason}")
     return run.scores[0]
 
 

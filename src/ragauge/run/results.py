@@ -46,7 +46,8 @@ class SampleScores(dict[str, Score]):
 
     def __repr__(self) -> str:
         values = [f"{key} {score_words(score)}" for key, score in self.items()]
-        return f"<{self.sample.id}: {', '.join(values)}>"
+        more = f", and {len(values) - SHOWN_SCORES} more" if len(values) > SHOWN_SCORES else ""
+        return f"<{self.sample.id}: {', '.join(values[:SHOWN_SCORES])}{more}>"
 
     def explain(self, key: str) -> str:
         """A score in words, with the evidence that lowers it; see `ragauge.explain`."""
@@ -66,6 +67,10 @@ class WorstSamples(list[SampleScores]):
 
     def __repr__(self) -> str:
         return self._text
+
+
+#: How many scores the short form of a sample's scores shows.
+SHOWN_SCORES = 3
 
 
 class Scores(Sequence[SampleScores]):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import re
 import signal
 import time
 from collections import deque
@@ -52,7 +54,17 @@ def blocking(function: Callable[P, Coroutine[Any, Any, T]], name: str, *, shared
         return _in_thread(work) if running else asyncio.run(_interrupted_once(work))
 
     wait.__name__ = wait.__qualname__ = name
+    wait.__signature__ = _ListedSignature.from_callable(function)  # type: ignore[attr-defined]
     return wait
+
+
+class _ListedSignature(inspect.Signature):
+    """A signature that `help` shows with one parameter per line and annotations without quotation marks."""
+
+    def __str__(self) -> str:
+        unquoted = re.sub(r"(: |-> )'([^']*)'", r"\1\2", super().__str__())
+        listed = re.sub(r"(\(|, )(?=\*,|\w+: )", lambda opening: opening[0].strip() + "\n    ", unquoted)
+        return listed.replace(") ->", "\n) ->")
 
 
 async def _interrupted_once(work: Coroutine[Any, Any, T]) -> T:
