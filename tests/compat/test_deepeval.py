@@ -281,6 +281,8 @@ def test_checks_ask_no_judge() -> None:
     metrics = [exact, pattern, deepeval.JsonCorrectnessMetric(schema)]
     assert [metric.measure(case) for metric in metrics] == [1, 1, 1]
     assert [metric.measure(other) for metric in metrics] == [0, 0, 0]
+    (result,) = evaluate([other], [pattern, deepeval.PatternMatchMetric("A.*")]).test_results
+    assert [data.reason for data in result.metrics_data] == ["no: “Ada”", "yes: “Ada”"]
     with pytest.raises(ValueError, match="no regular expression"):
         deepeval.PatternMatchMetric("(")
     with pytest.raises(deepeval.MissingTestCaseParamsError, match="expected_output"):

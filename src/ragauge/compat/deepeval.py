@@ -541,15 +541,24 @@ class TaskCompletionMetric(
 
 
 class _Checked(_Ours):
-    """1 if the output passes, else 0; no judge is asked. fields: those that `_passes` reads."""
+    """A score that asks no judge: whether `_passes` says that the output passes, or a number and its reason.
+
+    fields: those that `_passes` reads.
+    """
 
     _passes: Any
     fields = ("response",)
 
     def __init__(self, threshold: float | None = 1, **options: Any) -> None:
         super().__init__(threshold, **options)
-        self.key = re.sub(r"\W", "_", self.__name__)
+        self.key = f"check_{id(self)}"
         self.metric = rg.check(name=self.key, reads=self.fields)(lambda sample: self._passes(sample))
+
+    def settle(self, scores: Any) -> None:
+        """Set the score and what depends on it."""
+        super().settle(scores)
+        for piece in scores[self.key].evidence:
+            self.reason = piece.rationale or f"{piece.label}: “{piece.text}”"
 
 
 class ExactMatchMetric(_Checked, fields=("response", "references")):
@@ -586,15 +595,15 @@ class JsonCorrectnessMetric(_Checked):
         return False
 
 
-class ToolCorrectnessMetric(
-    _Ours, reads={"tools_called": "tool_calls", "expected_tools": "reference_tool_calls", "retrieval_context": ""}
-):
+class ToolCorrectnessMetric(_Checked, fields=("tool_calls", "reference_tool_calls")):
     """Share of the expected tools that were called; others that were called cost nothing.
 
     evaluation_params: INPUT_PARAMETERS counts a call by the share of its parameters that are equal, OUTPUT only if its
     output is. should_consider_ordering: calls count that keep the expected order. should_exact_match: 1 if the calls
     are the expected ones in their order, else 0. Raises BadInput for available_tools, whose choice a model would judge.
     """
+
+    reads = {"tools_called": "tool_calls", "expected_tools": "reference_tool_calls", "retrieval_context": ""}
 
     def __init__(
         self,
@@ -610,10 +619,8 @@ class ToolCorrectnessMetric(
         if available_tools:
             raise BadInput("available_tools is not measured; leave it out, or use rg.evaluate(rows, 'valid_calls')")
         self.params, self.exact, self.ordered = evaluation_params, should_exact_match, should_consider_ordering
-        self.key = f"tool_correctness_{id(self)}"
-        self.metric = rg.check(name=self.key, reads=("tool_calls", "reference_tool_calls"))(self._correct)
 
-    def _correct(self, sample: rg.Sample) -> tuple[float, str]:
+    def _passes(self, sample: rg.Sample) -> tuple[float, str]:
         called, expected = sample.tool_calls or (), sample.reference_tool_calls or ()
         alike = [[self._alike(wanted, call) for call in called] for wanted in expected]
         if self.exact or not expected:
@@ -621,11 +628,6 @@ class ToolCorrectnessMetric(
         else:
             score = (_in_order(alike) if self.ordered else _in_any_order(alike, called)) / len(expected)
         return score, "expected {}, called {}".format(*([call.name for call in calls] for calls in (expected, called)))
-
-    def settle(self, scores: Any) -> None:
-        """Set the score and what depends on it."""
-        super().settle(scores)
-        self.reason = scores[self.key].evidence[0].rationale
 
     def _alike(self, expected: rg.types.ToolCall, call: rg.types.ToolCall) -> float:
         """How far a call is the expected one, from 0 to 1."""

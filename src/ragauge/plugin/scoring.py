@@ -80,13 +80,11 @@ def _measured(data: Any, bounds: Bounds, min_measured: float, options: dict[str,
 
 
 def _metric(bound: str | Measure) -> str | Measure:
-    """The metric of a bound: `rouge` for `rouge.rougeL`. Raises UnknownName."""
+    """The metric of a bound: `rouge` for `rouge.rougeL`."""
     if not isinstance(bound, str):
         return bound
     key = re.split("@[^@=()]+=", bound)[0]
     with suppress(UsageError):
         select_metrics(key)
         return key
-    metric, dot, _ = key.rpartition(".")
-    select_metrics(metric if dot else key)
-    return metric
+    return key.rpartition(".")[0] or key

@@ -287,14 +287,18 @@ class Run:
             UnknownName: a metric was not measured, or no sample has the column of a slice.
             BadParameter: a bound is not a number or off the metric's scale, or a gate fails on the better side.
         """
+        self.record.gates = self._gates(bounds, min_measured)
+        self.keep()
+
+    def _gates(self, bounds: Bounds | Sequence[Gate], min_measured: float) -> tuple[Gate, ...]:
+        """Gates with these bounds, and the slices that they are on."""
         if isinstance(bounds, Mapping):
             named = {key_of(name, self._measures()): bound for name, bound in bounds.items()}
             bounds = gates_of(named, self.estimates)
         gates = gates_of(bounds, self.estimates, min_measured)
         for column in {gate.column for gate in gates if gate.column}:
             self.by(column)
-        self.record.gates = gates
-        self.keep()
+        return gates
 
     def keep(self) -> None:
         """Store what was added to the run since it ended, such as slices, so that it is there when it is opened."""

@@ -390,14 +390,12 @@ class NonLLMContextPrecisionWithReference(NonLLMContextRecall, name="non_llm_con
         return sum(ranks) / len(ranks) if ranks else 0.0
 
 
-class ToolCallAccuracy(Computed, name="tool_call_accuracy"):
+class ToolCallAccuracy(Computed, name="tool_call_accuracy", columns=("tool_calls", "reference_tool_calls")):
     """Mean share of the arguments of the reference calls that are equal as texts; 0 unless the same tools were called.
 
     strict_order: whether in the same order. arg_comparison_metric: another comparison of texts, such as
     NonLLMStringSimilarity().
     """
-
-    columns = ("tool_calls", "reference_tool_calls")
 
     def __init__(self, *, strict_order: bool = True, arg_comparison_metric: Any = None, **options: Any) -> None:
         super().__init__(**options)
