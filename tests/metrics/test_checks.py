@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 import ragauge as rg
+import ragauge.text.json_schema as schemas
 from ragauge.cli.main import main
 from ragauge.metrics.registry import parse_metric
 
@@ -213,14 +217,15 @@ def test_a_schema_in_a_file_and_the_place_of_the_fault(tmp_path: Path) -> None:
         {"$ref": "{file}"},
         {"properties": {"n": {"items": {"$ref": "{file}#/properties"}}}},
         {"$id": "{file}", "$ref": "third.json"},
+        {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"n": {"$ref": "{file}"}}},
     ],
 )
 def test_a_schema_opens_no_other_document(tmp_path: Path, schema: dict[str, Any]) -> None:
-    """A reference out of the document is followed nowhere, even where the file is there: the score is failed."""
+    """A reference out of the document is an error before anything is measured, even where the file is there."""
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "schema.json").write_text(json.dumps(schema).replace("{file}", (tmp_path / "other.json").as_uri()))
-    run = rg.evaluate([{"response": '{"n": [1]}'}], f"json_schema({tmp_path / 'schema.json'})")
-    assert "Unresolvable" in str(run.scores[0]["json_schema"].failed)
+    with pytest.raises(rg.errors.BadParameter, match="is not in the document; copy it into its"):
+        parse_metric(f"json_schema({tmp_path / 'schema.json'})")
 
 
 def test_a_schema_refers_to_its_own_parts(tmp_path: Path) -> None:
@@ -241,6 +246,13 @@ def _schema(**keywords: Any) -> str:
 
 
 #: Finding no "P" behind sixty commas takes a backtracking search ages.
+#: Small JSON values, some of which Python takes for equal though JSON Schema does not.
+VALUES = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, 1.0, 2.5, "", "1", "a"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2),
+    max_leaves=4,
+)
+
 ENDLESS, COMMAS = "(.*?,){20}P", "," * 60
 
 
@@ -249,6 +261,7 @@ ENDLESS, COMMAS = "(.*?,){20}P", "," * 60
     [
         ('matches("(.*?,){20}P")', COMMAS),
         (_schema(pattern=ENDLESS), json.dumps(COMMAS)),
+        (_schema(patternProperties={ENDLESS: False}), json.dumps({COMMAS: 1})),
     ],
 )
 def test_a_regular_expression_has_a_limit_of_time(spec: str, response: str) -> None:
@@ -257,6 +270,35 @@ def test_a_regular_expression_has_a_limit_of_time(spec: str, response: str) -> N
     first, second = (next(iter(scores.values())) for scores in run.scores)
     assert "takes more than 2 s" in (first.failed or "")
     assert second.value is not None
+
+
+def test_patterns_whose_time_cannot_be_limited() -> None:
+    """Patterns that decide which fields are evaluated are refused before the run."""
+    with pytest.raises(rg.errors.BadParameter, match="patternProperties beside unevaluatedProperties"):
+        parse_metric(_schema(allOf=[{"patternProperties": {ENDLESS: True}}], unevaluatedProperties=False))
+
+
+def test_a_schema_has_a_limit_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small schema whose parts refer to each other twice, forty levels deep, fails the score and does not hang."""
+    monkeypatch.setattr(schemas, "_SCHEMA_SECONDS", 0.2)
+    parts = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
+    run = rg.evaluate([{"response": "1"}], _schema(**{"$ref": "#/$defs/d0", "$defs": {**parts, "d40": {}}}))
+    assert "the schema takes more than" in (run.scores[0]["json_schema"].failed or "")
+
+
+def test_values_that_a_list_holds_twice_are_found_at_once() -> None:
+    """Twenty thousand objects are compared without a pair-by-pair search, and one that is there twice is a fault."""
+    different = [{"a": number, "b": [number]} for number in range(20_000)]
+    responses = [json.dumps(different), json.dumps([*different, {"b": [7], "a": 7}])]
+    run = rg.evaluate([{"response": response} for response in responses], _schema(uniqueItems=True))
+    assert [scores["json_schema"].value for scores in run.scores] == [1, 0]
+
+
+@given(st.lists(VALUES, max_size=5))
+def test_a_list_is_unique_where_the_library_says_so(values: list[Any]) -> None:
+    """Lists of nested values, with numbers and truths that Python takes for equal, are judged as jsonschema does."""
+    fault = schemas.schema_fault('{"uniqueItems": true}', values)
+    assert (fault is None) == jsonschema.Draft202012Validator({"uniqueItems": True}).is_valid(values)
 
 
 def test_fields_that_a_pattern_of_a_schema_names(tmp_path: Path) -> None:
