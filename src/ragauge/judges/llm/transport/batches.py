@@ -319,8 +319,8 @@ class _OpenAIBatches(Batches):
             counts, errors = batch.get("request_counts") or {}, (batch.get("errors") or {}).get("data") or ()
             files = [batch.get(name) for name in ("output_file_id", "error_file_id")]
             return BatchProgress(
-                id,
-                batch["status"],
+                _id(batch),
+                _text(batch, "status"),
                 counts.get("completed") or 0,
                 counts.get("failed") or 0,
                 counts.get("total") or 0,
@@ -353,17 +353,23 @@ class _AnthropicBatches(Batches):
 
     async def progress(self, id: str) -> BatchProgress:
         def read(batch: dict[str, Any]) -> BatchProgress:
-            counts, status = batch["request_counts"], batch["processing_status"]
+            counts, status = batch["request_counts"], _text(batch, "processing_status")
             done, total = counts.get("succeeded", 0), sum(counts.values())
             failed = total - done - counts.get("processing", 0)
             results = (f"/messages/batches/{id}/results",) if status == "ended" else ()
-            return BatchProgress(id, status, done, failed, total, status == "ended", results)
+            return BatchProgress(_id(batch), status, done, failed, total, status == "ended", results)
 
         return await self._json(read, "GET", f"/messages/batches/{id}")
 
 
 def _id(created: dict[str, Any]) -> str:
-    return str(created["id"])
+    return _text(created, "id")
+
+
+def _text(reply: dict[str, Any], name: str) -> str:
+    if not isinstance(reply[name], str):
+        raise TypeError(f"{name} is no text")
+    return str(reply[name])
 
 
 def batches(spec: LLMSpec, environment: Mapping[str, str] = os.environ) -> Batches:

@@ -7,6 +7,7 @@ so that equal calls have equal numbers, and no part of the prompts, so that thei
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections import Counter
@@ -35,6 +36,7 @@ from ragauge.judges.llm.transport.scheduler import (
     retry_after,
 )
 from ragauge.judges.llm.transport.session import (
+    LARGE_REPLY_BYTES,
     OTHER_CONTENT,
     THROTTLED_STATUSES,
     Fault,
@@ -256,8 +258,9 @@ class HttpTransport(Transport):
                 SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
             read = self._protocol.read if reply.status == 200 else partial(read_fault, reply.status)
+            large = len(reply.body) > LARGE_REPLY_BYTES  # a large one is read off the event loop
             try:
-                result = read(reply.body)
+                result = await asyncio.to_thread(read, reply.body) if large else read(reply.body)
             except ReplyError as error:
                 kind = reply.headers.get("Content-Type", "").partition(";")[0]
                 if kind in OTHER_CONTENT and not self._scheduler.replied:
