@@ -226,7 +226,7 @@ dataset = EvaluationDataset(samples=[SingleTurnSample({_QUERY}, {_RESPONSE}, {_R
 dataset.to_jsonl("rows.jsonl")
 dataset.to_csv("rows.csv")
 assert EvaluationDataset.from_jsonl("rows.jsonl") == dataset == EvaluationDataset.from_csv("rows.csv")
-assert dataset[0].model_dump(exclude_none=True) == dataset.to_list()[0]
+assert dataset[0].model_dump(exclude_none=True) == dataset[:1].to_hf_dataset()[0]
 value = evaluate(dataset=dataset, metrics=[Faithfulness()], llm="openai/gpt-4o-mini")["faithfulness"][0]
 """,
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import math
 import warnings
@@ -197,8 +198,8 @@ def test_ragas_other_arguments_are_taken() -> None:
     assert FaithulnesswithHHEM(device="cpu", batch_size=4).name == "faithfulness_with_hhem"
 
 
-def test_a_result_is_compared_as_its_value() -> None:
-    """Results are compared and ordered as values."""
+def test_a_result_behaves_as_its_value() -> None:
+    """Results are compared, ordered and reckoned with as values, and texts keep their methods."""
     result: Any = MetricResult(0.5, "because")
     other: Any = MetricResult(0.25)
     assert (result == 0.5, result != 0.5, result == other, result > 0.3, result >= other, result < 0.5) == (
@@ -209,9 +210,15 @@ def test_a_result_is_compared_as_its_value() -> None:
         True,
         False,
     )
-    assert float(result) == 0.5
+    assert (result + other, 1 - result, sum([result, other]), result / 2, float(result)) == (0.75, 0.5, 0.75, 0.25, 0.5)
     verdict: Any = MetricResult("fail")
     assert verdict == "fail"
     assert {verdict: 1}["fail"] == 1
-    assert not MetricResult(0.0)
-    assert result.to_dict() == {"result": 0.5, "reason": "because"}
+    assert (verdict.upper(), bool(MetricResult(0.0)), result.to_dict()) == (
+        "FAIL",
+        False,
+        {"result": 0.5, "reason": "because"},
+    )
+    assert copy.deepcopy(result) == result
+    with pytest.raises(AttributeError, match="absent"):
+        verdict.absent  # noqa: B018

@@ -55,7 +55,7 @@ def test_conversations_come_back_as_they_were(kind: str, tmp_path: Path) -> None
     messages = [HumanMessage("A hotel?"), AIMessage("Wait.", [call]), ToolMessage("free"), AIMessage("It is free.")]
     sample = MultiTurnSample(user_input=messages, reference='{"free": true}', reference_tool_calls=[call])
     dataset = EvaluationDataset([sample])
-    assert (dataset[0], dataset[0].user_input[2].type) == (sample, "tool")
+    assert (dataset[0], dataset.is_multi_turn(), dataset[0].user_input[2].type) == (sample, True, "tool")
     path = tmp_path / f"talks.{kind}"
     getattr(dataset, f"to_{kind}")(path)
     again = getattr(EvaluationDataset, f"from_{kind}")(path)
@@ -74,15 +74,16 @@ def test_conversations_of_other_systems_are_their_last_turn() -> None:
 
 
 def test_columns_that_no_metric_reads_are_kept(tmp_path: Path) -> None:
-    """Samples take, write and read every column of ragas."""
+    """Samples take, write and read every column of ragas, and have its methods."""
     more: Any = {"rubrics": {"score1_description": "Bad."}, "multi_responses": ["a", "b"], "persona_name": "Ada"}
     sample = SingleTurnSample(**ROWS[0], **more, query_style="formal", query_length="short")
-    assert SingleTurnSample(**json.loads(sample.model_dump_json(exclude_none=True))) == sample
+    assert SingleTurnSample.model_validate(json.loads(sample.model_dump_json(exclude_none=True))) == sample
+    assert sample.model_copy(update={"response": "No."}).response == "No."
     dataset = EvaluationDataset([sample])
     for kind in ("csv", "jsonl"):
         getattr(dataset, f"to_{kind}")(tmp_path / f"rows.{kind}")
         again = EvaluationDataset.from_jsonl(tmp_path / f"rows.{kind}")
-        assert again == dataset
+        assert (again, again.is_multi_turn()) == (dataset, False)
     assert evaluate(dataset, [faithfulness], literal())["faithfulness"] == [0.5]
 
 

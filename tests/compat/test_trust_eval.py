@@ -199,6 +199,22 @@ def test_what_a_store_keeps_is_not_asked_again(tmp_path: Path) -> None:
     assert rg.Run.open(tmp_path / "store").scores[0]["citation_recall"].evidence
 
 
+def test_parts_of_the_numbers(words: Words) -> None:
+    """Without correctness or citations their keys are left out, with the trust score, and nothing is asked for them."""
+    evaluator = Evaluator(Config(autoais_model=words), [item("Tea is hot [1].")])
+    whole = evaluator.compute_metrics()
+    words.asked.clear()
+    assert evaluator.compute_metrics(citations=False) == {
+        key: value for key, value in whole.items() if "citation" not in key and key != "trust_score"
+    }
+    assert words.asked == [("Tea is hot.", "Tea is hot")]
+    words.asked.clear()
+    assert evaluator.compute_metrics(correctness=False) == {
+        key: value for key, value in whole.items() if "claims_nli" not in key and key != "trust_score"
+    }
+    assert words.asked == [("Title: Tea\nTea is hot.", "Tea is hot.")]
+
+
 @pytest.mark.parametrize(
     ("data_type", "eval_type"), [("asqa", "em"), ("qampari", "em5"), ("eli5", "cm"), ("mine", "em")]
 )

@@ -59,8 +59,8 @@ def _item(record: SampleRecord, needs: tuple[Need[EvidenceTable], ...], run: Run
         rounds.advance(stored)
     outcomes = [rounds.outcomes[need.name] for need in needs]
     if undefined := next((outcome for outcome in outcomes if isinstance(outcome, Undefined)), None):
-        fix = (
-            "a sample needs its 'output' and 'answers', and documents 'answers_found', as `ragauge dataset build` makes"
-        )
+        fix = "give its 'output', or leave it out"
+        if record.sample.response is not None:
+            fix = "samples need 'answers' and documents 'answers_found', which `ragauge dataset build` makes"
         raise BadData(f"sample {record.sample.id}: {undefined.reason}; {fix}")
     return TrustEvalItem(record.sample, *outcomes)  # type: ignore[arg-type]  # each need returns what the field of its place is

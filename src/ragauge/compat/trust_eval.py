@@ -237,6 +237,10 @@ class ResponseGenerator:
         """The items, those of data_file unless given, answered. Raises RunFailed where one has no output."""
         if (config := self.config).model is None:
             raise rg.errors.BadParameter("no model is named; add the setting model='openai/gpt-4o-mini' or another")
+        try:
+            rg.load_judge(config.model if isinstance(config.model, str) else "embedded")
+        except rg.errors.UnknownName as error:
+            raise rg.errors.BadParameter(f"{error}; serve a model of the Hub: model='vllm/{config.model}'") from None
         if data is None:
             try:
                 content = json.loads(Path(config.data_file).read_text(encoding="utf-8"))
@@ -280,12 +284,15 @@ class Evaluator:
     eval_data: Any = None
     result: Result = field(default_factory=dict)
 
-    def compute_metrics(self) -> Result:
-        """The numbers, as `evaluate` gives them."""
-        config = self.config
-        options: Item = {name: getattr(config, name) for name in ("prefix", "at_most_citations", "store")}
-        data = self.eval_data or config.eval_file
-        self.result = evaluate(data, config.eval_type, config.autoais_model, **options)
+    def compute_metrics(self, correctness: bool = True, citations: bool = True) -> Result:
+        """The numbers, as `evaluate` gives them, without those of a part that is not wanted."""
+        config, data = self.config, self.eval_data or self.config.eval_file
+        counted: EvalType = "em" if config.eval_type == "cm" and not correctness else config.eval_type
+        cited: Item = {"prefix": config.prefix, "at_most_citations": config.at_most_citations if citations else 0}
+        block = evaluate(data, counted, config.autoais_model, store=config.store, **cited)
+        unwanted = [] if correctness else ["claims_nli", "str_em", "qampari", "num_preds", "trust_score"]
+        unwanted += [] if citations else ["citation", "trust_score"]
+        self.result = {key: value for key, value in block.items() if not any(part in key for part in unwanted)}
         return self.result
 
     def save_results(self, output_path: str | Path | None = None) -> None:

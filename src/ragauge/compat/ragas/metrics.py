@@ -31,7 +31,7 @@ _IDLE = {"embeddings", "max_retries", "device", "batch_size", "required_columns"
 @total_ordering
 @dataclass(eq=False)
 class MetricResult:
-    """A value, and the reason for it, None where it is computed from the texts alone. It is compared as its value."""
+    """A value, and the reason for it, None where it is computed from the texts alone. It behaves as the value does."""
 
     value: Any
     reason: str | None = None
@@ -52,9 +52,27 @@ class MetricResult:
     def __hash__(self) -> int:
         return hash(self.value)
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "value":
+            raise AttributeError(name)
+        return getattr(self.value, name)  # such as the methods of a text
+
     def to_dict(self) -> dict[str, Any]:
         """The value under "result", and the reason."""
         return {"result": self.value, "reason": self.reason}
+
+
+def _reckons(operation: Any) -> tuple[Any, Any]:
+    """An operation of a result with another or a plain value on its right, and on its left."""
+    return (
+        lambda result, other: operation(result.value, getattr(other, "value", other)),
+        lambda result, other: operation(other, result.value),
+    )
+
+
+for _name in ("add", "sub", "mul", "truediv"):
+    for _prefix, _function in zip(("", "r"), _reckons(getattr(operator, _name)), strict=True):
+        setattr(MetricResult, f"__{_prefix}{_name}__", _function)
 
 
 class Metric(Described):

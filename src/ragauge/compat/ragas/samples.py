@@ -6,9 +6,9 @@ import csv
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import ragauge as rg
 from ragauge.compat import BadInput, parsed, passages_of
@@ -46,6 +46,15 @@ class _Sample:
     def model_dump_json(self, **options: Any) -> str:
         """All columns as JSON."""
         return json.dumps(self.model_dump(**options), ensure_ascii=False)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, **_: Any) -> Self:
+        """A copy with some columns replaced."""
+        return replace(self, **(update or {}))
+
+    @classmethod
+    def model_validate(cls, row: Mapping[str, Any]) -> Self:
+        """The sample of a dict. Raises TypeError for other columns."""
+        return cls(**row)
 
     def get_features(self) -> list[str]:
         """The names of the columns that are not None."""
@@ -213,6 +222,22 @@ class EvaluationDataset(list[Any]):
     from_dict = from_pandas = from_hf_dataset = from_jsonl = from_csv = from_list
     samples = property(list, doc="The samples as a plain list.")
 
+    def __getitem__(self, place: Any) -> Any:
+        item = super().__getitem__(place)
+        if isinstance(place, slice):
+            part = EvaluationDataset.__new__(EvaluationDataset)
+            part.extend(item)
+            return part
+        return item
+
+    def get_sample_type(self) -> type:
+        """SingleTurnSample or MultiTurnSample."""
+        return type(self[0])
+
+    def is_multi_turn(self) -> bool:
+        """Whether the samples are conversations."""
+        return self.get_sample_type() is MultiTurnSample
+
     def features(self) -> set[str]:
         """The names of the columns of the first sample."""
         return set(self[0].to_dict()) if self else set()
@@ -234,6 +259,10 @@ class EvaluationDataset(list[Any]):
         """Write a JSON Lines file."""
         lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in self.to_list()]
         Path(path).write_text("".join(lines), encoding="utf-8")
+
+    def to_hf_dataset(self) -> Any:
+        """A `datasets.Dataset`. Raises MissingExtra where its library is not installed."""
+        return optional("to_hf_dataset()", "datasets", "datasets").Dataset.from_list(self.to_list())
 
 
 def _rows(data: Any) -> list[Any]:
