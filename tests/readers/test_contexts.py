@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ragauge import evaluate
-from ragauge.errors import BadRow
+from ragauge.errors import BadParameter, BadRow
 from ragauge.readers import read
 from ragauge.types import Chunk
 
@@ -196,11 +196,18 @@ def test_a_title_in_the_metadata_is_the_title() -> None:
     assert (own.title, odd.title) == ("Own", "")
 
 
-def test_contexts_that_seem_joined_in_one_cell_are_noted() -> None:
-    """Joined chunks are counted where no sample has several."""
+def test_contexts_in_one_cell_are_split_where_the_caller_says_so_and_noted_elsewhere() -> None:
+    """What separates chunks is given in the map; without it, joined chunks are counted where no sample has several."""
     rows = [{"query": "q", "chunks": "a|b ||| c"}, {"query": "q", "chunks": "d"}]
+    split = read(rows, map={"contexts": "chunks", "contexts.split": " ||| "})
+    assert [[chunk.text for chunk in sample.contexts or ()] for sample in split] == [["a|b", "c"], ["d"]]
     run = evaluate(rows, "max_words(9)", map={"response": "query", "contexts": "chunks", "query": ""})
     assert "one context may be several chunks joined: 1;" in " ".join(str(run).split())
+    assert not split.unmeasured["joined_contexts"]
+    with pytest.raises(BadParameter, match="no column of contexts; name it, too"):
+        read([{"query": "q", "response": "r"}], map={"contexts.split": " ||| "})
+    with pytest.raises(BadParameter, match=r"contexts\.split is empty"):
+        read(rows, map={"contexts": "chunks", "contexts.split": ""})
     reading = read([*rows, {"query": "q", "chunks": ["e", "f"]}], map={"contexts": "chunks"})
     assert len(list(reading)) == 3
     assert not reading.unmeasured["joined_contexts"]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -242,11 +243,34 @@ def test_documents_of_the_user_are_contexts() -> None:
     assert (unanswered.query, unanswered.response, unanswered.contexts) == ("How long?", None, None)
 
 
-def test_rows_that_are_messages_are_not_guessed() -> None:
-    """A message a row is no conversation; the error shows the form of one."""
-    for row in ({"ticket": 1, "author": "Ann", "body": "Hi."}, {"chat": "1", **user("?")}):
+def test_rows_that_are_messages_are_conversations(tmp_path: Path) -> None:
+    """Rows with conversation_id, role and content, of several chats in turn, are their messages in order."""
+    path = tmp_path / "chats.csv"
+    rows = ("1,user,Hi?,", "2,user,Why?,", "1,assistant,Hello.,A greeting.", "1,user,How?,", "1,assistant,So.,")
+    path.write_text("\n".join(["conversation_id,role,content,contexts", *rows]), encoding="utf-8")
+    samples = list(read(path, per="turn"))
+    assert [(sample.id, sample.query, sample.response) for sample in samples] == [
+        ("1#1", "Hi?", "Hello."),
+        ("1#2", "How?", "So."),
+        ("2", "Why?", None),
+    ]
+    assert [len(sample.contexts or ()) for sample in samples] == [1, 0, 0]
+    run = rg.evaluate(pd.read_csv(path), "max_words(1)")
+    assert list(run.to_pandas().index) == [0, 1]
+    for id in (None, "", ["1"]):
+        with pytest.raises(BadRow, match="a message without conversation_id"):
+            list(read([{"conversation_id": id, **user("?")} for id in ("1", "1", id)]))
+
+
+def test_rows_that_may_be_messages_are_not_guessed() -> None:
+    """Other columns, one row alone, or a column that is mapped are no conversation; the error shows its form."""
+    row = {"conversation_id": "1", **user("?")}
+    asked = read([row | {"query": "Who?", "response": "A."}] * 2, map={"id": ""})
+    assert [sample.query for sample in asked] == ["Who?", "Who?"]
+    for rows in ([{"ticket": 1, "author": "Ann", "body": "Hi."}] * 2, [row]):
         with pytest.raises(BadData, match=r"messages=\[\{'role': 'user', 'content': TEXT\}, \.\.\.\]"):
-            read([row, row])
+            read(rows)
+    assert [sample.query for sample in read([row, row], map={"query": "content"})] == ["?", "?"]
 
 
 def test_messages_of_langchain() -> None:
@@ -279,10 +303,12 @@ def test_a_call_without_the_name_of_a_tool_has_failed() -> None:
     assert [call.error for call in sample.tool_calls or ()] == ["an object without the name of a tool"]
 
 
-def test_a_result_without_its_call_is_a_context() -> None:
-    """What a tool gave for a call that is not there is a context."""
-    (sample,) = read([{"messages": [user("?"), tool("gone", "It is old."), assistant("Old.")]}])
-    assert [chunk.text for chunk in sample.contexts or ()] == ["It is old."]
+def test_a_result_without_its_call_is_counted_and_said() -> None:
+    """What a tool gave for a call that is not there is a context, and a note says so."""
+    chat = [user("?"), tool("gone", "It is old."), assistant("Old.")]
+    run = rg.evaluate([{"messages": chat}], "max_words(9)")
+    assert run.scores[0].sample.contexts
+    assert "Results of tools whose calls are not there: 1;" in " ".join(str(run).split())
 
 
 def test_ten_thousand_turns() -> None:

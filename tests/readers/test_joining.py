@@ -59,6 +59,15 @@ def test_what_stands_twice_is_named() -> None:
     }
 
 
+def test_what_a_spreadsheet_may_have_damaged_is_named() -> None:
+    """Bare numbers and dates among the references, which spreadsheets make of $411 or May 24, are named."""
+    golden = ["411", "0.25", "2022-10-27 00:00:00", "$411", "000 42.", "27 October", "2830067000000"]
+    asked = [_sample(str(n), f"q{n}", text) for n, text in enumerate(golden)]
+    samples, report = join(asked, _reply(*((f"q{n}", "a") for n in range(len(golden)))))
+    assert len(samples) == len(golden)
+    assert list(report.values()) == [["q0", "q1", "q2", "q6"]]
+
+
 def test_responses_bring_their_contexts_and_system() -> None:
     """What a system retrieved and its name come with its response; what it has not is the benchmark's."""
     asked = [{"id": "a", "query": "Who?", "reference": "Ada.", "contexts": ["golden"], "topic": "people"}]

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from ragauge.errors import BadData, UnknownName
+from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.readers.conversations import conversation, messages
 from ragauge.readers.values import IMPORTANCE, is_blank, list_items, list_of, native, parse_object
 from ragauge.types import FIELDS
@@ -29,6 +29,9 @@ MEASURED = {*FIELDS, *IDS_OF, "tool_calls", "reference_tool_calls"}
 _INPUT_FIELDS = ("id", "query", "contexts", "source")
 _OUTPUT_FIELDS = ("response", "contexts")
 _REFERENCE_FIELDS = ("answers", "references", "reference_contexts")
+
+#: Keys of a map that name no column, but what separates the chunks in one text -> the field of the chunks.
+SPLIT = {f"{field}.split": field for field in IDS_OF.values()}
 
 #: Columns that hold what was said before the query, and never the query itself, where there is one of its own.
 HISTORIES = ("turns", "history", "chathistory", "inputschathistory", "conversationhistory")
@@ -144,6 +147,8 @@ class ColumnMapping:
     """
 
     def __init__(self, name: str, chosen: Mapping[str, str], first_rows: Sequence[Mapping[str, Any]]) -> None:
+        separators = {field: text for field, text in chosen.items() if field in SPLIT}
+        chosen = {field: column for field, column in chosen.items() if field not in SPLIT}
         self._opened = _above(chosen.values())
         self._outputs_are_references = any(map(_is_example, first_rows))
         rows = [self.unfold(row) for row in first_rows]
@@ -160,6 +165,12 @@ class ColumnMapping:
         self.by_field: dict[str, str] = {}
         self.assign = lru_cache(maxsize=256)(self._assign)
         self.assign(tuple(seen))
+        for key, separator in separators.items():
+            if not separator:
+                raise BadParameter(f"{key} is empty; give the text that stands between the chunks")
+            if rows and SPLIT[key] not in self.by_field:
+                raise BadParameter(f"{key}: {name} has no column of {SPLIT[key]}; name it, too ({SPLIT[key]}=COLUMN)")
+            self.delimiters[self.by_field.get(SPLIT[key], "")] = re.compile(re.escape(separator))
         if rows and not self.by_field.keys() & MEASURED:
             raise BadData(
                 f"{name}: no column of a known name; found: {', '.join(map(repr, seen)) or 'none'}. Name the right "

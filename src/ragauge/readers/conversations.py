@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -15,6 +15,7 @@ from ragauge.readers.values import (
     Malformed,
     boolean,
     describe,
+    is_blank,
     items,
     jsonable,
     list_of,
@@ -153,6 +154,30 @@ def with_instructions(row: Mapping[str, Any]) -> Mapping[str, Any]:
     instructions = {"role": "system", "content": system}
     others = {name: cell for name, cell in row.items() if name != "system"}
     return {**others, column: said if said[0] == instructions else [instructions, *said]}
+
+
+#: The columns of a row that is one message.
+MESSAGE_COLUMNS = {"conversation_id", "role", "content"}
+
+
+def is_message(row: Any) -> bool:
+    """Whether a row is one message of a conversation."""
+    if not isinstance(row, Mapping) or not row.keys() >= MESSAGE_COLUMNS:
+        return False
+    return str(row["role"]).casefold() in ROLES and row.keys().isdisjoint(("query", "question", "response", "answer"))
+
+
+def joined_messages(rows: Iterable[Any]) -> Iterator[Any]:
+    """A row for each conversation of rows that are messages; those of one keep their order, and may be far apart."""
+    chats: dict[Any, list[Any]] = {}
+    for row in rows:
+        chat = native(row.get("conversation_id")) if isinstance(row, Mapping) else None
+        if not isinstance(chat, str | int | float) or chat == "":
+            yield row if isinstance(row, Malformed) else Malformed("a message without conversation_id", "add it")
+        else:
+            held = {name: cell for name, cell in row.items() if name in MESSAGE_COLUMNS or not is_blank(native(cell))}
+            chats.setdefault(chat, []).append(held)
+    yield from ({"id": chat, "messages": said} for chat, said in chats.items())
 
 
 def _first(fields: Mapping[str, Any], keys: Sequence[str]) -> Any:
@@ -371,11 +396,13 @@ class Conversation:
         turns: what was said before it.
         query: the last question; None without one.
         answers: what was said and done since.
+        stray: how many results of tools have no call.
     """
 
     turns: tuple[Turn, ...]
     query: str | None
     answers: tuple[Turn, ...]
+    stray: int = 0
 
     @property
     def response(self) -> str | None:
@@ -398,6 +425,11 @@ class Conversation:
         return tuple(call for turn in self.answers for call in turn.calls)
 
     @property
+    def remarks(self) -> int:
+        """How many texts since the question came before the response."""
+        return max(0, sum(bool(turn.text.strip()) for turn in self.answers) - 1)
+
+    @property
     def all_turns(self) -> tuple[Turn, ...]:
         """The whole of it."""
         return (*self.turns, *(() if self.query is None else (Turn("user", self.query),)), *self.answers)
@@ -409,13 +441,13 @@ class Conversation:
 
     def as_history(self) -> Conversation:
         """The same as what was said before some other question."""
-        return Conversation(self.all_turns, None, ())
+        return Conversation(self.all_turns, None, (), self.stray)
 
 
 def conversation(said: Sequence[Message]) -> Conversation:
     """The turns of some messages: calls and results belong to the next text of the assistant."""
     drafts: list[_Draft] = []
-    draft, open_calls = _Draft("assistant"), list[tuple[_Draft, int]]()
+    draft, open_calls, stray = _Draft("assistant"), list[tuple[_Draft, int]](), 0
     documents: list[Any] = []
     for message in said:
         for result in message.results:
@@ -423,6 +455,8 @@ def conversation(said: Sequence[Message]) -> Conversation:
             if (match := _of_result(result, open_calls)) is not None:
                 holder, number = open_calls.pop(match)
                 holder.calls[number] = with_result(holder.calls[number], result)
+            elif result.id:
+                stray += 1
         text = text_of(message.content, in_pieces=message.role == "assistant")
         if message.role in ("user", "system"):
             documents += message.contexts or ()
@@ -445,8 +479,8 @@ def conversation(said: Sequence[Message]) -> Conversation:
     if asked < 0:
         said_before = [place for place, turn in enumerate(turns) if turn.role == "system"]
         asked = max(said_before, default=-1)
-        return Conversation(turns[: asked + 1], None, turns[asked + 1 :])
-    return Conversation(turns[:asked], turns[asked].text, turns[asked + 1 :])
+        return Conversation(turns[: asked + 1], None, turns[asked + 1 :], stray)
+    return Conversation(turns[:asked], turns[asked].text, turns[asked + 1 :], stray)
 
 
 def _of_result(result: Result, open_calls: Sequence[tuple[_Draft, int]]) -> int | None:

@@ -25,22 +25,43 @@ from ragauge.types import Chunk, Sample, Turn
 
 
 def frame(data: Any) -> Source | None:
-    """The rows of a frame, or None where the data are not a frame."""
+    """The rows of a frame, or None where the data are not a frame. A lazy Polars frame is collected batch by batch."""
     import narwhals as nw
 
     name = type(data).__name__
     try:
         native = nw.from_native(data, pass_through=True)
-        if native is data and hasattr(data, "__arrow_c_stream__"):
-            native = nw.from_native(pyarrow_for("reading an Arrow stream").table(data))
     except (TypeError, ValueError, nw.exceptions.NarwhalsError) as error:
         problem = " ".join(str(error).split())
         raise BadData(f"{name}: not a frame of rows ({problem}); give each column its own name") from None
-    native = native.collect() if isinstance(native, nw.LazyFrame) else native
     if isinstance(native, nw.DataFrame):
         rows = partial(native.iter_rows, named=True, buffer_size=BATCH)
         return Source(_sized(name, len(native)), rows, is_table=True, index=nw.maybe_get_index(native))
+    if isinstance(native, nw.LazyFrame):
+        return Source(name, partial(_lazy, native), is_table=True)
+    if hasattr(data, "__arrow_c_stream__"):
+        return Source(name, partial(_stream, data), once=hasattr(data, "read_next_batch"), is_table=True)
     return None
+
+
+def _lazy(frame: Any) -> Iterator[dict[str, Any]]:
+    lazy = frame.to_native()
+    if not hasattr(lazy, "collect_batches"):
+        yield from frame.collect().iter_rows(named=True, buffer_size=BATCH)
+        return
+    for batch in lazy.collect_batches(chunk_size=BATCH, maintain_order=True):
+        yield from batch.iter_rows(named=True)
+
+
+def _stream(data: Any) -> Iterator[dict[str, Any]]:
+    arrow = pyarrow_for("reading an Arrow stream")
+    try:
+        reader = arrow.RecordBatchReader.from_stream(data)
+    except arrow.ArrowInvalid:  # of a single column
+        raise BadData(f"{type(data).__name__}: not rows; give a frame of named columns") from None
+    for batch in reader:
+        for start in range(0, batch.num_rows, BATCH):
+            yield from batch.slice(start, BATCH).to_pylist()
 
 
 def _sized(kind: str, rows: int) -> str:
@@ -160,6 +181,8 @@ class _Row:
         if not is_trace and not self._asked.isdisjoint(chats):
             earlier = conversations.answered(read.turns or ())
             unmeasured.update(earlier_answers=earlier, conversations=int(earlier > 0))
+        unmeasured.update(remarks=sum(chat.remarks for column, chat in chats.items() if column in self._asked))
+        unmeasured.update(stray_results=sum(chat.stray for chat in chats.values()))
         calls = len(read.tool_calls or ()) + sum(len(turn.calls) for turn in read.turns or ())
         unmeasured.update(calls=calls, callers=int(calls > 0))
 
@@ -212,7 +235,8 @@ def read(
             that other packages register), "-" for JSON Lines on standard input, a list or generator of dicts or
             Samples, a dict of columns, a pandas, Polars or PyArrow frame, a Hugging Face data set, an evaluation data
             set of ragas or DeepEval. A SampleReader is returned as it is.
-        map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty.
+        map: field -> column, where the names in docs/data.md do not fit; "" keeps a field empty. "contexts.split" ->
+            what separates the chunks in one text.
         skip_bad_rows: continue after a row that cannot be read, and keep the error in `SampleReader.bad_rows`.
         limit: the maximum number of rows, at least 1; None reads all.
         limits: what reading a file may take; None for those of `rg.readers.ReadingLimits()`.
@@ -265,8 +289,8 @@ class SampleReader:
         name: what is read, for messages: a path, or "list of 3 rows".
         bad_rows: the errors of the rows that the latest iteration has skipped so far.
         unmeasured: how much of what the latest iteration has read is measured by no metric, by what it is:
-            "earlier_answers", "conversations", "calls", "callers", and what traces lack; and how many samples without a
-            group are "repeated" from earlier ones.
+            "earlier_answers", "conversations", "calls", "callers", "remarks", "stray_results", and what traces lack;
+            and how many samples without a group are "repeated" from earlier ones.
         expects_calls: whether data that are joined to these have the calls that should have been made.
     """
 
@@ -313,7 +337,7 @@ class SampleReader:
     @property
     def index(self) -> Any:
         """The label of the row of each sample that the latest iteration has read from a pandas frame; else None."""
-        if self._source.index is None or self._holds_traces:  # whose rows are parts of samples
+        if self._source.index is None or self._holds_traces or self._holds_messages:  # whose rows are parts of samples
             return None
         return self._source.index.take(self._positions)
 
@@ -449,8 +473,12 @@ class SampleReader:
         first = list(islice(rows, 2))
         rows = chain(first, rows)
         self._holds_traces = any(map(exports.is_trace, first[:1]))
+        are_messages = len(first) > 1 and all(map(conversations.is_message, first))
+        self._holds_messages = are_messages and self._mapped.isdisjoint(conversations.MESSAGE_COLUMNS)
         if self._holds_traces:
             rows = exports.samples_of(rows, self.name, self.unmeasured)
+        elif self._holds_messages:
+            rows = conversations.joined_messages(rows)
         elif any(isinstance(row, Mapping) and not exports.BFCL_COLUMNS.isdisjoint(row) for row in first):
             rows = map(exports.bfcl_row, rows)
         elif "system" not in self._mapped:
@@ -488,6 +516,10 @@ def as_mapping(row: Any) -> Mapping[str, Any] | None:
     return None
 
 
+#: What spreadsheets turn $411 and May 24 into.
+_SPREADSHEET_VALUE = re.compile(r"-?\d+(\.\d+)?|\d{4}-\d\d-\d\d 00:00:00")
+
+
 class Joined(NamedTuple):
     """The samples of the benchmark that have a response, in its order; and remarks -> the questions they apply to."""
 
@@ -501,7 +533,8 @@ def join(benchmark: Any, responses: Any) -> Joined:
     Questions are equal where they differ only in white space and case; responses without questions are joined by id,
     which both sides must have. Responses bring their contexts, calls and the name of their system, if they have them,
     and whatever else the benchmark lacks. The report lists what has no counterpart and is left out, questions that
-    occur more than once on a side, of whose responses the first is taken.
+    occur more than once on a side, of whose responses the first is taken, and references that a spreadsheet may have
+    damaged.
 
     Args:
         benchmark: the samples, in any form that `read` takes, or a SampleReader.
@@ -527,6 +560,9 @@ def join(benchmark: Any, responses: Any) -> Joined:
         "not in the benchmark, left out": [sample for sample in responded if not asked[name_of(sample)]],
         "in the benchmark more than once": [question for question in questions if asked[name_of(question)] > 1],
         "answered more than once, the first counts": [sample for sample in responded if answered[name_of(sample)] > 1],
+        "with a reference that is a bare number or date, as spreadsheets make of $411 or May 24": [
+            sample for sample in samples if any(map(_SPREADSHEET_VALUE.fullmatch, sample.references or ()))
+        ],
     }
     names = {
         remark: [sample.id if by_id else sample.query or "(none)" for sample in left]

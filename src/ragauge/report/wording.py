@@ -208,10 +208,12 @@ UNMEASURED = {
     "earlier_answers": "Earlier answers of conversations not measured: {earlier_answers} in {conversations}; "
     "--per turn measures each.",
     "calls": "Calls of tools not measured: {calls} in {callers}.",
+    "remarks": "Texts between calls of tools, before the response, not measured: {remarks}.",
+    "stray_results": "Results of tools whose calls are not there: {stray_results}; they were read as contexts.",
     "without_an_answer": "Traces without an answer, as they end with a call of a tool: {without_an_answer}; where each "
     "call of a model is a trace of its own, the answer is in another.",
-    "joined_contexts": "Samples whose one context may be several chunks joined: {joined_contexts}; if so, give them "
-    "as a list.",
+    "joined_contexts": "Samples whose one context may be several chunks joined: {joined_contexts}; if so, give what "
+    "separates them, as in --map 'contexts.split= ||| '.",
     "listed_references": "References that are lists written as text: {listed_references}; each was read as one "
     "answer; if it is several, call the column references.",
     "repeated": f"Samples that repeat the query, response and contexts of an earlier one: {{repeated}}. {REPEATED_FIX}",
