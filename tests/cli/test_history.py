@@ -151,6 +151,9 @@ def test_old_runs_are_pruned_and_what_others_need_stays(call: Call) -> None:
         assert len(list(store.judgments())) == len(judgments) - 1
         again = rg.evaluate([record.sample for record in before], "faithfulness", store=store)
         assert again.record.asked == 0
+    stats = call("store", "stats").stdout
+    assert "runs" in stats
+    assert "MiB in .ragauge/store.db" in stats
 
 
 def test_a_store_that_is_open_elsewhere_is_not_pruned(call: Call, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from math import exp, log
 from pathlib import Path
@@ -11,11 +12,14 @@ from statistics import NormalDist
 from typing import Any
 
 import pytest
+from tests.llm.conftest import Kit, Request, Script
 
 from ragauge.analysis.tuning import Tuned, Tuner, tuning_view
 from ragauge.errors import BadData, BadParameter, RunFailed, UnknownName
+from ragauge.judges.base import JudgeSpec
 from ragauge.judges.composite import Cascade, Decided
 from ragauge.judges.function import judge_from
+from ragauge.judges.llm.judge import llm
 from ragauge.questions import Correct, Entail, Judgment, Question, Relevant
 from ragauge.run.specs import JudgeFile, judge_of_file, load_judge
 from ragauge.store import label
@@ -199,9 +203,79 @@ def test_the_first_judge_of_a_cascade_needs_labels() -> None:
         tuned("cascade(python:shy_judges:shy,lexical)", given)
 
 
+def taught(*words: str) -> Script:
+    """A model that answers as people do once its instructions hold one of the words, and else always "entailed"."""
+
+    def script(_: int, request: Request) -> Any:
+        system, user = (message["content"] for message in request.body["messages"][:2])
+        known = any(word in system for word in words)
+        claims = [item for group in json.loads(user)["entail"] for item in group["claims"].items()]
+        verdicts = {
+            key: {"why": f"about {claim}", "label": "neutral" if known and int(claim.split()[1]) % 2 else "entailed"}
+            for key, claim in claims
+        }
+        return Kit().reply(json.dumps(verdicts))
+
+    return script
+
+
+def tuned_model(kit: Kit, script: Script, given: list[Judgment], folders: list[Path] | None = None) -> Tuned:
+    """What tuning finds for a model that is served here."""
+
+    async def tune() -> Tuned:
+        async with kit.serving(script) as server:
+            return await Tuner(f"openai/m?base_url={server.url}", given, folders or []).tune()
+
+    return asyncio.run(tune())
+
+
 def odd(negative: Label = N, number: int = 100) -> list[Judgment]:
     """Labels by which claims of odd numbers are not supported."""
     return labels(number, lambda at: at % 2 == 0, negative)
+
+
+def test_the_wording_that_agrees_best_is_chosen(kit: Kit, place: Path) -> None:
+    """Of several folders of prompts the one that makes the model right is in the file, with the gain on the rest."""
+    for name, text in (("bad", "Anything goes."), ("good", "Look at the parity.")):
+        (place / name).mkdir()
+        (place / name / "entail.md").write_text(text)
+    found = tuned_model(kit, taught("parity"), odd(number=40), [place / "bad", place / "good"])
+    assert list(found.tried.values())[:3] == [0.5, 0.5, 1.0]
+    assert found.file.judge.endswith("&prompts=good") or found.file.judge.endswith(f"prompts={place / 'good'}")
+    assert found.gain.value == 0.5
+    assert "(entail changed)" in dict(load_judge(found.file.judge).identity.settings)["prompts"]
+
+
+def test_examples_that_help_are_chosen(kit: Kit, place: Path) -> None:
+    """Labelled claims become worked examples in the file, with both answers; the judge of the file is sent them."""
+    found = tuned_model(kit, taught('"why":"about', '"why":""'), odd())
+    assert len(found.file.examples) == 4
+    assert {one["answer"]["label"] for one in found.file.examples} == {"entailed", "neutral"}
+    assert found.gain.value == 0.5
+    (place / "judge.json").write_text(found.file.text())
+    judge = load_judge("judge.json", allow_hosts=["127.0.0.1"])
+    assert judge.identity == llm(found.file.judge, examples=list(found.file.examples)).identity
+    assert dict(judge.identity.settings)["prompts"].endswith("(examples changed)")
+    again = asyncio.run(_with(kit, taught("no such word"), odd(number=40)))
+    assert json.dumps(again.file.examples) == json.dumps(found.file.examples)
+
+
+async def _with(kit: Kit, script: Script, given: list[Judgment]) -> Tuned:
+    """Tuning a judge file, whose server is another one."""
+    async with kit.serving(script) as server:
+        file = json.loads(Path("judge.json").read_text())
+        Path("again.json").write_text(json.dumps({**file, "judge": f"openai/m?base_url={server.url}"}))
+        return await Tuner(JudgeSpec("again.json", ("127.0.0.1",)), given).tune()
+
+
+def test_examples_that_do_not_help_are_left_out(kit: Kit) -> None:
+    """A model that examples do not change stays as it is."""
+    assert tuned_model(kit, taught("no such word"), odd()).file.examples == ()
+
+
+def test_people_who_say_less_give_examples_by_the_judges_word(kit: Kit) -> None:
+    """Of a claim that is only called not entailed no example is made where the judge calls it entailed."""
+    assert list(tuned_model(kit, taught("no such word"), odd(X)).tried) == ["as it is (on 50)"]
 
 
 @pytest.mark.parametrize(
@@ -218,6 +292,22 @@ def test_labels_that_cannot_tune_are_refused(given: list[Judgment], message: str
     """Too few labels, or one answer alone, is an error before anything is asked."""
     with pytest.raises(BadData, match=message):
         Tuner("python:shy_judges:shy", given)
+
+
+def test_prompts_that_cannot_be_tried_are_refused(place: Path) -> None:
+    """A folder without a section for the labels, an empty one, a bad example, and a judge without prompts: errors."""
+    folder = place / "mine"
+    folder.mkdir()
+    with pytest.raises(BadData, match="no section of the prompts"):
+        Tuner("openai/m", odd(), [folder])
+    (folder / "decompose.md").write_text("Take it apart.")
+    with pytest.raises(BadData, match=r"lacks a section that the labels are asked with; edit preamble.md or entail.md"):
+        Tuner("openai/m", odd(), [folder])
+    (folder / "examples.jsonl").write_text("{}")
+    with pytest.raises(BadData, match=r"examples.jsonl, line 1"):
+        Tuner("openai/m", odd(), [folder])
+    with pytest.raises(BadParameter, match="has no prompts"):
+        Tuner("lexical", odd(), [folder])
 
 
 def test_judges_that_cannot_be_tuned_are_refused() -> None:

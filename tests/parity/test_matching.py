@@ -50,10 +50,11 @@ def test_ids_of_other_samples() -> None:
         matched([{"id": n} for n in range(3)], [record(n, texts=False) for n in range(4)])
 
 
-def test_the_order_is_no_match() -> None:
-    """Rows without ids and texts are refused, since nothing says of which samples they are."""
+def test_by_position() -> None:
+    """Rows without ids and texts are matched in order if there are as many as samples."""
+    assert matched([{"faithfulness": 1}] * 4) == [0, 1, 2, 3]
     with pytest.raises(BadData, match="give the rows that were measured"):
-        matched([{"faithfulness": 1}] * 4)
+        matched([{"faithfulness": 1}] * 3)
 
 
 def test_texts_may_differ_in_space_and_case() -> None:

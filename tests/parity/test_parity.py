@@ -51,11 +51,12 @@ def test_texts_that_are_no_numbers_are_failed(run: rg.Run, rows: list[dict[str, 
 
 
 def test_what_rows_are_matched_by_is_said(run: rg.Run, rows: list[dict[str, Any]]) -> None:
-    """Texts or ids."""
-    for keys, by in [(("user_input", "response"), "query and response"), (("id",), "id")]:
+    """Texts, ids and, with a caution, the order."""
+    for keys, by in [(("user_input", "response"), "query and response"), (("id",), "id"), ((), "order")]:
         scores = [{"faithfulness": 0.5, **{key: row[key] for key in keys}} for row in rows]
         found = rg.parity(run, scores, "ragas")
         assert found.by == by
+        assert any("matched in order" in note for note in found.notes) is (by == "order")
 
 
 def test_the_evidence_follows_the_direction(run: rg.Run, rows: list[dict[str, Any]]) -> None:

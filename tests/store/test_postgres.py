@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -233,7 +234,7 @@ def test_least_privileges(postgres: PostgresServer, judgment: Make) -> None:
 
 
 def test_old_runs_are_removed_with_sql(postgres: PostgresServer) -> None:
-    """`store prune` lists none and names the page whose SQL removes them."""
+    """`store stats` shows the size; `store prune` lists none and names the page whose SQL removes them."""
     place = postgres.new()
     schema = place.rpartition("%3D")[2]
     documented = Path(__file__).parents[2].joinpath("docs", "store.md").read_text(encoding="utf-8")
@@ -241,6 +242,10 @@ def test_old_runs_are_removed_with_sql(postgres: PostgresServer) -> None:
     with Store.open(place) as store:
         for run in ("20250101-1", "20260101-1"):
             store.begin(RunRecord(run, "2025-01-01T00:00:00+00:00", "data", (), {}, "0"))
+    shown = CliRunner().invoke(main, ["store", "stats", "--store", place]).output
+    assert re.search(r"2 runs\n.* MiB in postgresql://", shown, re.DOTALL)
+    postgres.execute(f"CREATE TABLE {schema}.others AS SELECT repeat('x', 99) FROM generate_series(1, 20000)")
+    assert CliRunner().invoke(main, ["store", "stats", "--store", place]).output == shown
     refused = CliRunner().invoke(main, ["store", "prune", "--keep", "90d", "--store", place])
     assert (refused.exit_code, "20250101" in refused.output) == (2, False)
     assert "`ragauge docs store`" in refused.output

@@ -181,8 +181,9 @@ def _is_fault(cell: Any) -> bool:
 def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list[int | None], str]:
     """The position of the row of each sample, None for a sample without one, and by what they were matched.
 
-    Rows are matched by query and response where they have these, else by id. Texts are compared without regard to white
-    space and case, and only those that both sides have. Raises BadData where no row matches.
+    Rows are matched by query and response where they have these; else by id; else in order, if there are as many rows
+    as samples. Texts are compared without regard to white space and case, and only those that both sides have. Raises
+    BadData where no row matches.
     """
     rows, own_samples = sheet.rows, [record.sample for record in samples]
     fields = [field for field in ("query", "response") if _any_has(rows, field) and _any_has(own_samples, field)]
@@ -197,6 +198,8 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list
             by_texts.setdefault(texts(row), []).append(position)
         matching = [by_texts.get(texts(sample), []) for sample in own_samples]
         positions = [rows_left.pop(0) if rows_left else None for rows_left in matching]
+    elif len(rows) == len(own_samples) and any(row.id is None for row in rows):
+        positions, by = list(range(len(rows))), "order"
     else:
         by_id = {row.id: position for position, row in enumerate(rows)}
         positions = [by_id.get(sample.id) for sample in own_samples]
@@ -329,8 +332,8 @@ def parity(
         show: The number of samples shown for each metric, with our claims that make the difference.
 
     Returns:
-        Their scores as run A compared with ours as run B, `by` what the rows were matched: texts or "id"; the notes
-        have the rank correlations, and how definitions differ.
+        Their scores as run A compared with ours as run B, `by` what the rows were matched: texts, "id" or "order"; the
+        notes have the rank correlations, and how definitions differ.
 
     Raises:
         UnknownName: There is no such system or column.
@@ -364,7 +367,7 @@ def parity(
         store.begin(theirs_as_run)
         store.keep_samples(theirs_as_run.id, 0, theirs)
         compared = compare(Run(store, theirs_as_run), run, list(keys), show=show)
-    notes: list[str] = []
+    notes = ["the rows were matched in order, since one side has no ids or texts: is it the same?"] * (by == "order")
     for key, name in keys.items():
         notes += _notes(run, key, name, kept[name], records, theirs)
         if fault := sheet.fault(name):

@@ -1,9 +1,14 @@
-"""Tuning the thresholds of a judge on people's labels, and measuring on others whether that is a gain."""
+"""Tuning a judge on people's labels: one half chooses a variant, the other half measures whether it is a gain."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -11,7 +16,11 @@ from ragauge.analysis.measure import AnswerFunction, ask, figure
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, JudgeSpec, adapted, can_answer
 from ragauge.judges.composite import VERDICTS
+from ragauge.judges.llm.judge import prompt_style
+from ragauge.judges.llm.prompts import system
+from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
 from ragauge.judges.thresholds import FittedThreshold, fit_thresholds, says_yes
+from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import Judgment, Question
 from ragauge.report.text import RenderableType, rich_table
 from ragauge.report.wording import counted, number, p_value, signed, with_interval
@@ -20,10 +29,16 @@ from ragauge.statistics.agreement import balanced_accuracy
 from ragauge.statistics.intervals import Interval
 from ragauge.statistics.paired import Paired, paired_mean
 from ragauge.store import opinions, settled
-from ragauge.types import Answer, Failure, Verdict
+from ragauge.types import Answer, Failure, Label, Verdict
 
 #: The fewest labels, and the fewest with each answer in each half.
 MIN_LABELS, MIN_OF_EACH = 20, 3
+
+#: The worked examples, half of them with each answer; the fewest labels that choose them; the most bytes of an example.
+_EXAMPLES, _LABELS_FOR_EXAMPLES, _EXAMPLE_BYTES = 4, 24, 1500
+
+#: The id of a source, as in "S1 says so".
+_SOURCE = re.compile(r"\bS\d")
 
 #: The threshold of a cascade that no verdict of the first judge reaches.
 _ALL_UP = "threshold=2"
@@ -61,8 +76,9 @@ class Tuner:
     Args:
         spec: the judge.
         labelled: people's labels; those that are not verdicts, or that the judge cannot give, are left out.
+        prompts: folders with prompts to try.
         accuracy: for a cascade, how often the first judge has to be right where it decides, in 0..1.
-        seed: of the halves.
+        seed: of the halves and of the worked examples.
 
     Raises:
         BadParameter, UnknownName, BadData: what is given cannot be used, or there are too few labels.
@@ -72,12 +88,14 @@ class Tuner:
         self,
         spec: str | JudgeSpec,
         labelled: Iterable[Judgment],
+        prompts: Sequence[Path] = (),
         accuracy: float = 0.95,
         seed: int = 0,
     ) -> None:
         if not 0 < accuracy < 1:
             raise BadParameter(f"accuracy={accuracy!r} must be above 0 and below 1, as in accuracy=0.95")
         self._original = judge_file(spec)
+        self._is_model = self._original.judge.partition("/")[0] in PROVIDERS
         self._is_cascade = self._original.judge.startswith("cascade(")
         if self._is_cascade:
             self._original = msgspec.structs.replace(self._original, judge=_with_threshold(self._original.judge))
@@ -97,11 +115,43 @@ class Tuner:
         self._measuring = [question for question in self._labels if question not in self._choosing]
         for half in (self._choosing, self._measuring):
             self._check_answers(half, " of one half of the texts")
+        self._wordings = [(f"prompts={folder}", self._wording(folder)) for folder in prompts]
 
     async def tune(self, answer: AnswerFunction | None = None) -> Tuned:
         """Choose and measure. Raises RunFailed if the judge answers nothing."""
         self._answer = answer
-        return await (self._with_thresholds() if self._is_cascade else self._with_levels())
+        if self._is_cascade:
+            return await self._with_thresholds()
+        answers = await self._answers_of(self.judge, self._choosing)
+        best, tried = await self._best_variant(answers)
+        if best is self._original:
+            return await self._with_levels(answers, tried)
+        before = _verdicts(await self._answers_of(self.judge, self._measuring))
+        after = _verdicts(await self._answers_of(judge_of_file(best), self._measuring))
+        return self._tuned(best, before, after, len(self._choosing), tried, {})
+
+    async def _best_variant(self, answers: Answers) -> tuple[JudgeFile, dict[str, float | None]]:
+        """The judge with the prompts and worked examples that agree best, if better, and how often each agrees.
+
+        answers: of the original judge to the labels that choose. Examples are compared on texts that they do not show.
+        """
+        best, tried = self._original, {f"as it is (on {len(answers)})": self._agreement(answers)}
+        for name, file in self._wordings:
+            said = await self._answers_of(judge_of_file(file), self._choosing)
+            agreement = tried[f"{name} (on {len(said)})"] = self._agreement(said)
+            if (agreement or 0.0) > (self._agreement(answers) or 0.0):
+                best, answers = file, said
+        examples = self._examples(answers) if self._is_model else {}
+        shown = {question.subject for question in examples}
+        unseen = {question: answer for question, answer in answers.items() if question.subject not in shown}
+        if examples and unseen:
+            file = msgspec.structs.replace(best, examples=tuple(examples.values()))
+            agreement = self._agreement(await self._answers_of(judge_of_file(file), list(unseen)))
+            without = self._agreement(unseen)
+            tried[f"{len(examples)} examples, its mistakes first (on {len(unseen)})"] = agreement
+            tried[f"without examples (on {len(unseen)})"] = without
+            best = file if (agreement or 0.0) > (without or 0.0) else best
+        return best, tried
 
     async def _answers_of(self, judge: Judge, questions: Sequence[Question]) -> dict[Question, Answer | Failure]:
         """Ask a judge. Raises RunFailed if it answers nothing."""
@@ -136,16 +186,47 @@ class Tuner:
         texts.sort(key=lambda text: 2 * yes[text] > len(groups[text]))  # so that each half has its share of these
         return [question for text in texts[::2] for question in groups[text]]
 
-    async def _with_levels(self) -> Tuned:
+    def _wording(self, folder: Path) -> JudgeFile:
+        """The judge with a folder of prompts. Raises BadData if the folder does not change what is asked."""
+        spec = self._original.judge
+        if not self._is_model:
+            raise BadParameter(f"--prompts: {spec} has no prompts; leave it out, or name an LLM judge")
+        separator = "&" if "?" in spec else "?"
+        with_prompts = f"{spec}{separator}prompts={quote(str(folder), safe='/')}"
+        file = msgspec.structs.replace(self._original, judge=with_prompts)
+        judge_of_file(file)
+        kinds = frozenset(question.kind for question in self._labels)
+        before, after = (system(kinds, prompt_style(parse_llm_spec(judge).options)) for judge in (spec, file.judge))
+        if before == after:
+            wanted = " or ".join(f"{name}.md" for name in ("preamble", *sorted(kinds)))
+            raise BadData(f"{folder}: it lacks a section that the labels are asked with; edit {wanted} in it")
+        return file
+
+    def _examples(self, answers: Answers) -> dict[Question, dict[str, Any]]:
+        """Worked examples, first those of the judge's mistakes; none if there are too few labels."""
+        examples: dict[Question, dict[str, Any]] = {}
+        for question in self._choosing:
+            if example := _example(question, self._labels[question], answers[question]):
+                examples[question] = example
+        drawn = Random(f"{self._seed}/1").sample(list(examples), len(examples))
+        drawn.sort(key=lambda question: says_yes(answers[question]) == self._yes[question])
+        yes = [question for question in drawn if self._yes[question]]
+        no = [question for question in drawn if not self._yes[question]]
+        chosen = [*yes[: _EXAMPLES // 2], *no[: _EXAMPLES // 2]]
+        is_enough = len(chosen) == _EXAMPLES and len(self._choosing) >= _LABELS_FOR_EXAMPLES
+        return {question: examples[question] for question in chosen} if is_enough else {}
+
+    async def _with_levels(self, answers: Answers, tried: dict[str, float | None]) -> Tuned:
         """Choose the probabilities from which the judge says yes.
 
         All labels choose them; the gain is measured on each half with those that the other half chooses.
         """
-        answers = await self._answers_of(self.judge, [*self._choosing, *self._measuring])
-        best, tried = self._original, {"as it is": self._agreement(answers)}
+        answers = {**answers, **await self._answers_of(self.judge, self._measuring)}
+        best = self._original
         before = after = _verdicts(answers)
         if levels := self._levels(answers):
             best = msgspec.structs.replace(self._original, thresholds=levels)
+            tried["as it is"] = self._agreement(answers)
             tried[f"yes from {_thresholds_text(levels)}"] = self._agreement(answers, levels)
             level_of: dict[Question, float | None] = {}
             for half, other in ((self._choosing, self._measuring), (self._measuring, self._choosing)):
@@ -284,6 +365,28 @@ def _with_threshold(spec: str) -> str:
         raise BadParameter(f"{spec}: tune a cascade of two judges; its second may be a cascade")
     has_own = options or adapted(load_judge(judges[0])).threshold is not None
     return spec if has_own else f"cascade({judges[0]},{judges[1]},{_ALL_UP})"
+
+
+def _example(question: Question, people: Answer | Failure, judge: Answer | Failure) -> dict[str, Any] | None:
+    """A worked example: people's answer, with the judge's reason and sources if the judge agrees.
+
+    A reason that names sources by their ids in a call is left out. None for a long example, and for a claim that people
+    call not entailed if the judge does not tell whether it is neutral or contradicted.
+    """
+    if not isinstance(question, VerdictQuestion) or not isinstance(people, Verdict) or not isinstance(judge, Verdict):
+        return None
+    label = people.label
+    if label is Label.NOT_ENTAILED and judge.label is not Label.ENTAILED:
+        label = judge.label
+    if label is Label.NOT_ENTAILED:
+        return None
+    agrees = label is judge.label
+    why = judge.rationale if agrees and judge.rationale and not _SOURCE.search(judge.rationale) else ""
+    item = question.example_item(label, why, judge, agrees)
+    if item is None:
+        return None
+    example = {**msgspec.to_builtins(question), "answer": item}
+    return example if len(msgspec.json.encode(example)) <= _EXAMPLE_BYTES else None
 
 
 def tuning_view(tuned: Tuned) -> Iterator[RenderableType]:

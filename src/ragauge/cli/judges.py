@@ -139,20 +139,24 @@ def check_command(judge: str | JudgeSpec, data: str | None, limit: int | None, o
 @_labels_option
 @click.option("--data", type=opts.INPUT, help="Labelled set, or folder of them, as for `measure`.")
 @click.option(
+    "--prompts", multiple=True, type=opts.FOLDER, help="Folder of prompts to try, as in `prompts=FOLDER`; repeatable."
+)
+@click.option(
     "--accuracy", type=float, default=0.95, show_default=True, help="How often a cascade's first is to be right."
 )
 @click.option("--limit", type=opts.POSITIVE, metavar="N", help="At most N rows of each set of --data.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the split.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the split and of the examples drawn.")
 @_asking_options
 @click.option("-o", "--output", type=opts.OUT_FILE, required=True, help="Judge file (.json).")
 def tune_command(
     judge: str | JudgeSpec, labels: Path | None, data: Path | None, limit: int | None, output: Path, **choices: Any
 ) -> None:
-    """Choose thresholds of a judge on half of people's labels, and measure the gain on the rest.
+    """Choose prompts, examples and thresholds of a judge on half of people's labels, and measure the gain on the rest.
 
-    Of a judge with probabilities: that from which it says yes. Of a cascade: those beyond which its first judge stands.
-    What is chosen has the highest balanced accuracy; the judge stays as it is unless the gain's interval excludes 0. -j
-    FILE uses the judge file.
+    Of an LLM judge: which of the folders of prompts, and which worked examples from the labels. Of a judge with
+    probabilities: that from which it says yes. Of a cascade: the thresholds beyond which its first judge stands. What
+    is chosen has the highest balanced accuracy; the judge stays as it is unless the gain's interval excludes 0. -j FILE
+    uses the judge file.
     """
     opts.check_outputs([output], [".json"], [labels, data])
     if not (labels or data):

@@ -23,7 +23,7 @@ from ragauge.run.live import seconds
 from ragauge.run.results import Run
 from ragauge.scores import Estimate, RunRecord, SystemFacts
 from ragauge.store import Place, Store
-from ragauge.store.pruning import prune
+from ragauge.store.pruning import prune, size, sizes
 
 
 @click.command("history")
@@ -155,6 +155,14 @@ def edit_command(run: str, store: Store, name: str | None, tag: Texts, untag: Te
     store.finish(record)
     state = "archived" if record.archived else "listed"
     say(f"{record.id}: name {record.name or '(none)'}, tags {', '.join(record.tags) or '(none)'}, {state}")
+
+
+@store_command.command("stats")
+@opts.open_store_option("The store.")
+def stats_command(store: Store) -> None:
+    """Show what a store holds, and how large it is."""
+    say(*(f"{count:>12,} {table}" for table, count in sizes(store).items()))
+    say(f"{size(store) / 2**20:>12,.1f} MiB in {store.place}")
 
 
 @store_command.command("prune")

@@ -243,6 +243,17 @@ class Entail(VerdictQuestion, frozen=True):
         named = named or dict.fromkeys(range(1, size + 1), label)
         return Verdict(label, chunks=tuple(ChunkVerdict(named.get(n, Label.NEUTRAL)) for n in range(1, size + 1)))
 
+    def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
+        """For several chunks the item has the judge's lists, which hold only if the judge agrees."""
+        item = super().example_item(label, why, judge, agrees)
+        if item is None or len(set(self.premise)) < 2:
+            return item
+        if not agrees:
+            return None
+        for name, wanted in (("supports", Label.ENTAILED), ("contradicts", Label.CONTRADICTED)):
+            item[name] = [place for place, chunk in enumerate(judge.chunks, 1) if chunk.label is wanted]
+        return item
+
     @classmethod
     def samples(cls, text: str) -> Sequence[Entail]:
         return [cls((CHUNK, text), "The lighthouse was built in 1901.", QUERY), cls((CHUNK,), text)]

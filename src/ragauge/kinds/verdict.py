@@ -77,6 +77,25 @@ class VerdictQuestion(BaseQuestion, frozen=True):
         possible = ", ".join(f"{choice.key} ({choice.words})" for choice in self.choices)
         raise UsageError(f"{key!r} is not an answer; type one of {possible}")
 
+    def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
+        """The item of a worked example with this label; None where it cannot be given in full.
+
+        judge: the answer of a judge. agrees: whether its label is the same.
+        """
+        return {"why": why, "label": label.value}
+
+
+def label_fault(verdict: Verdict, labels: Iterable[Label]) -> str | None:
+    """What is wrong with the labels and probabilities of a verdict, or None."""
+    allowed = frozenset(labels)
+    verdicts: tuple[Verdict | ChunkVerdict, ...] = (verdict, *verdict.chunks)
+    for labelled in verdicts:
+        if labelled.label not in allowed:
+            return f"{labelled.label.value!r} is not one of {', '.join(sorted(allowed))}"
+        if labelled.probability is not None and not 0 <= labelled.probability <= 1:
+            return f"the probability {labelled.probability} lies outside 0..1"
+    return None
+
 
 #: The labels that a two-way judge calls not entailed.
 UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)

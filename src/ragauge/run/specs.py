@@ -213,7 +213,7 @@ DESCRIPTIONS = {
     "panel(JUDGE,JUDGE,...)": "several judges vote, and how far they agree is reported",
     "cascade(JUDGE,JUDGE,threshold=T)": "the first answers where it is sure, the rest goes up to the next; or risk=R",
     "repeat(JUDGE,N)": "an LLM judge asked N times in other orders votes, and its flip rate is reported",
-    "FILE.json": "what `ragauge judges tune` chose: a judge with thresholds",
+    "FILE.json": "what `ragauge judges tune` chose: a judge with examples and thresholds",
     "recording:PATH": "exact replay of a store or of a file of judgments (.jsonl)",
     "python:MODULE:NAME": "a judge of your own, made by judge_from(...) in a Python module",
 }

@@ -1,9 +1,10 @@
-"""What of a store file is no longer needed."""
+"""What is in a store file, and what of it is no longer needed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -14,6 +15,7 @@ from ragauge.store.database import Database
 from ragauge.store.store import Store
 from ragauge.store.texts import Connection, unpack
 
+TABLES = ("runs", "samples", "judgments", "texts", "labels", "calls", "responses")
 #: A key of a judgment in the evidence of a sample, as JSON.
 _KEY = re.compile(rb'"judgment":"([0-9a-f]{32})"')
 
@@ -25,6 +27,23 @@ class Pruned(NamedTuple):
     samples: int
     judgments: int
     texts: int
+
+
+def sizes(store: Store) -> dict[str, int]:
+    """How many rows each table of a store has."""
+    sql = "SELECT count(*) FROM"
+    return store._database.read(
+        "count rows", lambda db: {table: int(db.execute(f"{sql} {table}").fetchone()[0]) for table in TABLES}
+    )
+
+
+def size(store: Store) -> int:
+    """The bytes that a store takes."""
+    if isinstance(store.place, Path):
+        return store.place.stat().st_size
+    sql = f"""SELECT sum(pg_total_relation_size(quote_ident(tablename)::regclass)) FROM pg_tables
+        WHERE schemaname = current_schema AND tablename IN {(*TABLES, "columns", "streams", "edits")}"""
+    return store._database.read("measure it", lambda db: int(db.execute(sql).fetchone()[0]))
 
 
 def prune(store: Store, runs: Collection[str], *, dry: bool = True) -> Pruned:
