@@ -129,9 +129,9 @@ def test_identity_tells_what_can_change_an_answer() -> None:
     assert "prompts" in dict(judges[0].identity.settings)
 
 
-@pytest.mark.parametrize("options", [{"pack": "sample"}, {"context": 2000}])
+@pytest.mark.parametrize("options", [{"context": 2000}])
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
-    """A way of packing that there is not, and a window without room, are refused with what would do."""
+    """A window without room is refused with what would do."""
     with pytest.raises(BadParameter, match=r"must be"):
         LLMJudge(Model(), **options)
 

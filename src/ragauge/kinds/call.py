@@ -257,9 +257,9 @@ def rationale_of(item: ReplyItem, style: PromptStyle) -> str | None:
     return why.strip() or None if isinstance(why, str) else None
 
 
-def quote_of(item: ReplyItem, style: PromptStyle) -> str:
-    """The quote, "" where none was asked for or is given."""
-    quote = item.get("quote") if style.quotes else None
+def quote_of(item: ReplyItem) -> str:
+    """The quote, "" where none is given."""
+    quote = item.get("quote")
     return quote.strip() if isinstance(quote, str) else ""
 
 

@@ -124,9 +124,15 @@ class Decompose(BaseQuestion, frozen=True):
         numbered = sorted(filter(None, pieces), key=itemgetter(0))
         stated = {sentence for sentence, piece in numbered if piece.text}
         end = max(stated) if cut and stated else len(spans) + 1
-        faults += self._foreign_faults(numbered, call)
-        if not faults:
-            faults += self._missing_faults(spans[: end - 1], stated)
+        if len(call.questions) > 1:
+            faults += self._foreign_faults(numbered, call)
+        written = {sentence for sentence, (start, stop) in enumerate(spans, 1) if self.text[start:stop].strip()}
+        missing = ", ".join(str(sentence) for sentence in sorted(written - stated) if sentence < end)
+        if missing and not faults:
+            faults.append(
+                f'has no statement whose "s" is {missing}; enter a sentence that states nothing as it is, '
+                'with "kind" "neither"'
+            )
         if faults:
             raise InvalidItem(*faults)
         kept = dict.fromkeys(piece for sentence, piece in numbered if piece.text and sentence < end)
@@ -161,8 +167,6 @@ class Decompose(BaseQuestion, frozen=True):
     def _foreign_faults(self, numbered: Sequence[tuple[int, Statement]], call: AskedCall) -> list[str]:
         """The fault of statements that name what only another text of the call contains."""
         others = " ".join(other.text for other in call.questions if other is not self and isinstance(other, Decompose))
-        if not others:
-            return []
         own = " ".join([self.text, self.query or "", *self.history]).casefold()
         foreign = sorted({sentence for sentence, piece in numbered if _names_what_is_in(others, own, piece.text)})
         return (
@@ -170,17 +174,6 @@ class Decompose(BaseQuestion, frozen=True):
             if foreign
             else []
         )
-
-    def _missing_faults(self, spans: Sequence[Span], stated: set[int]) -> list[str]:
-        """The fault of sentences without a statement. spans: the sentences that need one."""
-        written = {sentence for sentence, (start, end) in enumerate(spans, 1) if self.text[start:end].strip()}
-        missing = sorted(written - stated)
-        if not missing:
-            return []
-        return [
-            f'has no statement whose "s" is {", ".join(map(str, missing))}; enter a sentence that states nothing '
-            'as it is, with "kind" "neither"'
-        ]
 
     @classmethod
     def looks_like_item(cls, value: object) -> bool:

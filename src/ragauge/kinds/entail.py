@@ -157,7 +157,7 @@ class Entail(VerdictQuestion, frozen=True):
         else:
             label = label_of(fields, ENTAILMENT)
             chunks = [_CHUNK_VERDICTS[label]] * len(ids)
-        if quote := quote_of(fields, style):
+        if style.quotes and (quote := quote_of(fields)):
             self._place_quote(quote, label, chunks)
         return Verdict(label, chunks=tuple(chunks), rationale=rationale_of(fields, style))
 

@@ -83,8 +83,10 @@ class Relevant(VerdictQuestion, frozen=True):
         return _PASSAGE
 
     def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
-        verdict, quote = super().parse(item, call, style), quote_of(item_of(item, "label"), style)
-        return msgspec.structs.replace(verdict, span=locate_quote(quote, self.text)) if quote else verdict
+        verdict = super().parse(item, call, style)
+        if style.quotes and (quote := quote_of(item_of(item, "label"))):
+            return msgspec.structs.replace(verdict, span=locate_quote(quote, self.text))
+        return verdict
 
     def split_sizes(self) -> tuple[int, int]:
         return len(self.text), len(self.query) + len(self.reference or "") + sum(map(len, self.history))

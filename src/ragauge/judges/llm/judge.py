@@ -247,7 +247,8 @@ def prompt_style(options: LLMOptions) -> PromptStyle:
     changed = tuple((name, text) for name, text in changed if text != prompts.packaged(name))
     chosen = (options.rationales, options.quotes, options.sources, options.conflicts)
     style = PromptStyle(*chosen, changed, options.shuffle)
-    prompts.check_lines(style)
+    if changed:
+        prompts.check_lines(style)
     return style
 
 
@@ -295,7 +296,7 @@ class LLMJudge(ContextJudge):
     whenever the transport has capacity. tempo: how fast calls may follow each other, for estimates. client: of the
     model. policy: how questions are put into calls, within the window as known so far.
 
-    Raises BadParameter for another `pack`, or a `context` that is too small.
+    Raises BadParameter for a `context` that is too small.
     """
 
     answers = frozenset(KINDS)
@@ -312,27 +313,22 @@ class LLMJudge(ContextJudge):
         width: int = 256,
         tempo: CallTempo | None = None,
     ) -> None:
-        if pack not in ("together", "alone"):
-            raise BadParameter(f"pack={pack!r} must be 'together' or 'alone'")
         self.client = ModelClient(transport, price)
         self.price = price
         self.tempo = tempo or CallTempo()
         self.by_sample = width
-        self._set(PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle()))
-
-    def _set(self, policy: PackingPolicy) -> None:
-        transport = self.client.transport
-        self.policy = self._initial = policy
-        self.identity = Identity(transport.name, (*transport.settings, *policy.settings))
+        self.policy = self._initial = PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle())
+        self.identity = Identity(transport.name, (*transport.settings, *self.policy.settings))
 
     def shuffled(self, seed: int) -> LLMJudge:
         """A separate judge on the same connections, given claims and sources in another order.
 
         seed: of the order; added to the judge's own, where it has one.
         """
-        judge, policy = copy(self), self._initial
+        judge, policy, transport = copy(self), self._initial, self.client.transport
         style = msgspec.structs.replace(policy.style, shuffle=seed + (policy.style.shuffle or 0))
-        judge._set(msgspec.structs.replace(policy, style=style))
+        judge.policy = judge._initial = msgspec.structs.replace(policy, style=style)
+        judge.identity = Identity(transport.name, (*transport.settings, *judge.policy.settings))
         return judge
 
     @property

@@ -68,7 +68,9 @@ class Pack:
         cited = SourceTexts()
         for question in sorted(self.questions, key=attrgetter("order")):
             question.cite(cited)
-        orders = (shuffled(texts, self.shuffle) for texts in (cited.together, cited.passages, cited.others))
+        orders: Iterable[list[str]] = (cited.together, cited.passages, cited.others)
+        if self.shuffle is not None:
+            orders = (shuffled(texts, self.shuffle) for texts in orders)
         texts = dict.fromkeys(chain.from_iterable(orders))
         return dict(zip(texts, _keys("S", len(texts)), strict=True))
 
@@ -81,10 +83,8 @@ def _keys(letter: str, count: int) -> tuple[str, ...]:
 _T = TypeVar("_T")
 
 
-def shuffled(items: Iterable[_T], seed: int | None) -> list[_T]:
-    """Questions or texts ordered by a hash of each with the seed; in their own order without a seed."""
-    if seed is None:
-        return list(items)
+def shuffled(items: Iterable[_T], seed: int) -> list[_T]:
+    """Questions or texts ordered by a hash of each with the seed."""
     return sorted(items, key=lambda item: hashlib.sha256(msgspec.json.encode((seed, item))).digest())
 
 
@@ -103,7 +103,9 @@ def packs(
     if alone:
         return [Pack((question,), shuffle) for group in groups.values() for question in group]
     first = [group for group in groups.values() if group[0].comes_first]
-    others = (shuffled(group, shuffle) for group in groups.values() if not group[0].comes_first)
+    others = [group for group in groups.values() if not group[0].comes_first]
+    if shuffle is not None:
+        others = [shuffled(group, shuffle) for group in others]
     ranked = sorted(others, key=lambda group: (group[0].order, group[0].rank))
     calls = chain.from_iterable(_calls(questions, limits) for questions in (*first, chain.from_iterable(ranked)))
     return [Pack(tuple(call), shuffle) for call in calls]

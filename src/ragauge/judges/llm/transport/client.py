@@ -29,6 +29,7 @@ from ragauge.judges.llm.transport import clouds, protocols
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features
 from ragauge.judges.llm.transport.scheduler import (
     FIRST_TIMEOUT,
+    QUIET_WAIT,
     ConcurrencyLimiter,
     Latencies,
     RateLimiter,
@@ -47,9 +48,9 @@ from ragauge.judges.llm.transport.session import (
     is_local,
     is_transient,
     plain,
+    proxy_of,
     read_fault,
     reason_of,
-    via_proxy,
 )
 from ragauge.redaction import SECRETS
 from ragauge.types import Failure
@@ -123,7 +124,8 @@ class HttpTransport(Transport):
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
         base = self._base or ""
-        self._server = f"{self.name} at {urlsplit(base).netloc}{via_proxy(base)}"
+        through = f" through the proxy of {urlsplit(base).scheme.upper()}_PROXY" if proxy_of(base) else ""
+        self._server = f"{self.name} at {urlsplit(base).netloc}{through}"
         values = protocols.given(
             base_url=self._base if self._base != self._own else None,
             logprobs="true" if options.logprobs else None,
@@ -158,7 +160,9 @@ class HttpTransport(Transport):
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
             times = "once" if self.retries.total() == 1 else f"{self.retries.total()} times"
             notes.append(f"{self.name}: calls were tried again {times}: {counts}")
-        return notes + self._scheduler.notes()
+        if (longest := self._scheduler.longest_wait) > QUIET_WAIT:
+            notes.append(f"{self._server}: calls waited up to {longest:.0f} s for their turn")
+        return notes
 
     async def __aenter__(self) -> HttpTransport:
         """Open the session; with log-probabilities, by a call of a few tokens that shows whether the server gives them.
@@ -221,7 +225,7 @@ class HttpTransport(Transport):
         result = await self._scheduler.scheduled(partial(self._exchanged, prompt), tokens, errors)
         if isinstance(result, Fault):
             raise self.failed(result)
-        if result.usage is not None:
+        if result.usage is not None and self._options.tpm:
             self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
         return msgspec.structs.replace(result, abandoned=errors["timeout"]) if errors["timeout"] else result
 

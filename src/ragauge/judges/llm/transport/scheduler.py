@@ -216,7 +216,7 @@ class RetryScheduler:
     """Runs calls within the limits of concurrency and rate, and retries attempts that may succeed later.
 
     server: its name in messages. retries: how often calls were tried again, by reason. replied: whether a call ever had
-    a valid reply.
+    a valid reply. longest_wait: seconds that a call had to wait since the start.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class RetryScheduler:
         self.concurrency, self.rate, self.latencies = concurrency, rate, latencies
         self.retries: Counter[str] = Counter()
         self._server, self._random = server, random
-        self._longest_wait = 0.0
+        self.longest_wait = 0.0
         self._announced_at = -REMINDER
         self._stopped: Failure | None = None
         self.replied = False
@@ -240,14 +240,9 @@ class RetryScheduler:
 
     def restart(self) -> None:
         """Forget that it was stopped, and what was counted."""
-        self._stopped, self._longest_wait, self._outage_waits = None, 0.0, 0
+        self._stopped, self.longest_wait, self._outage_waits = None, 0.0, 0
         self._unanswered.clear()
         self.retries.clear()
-
-    def notes(self) -> list[str]:
-        """The longest that a call had to wait since the start, where that was long."""
-        longest = self._longest_wait
-        return [f"{self._server}: calls waited up to {longest:.0f} s for their turn"] if longest > QUIET_WAIT else []
 
     def stop(self, failure: Failure) -> None:
         """Let all further calls fail at once."""
@@ -339,7 +334,7 @@ class RetryScheduler:
 
     async def _pause(self, seconds: float) -> None:
         """Wait, unless stopped before; a long wait is announced."""
-        self._longest_wait = max(self._longest_wait, seconds)
+        self.longest_wait = max(self.longest_wait, seconds)
         now = time.monotonic()
         until = now + seconds
         while True:

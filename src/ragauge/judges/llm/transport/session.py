@@ -184,7 +184,7 @@ class Session:
             aiohttp.ClientSession,
             headers={**headers, "Accept-Encoding": "identity"},
             timeout=aiohttp.ClientTimeout(),
-            proxy=_proxy(base_url),
+            proxy=proxy_of(base_url),
             auto_decompress=False,
         )
         self._session = self._open(connector=_connector(), cookie_jar=aiohttp.DummyCookieJar())
@@ -325,12 +325,7 @@ def is_local(url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def via_proxy(base_url: str) -> str:
-    """The proxy of a server, in words that follow its name; "" where there is none."""
-    return f" through the proxy of {urlsplit(base_url).scheme.upper()}_PROXY" if _proxy(base_url) else ""
-
-
-def _proxy(base_url: str) -> str | None:
+def proxy_of(base_url: str) -> str | None:
     """The proxy that the environment names for a server; none for this machine itself."""
     from urllib.request import getproxies, proxy_bypass
 
