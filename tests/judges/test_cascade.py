@@ -13,10 +13,9 @@ from tests.judges.saying import Open, Priced, Saying, Says
 
 import ragauge as rg
 from ragauge.errors import BadData, BadParameter, UnknownName
-from ragauge.judges.composite import Cascade, Panel, confidence
+from ragauge.judges.composite import Cascade, Panel, confidence, fit_thresholds
 from ragauge.judges.embedded.judge import EmbeddedJudge
 from ragauge.judges.function import judge_from
-from ragauge.judges.thresholds import fit_thresholds
 from ragauge.questions import (
     CONCISENESS,
     KINDS,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ragauge.analysis.measure import labelled_sets
-from ragauge.judges.thresholds import FittedThreshold, fit_thresholds
+from ragauge.judges.composite import FittedThreshold, fit_thresholds
 from ragauge.questions import Correct, Entail, Question, Relevant
 from ragauge.types import Answer, Failure, Label, Verdict
 

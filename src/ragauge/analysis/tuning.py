@@ -15,11 +15,10 @@ import msgspec
 from ragauge.analysis.measure import AnswerFunction, ask, figure
 from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, JudgeSpec, adapted, can_answer
-from ragauge.judges.composite import VERDICTS
+from ragauge.judges.composite import VERDICTS, FittedThreshold, fit_thresholds, says_yes
 from ragauge.judges.llm.judge import prompt_style
 from ragauge.judges.llm.prompts import system
 from ragauge.judges.llm.providers import PROVIDERS, parse_llm_spec
-from ragauge.judges.thresholds import FittedThreshold, fit_thresholds, says_yes
 from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.questions import Judgment, Question
 from ragauge.report.text import RenderableType, rich_table

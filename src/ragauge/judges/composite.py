@@ -1,5 +1,7 @@
 """Composite judges: panels vote, cascades ask the next judge where the first is not confident; judges by language.
 
+Last, the confidence from which a judge is right often enough, as people's labels show.
+
 Votes are counted in `ragauge.kinds.verdict`.
 """
 
@@ -32,8 +34,9 @@ from ragauge.kinds.verdict import UNSUPPORTED, AnyVerdict, VerdictQuestion
 from ragauge.needs.base import answerable
 from ragauge.questions import KIND_TYPES, Question, language
 from ragauge.statistics.agreement import kappa
+from ragauge.statistics.intervals import mean_interval
 from ragauge.text.language import known_languages
-from ragauge.types import Answer, Failure, Grade, Identity, Label, Verdict
+from ragauge.types import POSITIVE, Answer, Failure, Grade, Identity, Label, Verdict
 
 
 class CompositeJudge(ContextJudge):
@@ -445,3 +448,81 @@ class Decided(CompositeJudge):
             return msgspec.structs.replace(verdict, label=label)
 
         return decided(msgspec.structs.replace(answer, chunks=tuple(map(decided, answer.chunks))))
+
+
+class FittedThreshold(msgspec.Struct, frozen=True):
+    """How often a judge is right from a confidence on, for questions of one kind with human labels.
+
+    at: the lowest confidence that qualifies (then `threshold` too), or comes nearest; share: of the questions beyond
+    it; accuracy: how many of these are right; bound: the lower end of its one-sided 95 % interval.
+    """
+
+    labelled: int
+    threshold: float | None = None
+    at: float | None = None
+    share: float = 0.0
+    accuracy: float | None = None
+    bound: float = 0.0
+
+    @property
+    def nearest(self) -> str:
+        """What comes nearest, in words; "" where no confidence is high enough to be tested."""
+        if self.at is None:
+            return ""
+        right = f"{self.accuracy or 0.0:.0%} of these are right (at least {self.bound:.0%}, with texts as clusters)"
+        return f"the nearest is {self.at:g}: {self.share:.0%} of {self.labelled} labelled verdicts lie beyond, {right}"
+
+
+def fewest_labels(accuracy: float) -> int:
+    """The fewest labels that can show an accuracy with 95 % confidence, all of them right."""
+    return math.ceil(math.log(0.05) / math.log(accuracy))
+
+
+def fit_thresholds(
+    yes: Mapping[Question, bool], answers: Mapping[Question, Answer | Failure], accuracy: float
+) -> dict[str, FittedThreshold]:
+    """For each kind of verdict, the lowest confidence from which a judge's answers agree with people often enough.
+
+    The lower end of a one-sided 95 % interval has to reach `accuracy`, by clusters of questions on one text.
+    Confidences are tested from the highest beyond which a quarter of the labels lie, and at least `fewest_labels`,
+    down to the first that fails, so that the chance of a threshold which is too low is 5 % at most, for any judge
+    (fixed sequence testing; Angelopoulos et al., "Learn then test", 2021).
+
+    Args:
+        yes: whether people answered "entailed", "yes" or "right".
+        answers: of the judge.
+        accuracy: above 0 and below 1.
+    """
+    kinds = {name: [question for question in answers if question.kind == name] for name in VERDICTS}
+    return {name: _fitted(asked, yes, answers, accuracy) for name, asked in kinds.items() if asked}
+
+
+def _fitted(
+    asked: Sequence[Question],
+    yes: Mapping[Question, bool],
+    answers: Mapping[Question, Answer | Failure],
+    accuracy: float,
+) -> FittedThreshold:
+    """The lowest threshold in hundredths that qualifies, or the one that comes nearest."""
+    lowest = nearest = FittedThreshold(len(asked))
+    sure = {question: confidence(answers[question]) for question in asked}
+    fewest = max(fewest_labels(accuracy), len(asked) / 4)
+    for level in sorted({math.floor(value * 100) / 100 for value in sure.values() if value >= 0.5}, reverse=True):
+        beyond = [question for question, value in sure.items() if value >= level]
+        right = [float(says_yes(answers[question]) == yes[question]) for question in beyond]
+        texts = [question.subject for question in beyond]
+        shown = mean_interval(right, clusters=texts, confidence=0.9)  # one-sided 95 %
+        reached = FittedThreshold(len(asked), None, level, len(beyond) / len(asked), shown.value, shown.low or 0.0)
+        nearest = max(nearest, reached, key=lambda fitted: fitted.bound)
+        if len(beyond) >= fewest:
+            if reached.bound < accuracy:
+                break
+            lowest = msgspec.structs.replace(reached, threshold=level)
+    return lowest if lowest.threshold is not None else nearest
+
+
+def says_yes(answer: Answer | Failure, level: float | None = None) -> bool:
+    """Whether an answer is "entailed", "yes" or "right"; level: the probability from which it is so."""
+    if not isinstance(answer, Verdict) or level is None or answer.probability is None:
+        return isinstance(answer, Verdict) and answer.label in POSITIVE
+    return answer.probability >= level

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ragauge.kinds.base import QUESTION_OVERHEAD, CallFunction, PackingParts
 from ragauge.kinds.call import Document, ReplyForm
-from ragauge.kinds.verdict import REMARK, VerdictQuestion, yes_or_no
+from ragauge.kinds.verdict import REMARK, VerdictQuestion
 from ragauge.types import Verdict
 
 
@@ -44,7 +44,7 @@ class Classify(VerdictQuestion, frozen=True):
 
     async def answer_by(self, call: CallFunction) -> Verdict:
         (reply,) = await call((self.text, self.trait))
-        return yes_or_no(self.kind, reply)
+        return self.verdict_of(reply)
 
     @property
     def wording(self) -> str:

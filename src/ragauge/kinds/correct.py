@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from ragauge.kinds.base import CHUNK, QUERY, QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts, UnusableReply
+from ragauge.kinds.base import CHUNK, QUERY, QUESTION_OVERHEAD, CallFunction, LabelChoice, PackingParts
 from ragauge.kinds.call import Document, LabelForm, ReplyForm, SourceTexts
-from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability
+from ragauge.kinds.verdict import VerdictQuestion
 from ragauge.types import Label, Statement, Verdict
 
 CORRECTNESS: Mapping[str, Label] = {
@@ -83,13 +83,7 @@ class Correct(VerdictQuestion, frozen=True):
 
     async def answer_by(self, call: CallFunction) -> Verdict:
         (reply,) = await call((self.response, self.references), query=self.query)
-        answer, probability = answer_and_probability(reply)
-        rationale = reply.rationale if isinstance(reply, Verdict) else None
-        if type(answer).__name__ in BOOL_TYPES:
-            return Verdict(Label.RIGHT if answer else Label.WRONG, probability)
-        if answer in tuple(CORRECTNESS):
-            return Verdict(Label(answer), probability, rationale=rationale)
-        raise UnusableReply("correct() must return a bool, or 'right', 'partly', 'wrong' or 'undecided'", reply)
+        return self.verdict_of(reply)
 
     @classmethod
     def samples(cls, text: str) -> Sequence[Correct]:

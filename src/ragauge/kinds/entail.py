@@ -20,7 +20,6 @@ from ragauge.kinds.base import (
     CallFunction,
     LabelChoice,
     PackingParts,
-    UnusableReply,
     span_fault,
 )
 from ragauge.kinds.call import (
@@ -42,7 +41,7 @@ from ragauge.kinds.call import (
     quote_of,
     rationale_of,
 )
-from ragauge.kinds.verdict import BOOL_TYPES, VerdictQuestion, answer_and_probability, first, vote
+from ragauge.kinds.verdict import VerdictQuestion, first, vote
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
 from ragauge.types import Answer, ChunkVerdict, Label, Statement, Verdict
 
@@ -210,17 +209,10 @@ class Entail(VerdictQuestion, frozen=True):
         """Asks about each chunk and about all together; about a single chunk once."""
         premise = self.premise if len(self.premise) == 1 else (*self.premise, "\n".join(self.premise))
         replies = await call(*((text, self.hypothesis) for text in premise), query=self.query, history=self.history)
-        verdicts = []
-        for reply in replies:
-            answer, probability = answer_and_probability(reply)
-            if type(answer).__name__ in BOOL_TYPES:
-                verdicts.append(ChunkVerdict(Label.ENTAILED if answer else Label.NOT_ENTAILED, probability))
-            elif answer in tuple(ENTAILMENT):
-                verdicts.append(ChunkVerdict(Label(answer), probability))
-            else:
-                raise UnusableReply("entail() must return a bool, or 'entailed', 'neutral' or 'contradicted'", reply)
+        verdicts = [self.verdict_of(reply) for reply in replies]
+        chunks = [ChunkVerdict(verdict.label, verdict.probability) for verdict in verdicts]
         whole = verdicts[-1]
-        return Verdict(whole.label, whole.probability, tuple(verdicts[: len(self.premise)]))
+        return Verdict(whole.label, whole.probability, tuple(chunks[: len(self.premise)]))
 
     def typed_answer(self, typed: str) -> Verdict:
         """A key; numbers of the texts it holds for and further keys may follow, as in "s 1 c 3".

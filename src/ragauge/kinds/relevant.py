@@ -18,7 +18,7 @@ from ragauge.kinds.call import (
     locate_quote,
     quote_of,
 )
-from ragauge.kinds.verdict import REMARK, YES_NO, VerdictQuestion, yes_or_no
+from ragauge.kinds.verdict import REMARK, YES_NO, VerdictQuestion
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
 from ragauge.types import Answer, Verdict
 
@@ -100,7 +100,7 @@ class Relevant(VerdictQuestion, frozen=True):
 
     async def answer_by(self, call: CallFunction) -> Verdict:
         (reply,) = await call((self.query, self.text), reference=self.reference, history=self.history)
-        return yes_or_no(self.kind, reply)
+        return self.verdict_of(reply)
 
     @property
     def wording(self) -> str:

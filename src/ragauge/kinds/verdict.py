@@ -77,6 +77,18 @@ class VerdictQuestion(BaseQuestion, frozen=True):
         possible = ", ".join(f"{choice.key} ({choice.words})" for choice in self.choices)
         raise UsageError(f"{key!r} is not an answer; type one of {possible}")
 
+    def verdict_of(self, reply: Any) -> Verdict:
+        """The verdict that a user's function returned, as `answer_and_probability` reads it. Raises UnusableReply."""
+        answer, probability = answer_and_probability(reply)
+        rationale = reply.rationale if isinstance(reply, Verdict) else None
+        if type(answer).__name__ in BOOL_TYPES:
+            return Verdict(self.no_and_yes[bool(answer)], probability, rationale=rationale)
+        words = () if self.labels is YES_NO else tuple(self.labels)
+        if answer in words:
+            return Verdict(Label(answer), probability, rationale=rationale)
+        possible = f"a bool, or {', '.join(map(repr, words))}" if words else "a bool"
+        raise UnusableReply(f"{self.kind}() must return {possible}", reply)
+
     def example_item(self, label: Label, why: str, judge: Verdict, agrees: bool) -> dict[str, Any] | None:
         """The item of a worked example with this label; None where it cannot be given in full.
 
@@ -84,17 +96,6 @@ class VerdictQuestion(BaseQuestion, frozen=True):
         """
         return {"why": why, "label": label.value}
 
-
-def label_fault(verdict: Verdict, labels: Iterable[Label]) -> str | None:
-    """What is wrong with the labels and probabilities of a verdict, or None."""
-    allowed = frozenset(labels)
-    verdicts: tuple[Verdict | ChunkVerdict, ...] = (verdict, *verdict.chunks)
-    for labelled in verdicts:
-        if labelled.label not in allowed:
-            return f"{labelled.label.value!r} is not one of {', '.join(sorted(allowed))}"
-        if labelled.probability is not None and not 0 <= labelled.probability <= 1:
-            return f"the probability {labelled.probability} lies outside 0..1"
-    return None
 
 
 #: The labels that a two-way judge calls not entailed.
@@ -148,11 +149,3 @@ def answer_and_probability(reply: Any) -> tuple[Any, float | None]:
     if isinstance(reply, tuple) and len(reply) == 2 and isinstance(reply[1], int | float):
         return reply[0], float(reply[1])
     return reply, None
-
-
-def yes_or_no(kind: str, reply: Any) -> Verdict:
-    """The verdict of a function of a kind that answers True or False."""
-    answer, probability = answer_and_probability(reply)
-    if type(answer).__name__ not in BOOL_TYPES:
-        raise UnusableReply(f"{kind}() must return a bool", reply)
-    return Verdict(Label.YES if answer else Label.NO, probability)

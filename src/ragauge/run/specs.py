@@ -19,8 +19,17 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import installed, load_only, read_file
 from ragauge.judges.base import Judge, JudgeLike, JudgeRouter, JudgeSpec, OneJudge, UnloadedJudge, adapted
-from ragauge.judges.composite import VERDICTS, ByLanguage, Cascade, Decided, Panel, Repeat
-from ragauge.judges.thresholds import fewest_labels, fit_thresholds, says_yes
+from ragauge.judges.composite import (
+    VERDICTS,
+    ByLanguage,
+    Cascade,
+    Decided,
+    Panel,
+    Repeat,
+    fewest_labels,
+    fit_thresholds,
+    says_yes,
+)
 from ragauge.metrics.registry import split_specs
 from ragauge.report.wording import counted
 from ragauge.types import Identity

@@ -12,10 +12,7 @@ about as many tokens as these frequencies sum to. The sum never falls as a text 
 its parts, give or take one at each joint.
 
 The frequencies are those of o200k_base, the vocabulary of OpenAI's models since GPT-4o, fitted by training/tokens.py to
-1,737 texts in 94 languages and forms: the paragraphs of XQuAD; the translations of Pro Git, of the documentation of
-FastAPI, of The Art of Command Line, of the pages on conduct and contributing of free-programming-books, and of Django's
-messages; news articles, answers and reports in English; code in Python, JavaScript, C and Perl; descriptions of
-packages, JSON, tables, identifiers, escapes and emoji.
+1,737 texts in 94 languages and forms, which that script lists.
 """
 
 from __future__ import annotations
