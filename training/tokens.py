@@ -3,8 +3,11 @@
     python training/tokens.py RANKS TEXTS
 
 RANKS is `dist/ranks/o200k_base.js` of the npm package js-tiktoken 1.0.21: the vocabulary of OpenAI's models since
-GPT-4o. TEXTS is a folder LANGUAGE/SOURCE/*.txt of about 4,000 characters each; `ragauge.judges.llm.pricing` names the
-sources. Every language and, within it, every source weighs the same, whatever its length; those of EMPHASIS weigh more.
+GPT-4o. TEXTS is a folder LANGUAGE/SOURCE/*.txt of about 4,000 characters each: the paragraphs of
+XQuAD; the translations of Pro Git, of the documentation of FastAPI, of The Art of Command Line, of the pages on conduct
+and contributing of free-programming-books, and of Django's messages; news articles, answers and reports in English;
+code in Python, JavaScript, C and Perl; descriptions of packages, JSON, tables, identifiers, escapes and emoji. Every
+language and, within it, every source weighs the same, whatever its length; those of EMPHASIS weigh more.
 First each pair of bytes gets the share of its occurrences in which a token begins between them; then the shares are
 moved, in proportion, until the sums over whole texts agree with the counts. Writes tokens.bin and prints, for each
 language, the mean and the root mean square of the relative error: of the texts themselves, and of each source when

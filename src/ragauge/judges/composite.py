@@ -17,18 +17,7 @@ from typing import Self
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName
-from ragauge.judges.base import (
-    OVER_BUDGET,
-    ContextJudge,
-    ExpectedCall,
-    Judge,
-    JudgeAnswers,
-    JudgeBase,
-    RunContext,
-    adapted,
-    can_answer,
-    grouped,
-)
+from ragauge.judges import base
 from ragauge.kinds.base import BaseQuestion
 from ragauge.kinds.verdict import UNSUPPORTED, AnyVerdict, VerdictQuestion
 from ragauge.needs.base import answerable
@@ -39,20 +28,20 @@ from ragauge.text.language import known_languages
 from ragauge.types import POSITIVE, Answer, Failure, Grade, Identity, Label, Verdict
 
 
-class CompositeJudge(ContextJudge):
+class CompositeJudge(base.ContextJudge):
     """A judge that asks its members, at least `least`. settings: what else can change an answer."""
 
     least = 2
     is_checked = True
 
-    def __init__(self, name: str, members: Sequence[Judge], settings: Mapping[str, str]) -> None:
+    def __init__(self, name: str, members: Sequence[base.Judge], settings: Mapping[str, str]) -> None:
         whole = f"{name}({', '.join(str(member.identity) for member in members)})"
         if len(members) < self.least:
             raise BadParameter(f"{whole} needs at least two judges, as in {name}(embedded,JUDGE)")
         for position, member in enumerate(members):
             if member.identity in [other.identity for other in members[:position]]:
                 raise BadParameter(f"{whole}: {member.identity} is there twice; name each judge once")
-        self.members = tuple(map(adapted, members))
+        self.members = tuple(map(base.adapted, members))
         self.by_sample = max(member.by_sample for member in self.members)
         self.batch = min(member.batch for member in self.members)
         self.identity = Identity(whole, (*settings.items(), *_settings(members)))
@@ -90,24 +79,24 @@ class CompositeJudge(ContextJudge):
 
 
 async def ask_members(
-    context: RunContext, judge: Judge, questions: Sequence[Question]
+    context: base.RunContext, judge: base.Judge, questions: Sequence[Question]
 ) -> dict[Question, Answer | Failure]:
     """The answers of a member."""
     answers = await context.ask(judge, questions) if questions else ()
     return dict(zip(questions, answers, strict=True))
 
 
-def expected_calls(judge: JudgeBase, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
+def expected_calls(judge: base.JudgeBase, questions: Sequence[Question]) -> Sequence[base.ExpectedCall]:
     """The calls that a judge forecasts for the questions."""
     return judge.expect(questions) if questions else ()
 
 
-def answerable_by(judge: Judge, questions: Sequence[Question]) -> list[Question]:
+def answerable_by(judge: base.Judge, questions: Sequence[Question]) -> list[Question]:
     """The questions that a judge answers."""
-    return [question for question in questions if can_answer(judge, question)]
+    return [question for question in questions if base.can_answer(judge, question)]
 
 
-def _settings(members: Sequence[Judge]) -> Iterator[tuple[str, str]]:
+def _settings(members: Sequence[base.Judge]) -> Iterator[tuple[str, str]]:
     """The settings of all members, each prefixed with the member's number."""
     for place, member in enumerate(members, start=1):
         yield str(place), member.identity.name
@@ -126,7 +115,7 @@ class Panel(CompositeJudge):
         BadParameter: There are fewer than two members, or one is listed twice.
     """
 
-    def __init__(self, members: Sequence[Judge]) -> None:
+    def __init__(self, members: Sequence[base.Judge]) -> None:
         super().__init__("panel", members, {"probability": "of the members, or their votes"})
         self._votes: dict[str, Counter[tuple[Label, ...]]] = {}
         self._spreads: list[float] = []
@@ -139,10 +128,10 @@ class Panel(CompositeJudge):
         voted = {topic for topic in topics if all(answerable(topic, member.answers) for member in self.members)}
         return frozenset(voted | (topics & _UNVOTED))
 
-    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+    async def consult(self, questions: Sequence[Question], context: base.RunContext) -> base.JudgeAnswers:
         """The joint answers; the members are asked concurrently."""
         unvoted = [question for question in questions if not question.is_voted]
-        able = [question for question in questions if all(can_answer(member, question) for member in self.members)]
+        able = [question for question in questions if all(base.can_answer(member, question) for member in self.members)]
         voted = [question for question in able if question.is_voted]
         answers, *ballots = await asyncio.gather(
             self._first_answers(unvoted, context), *(ask_members(context, member, voted) for member in self.members)
@@ -152,9 +141,9 @@ class Panel(CompositeJudge):
         unable = Failure("unanswerable", f"a member of {self.identity} does not answer this")
         return [answers.get(question, unable) for question in questions]
 
-    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
+    def expect(self, questions: Sequence[Question]) -> list[base.ExpectedCall]:
         """The calls of all members together, if every reply were good and nothing were stored."""
-        calls: list[ExpectedCall] = []
+        calls: list[base.ExpectedCall] = []
         left = [question for question in questions if not question.is_voted]
         voted = [question for question in questions if question.is_voted]
         for member in self.members:
@@ -168,7 +157,7 @@ class Panel(CompositeJudge):
         return [*self._agreement(), *super().notes()]
 
     async def _first_answers(
-        self, questions: Sequence[Question], context: RunContext
+        self, questions: Sequence[Question], context: base.RunContext
     ) -> dict[Question, Answer | Failure]:
         """The answer of the first member that can give one, or of the next where that fails."""
         answers: dict[Question, Answer | Failure] = {}
@@ -232,11 +221,11 @@ class Repeat(Panel):
         BadParameter: The judge cannot be shuffled, or `times` is no whole number from 2 on.
     """
 
-    def __init__(self, judge: Judge, times: int) -> None:
+    def __init__(self, judge: base.Judge, times: int) -> None:
         name = f"repeat({judge.identity}, {times})"
         if isinstance(times, bool) or not isinstance(times, int) or times < 2:
             raise BadParameter(f"{name}: the second is how often to ask, 2 or more, such as 3")
-        shuffled = [adapted(judge).shuffled(seed) for seed in range(1, times)]
+        shuffled = [base.adapted(judge).shuffled(seed) for seed in range(1, times)]
         if None in shuffled:
             raise BadParameter(f"{name}: this judge answers alike each time; name an LLM judge")
         super().__init__([judge, *filter(None, shuffled)])
@@ -256,7 +245,7 @@ class Repeat(Panel):
 
 
 def _is_out_of_money(answer: Answer | Failure | None) -> bool:
-    return isinstance(answer, Failure) and answer.reason == OVER_BUDGET.reason
+    return isinstance(answer, Failure) and answer.reason == base.OVER_BUDGET.reason
 
 
 def _is_settled(answer: Answer | Failure | None) -> bool:
@@ -305,7 +294,7 @@ class Cascade(CompositeJudge):
     the second. Raises BadParameter and UnknownName for invalid thresholds.
     """
 
-    def __init__(self, first: Judge, second: Judge, threshold: float | Mapping[str, float]) -> None:
+    def __init__(self, first: base.Judge, second: base.Judge, threshold: float | Mapping[str, float]) -> None:
         by_kind = threshold if isinstance(threshold, Mapping) else dict.fromkeys(VERDICTS, threshold)
         _check_levels(by_kind, math.inf, "threshold {value!r} must be a number from 0.5 to 1, as in threshold=0.95")
         settings = {f"threshold.{name}": f"{value:g}" for name, value in sorted(by_kind.items())}
@@ -320,7 +309,7 @@ class Cascade(CompositeJudge):
         either = self.first.answers | self.second.answers
         return either - self.two_way
 
-    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+    async def consult(self, questions: Sequence[Question], context: base.RunContext) -> base.JudgeAnswers:
         """The confident answers of the first, and those of the second to the rest."""
         answers = await ask_members(context, self.first, self._for_first(questions))
         able = answerable_by(self.second, questions)
@@ -331,7 +320,7 @@ class Cascade(CompositeJudge):
         unable = "neither judge of the cascade answers"
         return [answers.get(question) or Failure("unanswerable", f"{unable} {question.kind}") for question in questions]
 
-    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
+    def expect(self, questions: Sequence[Question]) -> list[base.ExpectedCall]:
         """The most calls that are possible: those of both judges for all questions."""
         second = expected_calls(self.second, answerable_by(self.second, questions))
         return [*expected_calls(self.first, self._for_first(questions)), *second]
@@ -347,9 +336,8 @@ class Cascade(CompositeJudge):
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
         """The questions for the first: of kinds with a threshold, and those that the second cannot answer."""
         able = answerable_by(self.first, questions)
-        return [
-            question for question in able if question.kind in self._threshold or not can_answer(self.second, question)
-        ]
+        others = answerable_by(self.second, able)
+        return [question for question in able if question.kind in self._threshold or question not in others]
 
     def _is_accepted(self, question: Question, answer: Answer | Failure | None) -> bool:
         if answer is None or isinstance(answer, Failure):
@@ -366,14 +354,14 @@ class ByLanguage(CompositeJudge):
     recognised, and BadParameter where there is no "*", or only one judge.
     """
 
-    def __init__(self, judges: Mapping[str, Judge]) -> None:
+    def __init__(self, judges: Mapping[str, base.Judge]) -> None:
         for code in judges.keys() - known_languages() - {"*"}:
             raise UnknownName("language", code, known_languages())
         if "*" not in judges:
             names = ", ".join(judges)
             raise BadParameter(f"judges by language ({names}) need one for all others, as in '*': 'embedded'")
         settings = {code: str(judge.identity) for code, judge in sorted(judges.items())}
-        unique = {judge.identity: adapted(judge) for judge in judges.values()}
+        unique = {judge.identity: base.adapted(judge) for judge in judges.values()}
         super().__init__("by_language", list(unique.values()), settings)
         self._judges = {code: unique[judge.identity] for code, judge in judges.items()}
 
@@ -384,24 +372,24 @@ class ByLanguage(CompositeJudge):
         narrowed = topics & self.two_way
         return topics - narrowed | {KIND_TYPES[name].support_topic for name in narrowed}
 
-    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+    async def consult(self, questions: Sequence[Question], context: base.RunContext) -> base.JudgeAnswers:
         """The answers of each question's judge; the judges are asked concurrently."""
         asked = [ask_members(context, judge, group) for judge, group in self._groups(questions)]
         answers = ChainMap(*await asyncio.gather(*asked))
         return [answers[question] for question in questions]
 
-    def expect(self, questions: Sequence[Question]) -> list[ExpectedCall]:
+    def expect(self, questions: Sequence[Question]) -> list[base.ExpectedCall]:
         """The calls of each judge for the questions that are its own."""
         return [call for judge, group in self._groups(questions) for call in judge.expect(group)]
 
-    def _groups(self, questions: Sequence[Question]) -> list[tuple[JudgeBase, list[Question]]]:
+    def _groups(self, questions: Sequence[Question]) -> list[tuple[base.JudgeBase, list[Question]]]:
         others = self._judges["*"]
 
-        def judge_of(question: Question) -> JudgeBase:
+        def judge_of(question: Question) -> base.JudgeBase:
             judge = self._judges.get(language(question), others)
-            return judge if can_answer(judge, question) else others
+            return judge if base.can_answer(judge, question) else others
 
-        return grouped(questions, judge_of)
+        return base.grouped(questions, judge_of)
 
 
 class Decided(CompositeJudge):
@@ -415,7 +403,7 @@ class Decided(CompositeJudge):
 
     least = 1
 
-    def __init__(self, judge: Judge, levels: Mapping[str, float]) -> None:
+    def __init__(self, judge: base.Judge, levels: Mapping[str, float]) -> None:
         _check_levels(levels, 1, "the probability {value!r} for {name} must be a number from 0 to 1")
         super().__init__("decided", (judge,), {f"level.{name}": f"{value:g}" for name, value in sorted(levels.items())})
         self._levels = dict(levels)
@@ -425,12 +413,12 @@ class Decided(CompositeJudge):
         """The judge's."""
         return self.members[0].answers
 
-    async def consult(self, questions: Sequence[Question], context: RunContext) -> JudgeAnswers:
+    async def consult(self, questions: Sequence[Question], context: base.RunContext) -> base.JudgeAnswers:
         """The judge's answers, decided by the levels."""
         answers = await ask_members(context, self.members[0], questions)
         return [self._decided(question, answers[question]) for question in questions]
 
-    def expect(self, questions: Sequence[Question]) -> Sequence[ExpectedCall]:
+    def expect(self, questions: Sequence[Question]) -> Sequence[base.ExpectedCall]:
         """The judge's calls."""
         return self.members[0].expect(questions)
 

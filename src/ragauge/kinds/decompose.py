@@ -10,24 +10,8 @@ from operator import itemgetter
 import msgspec
 
 from ragauge.errors import UsageError
+from ragauge.kinds import call as calls
 from ragauge.kinds.base import QUERY, BaseQuestion, CallFunction, PackingParts, UnusableReply, span_fault
-from ragauge.kinds.call import (
-    CUT_OFF,
-    STRING,
-    AskedCall,
-    CutOff,
-    Document,
-    InvalidItem,
-    PromptStyle,
-    ReplyForm,
-    Schema,
-    described,
-    enum,
-    number,
-    parse_part,
-    word,
-    wrong_type,
-)
 from ragauge.kinds.windows import SplitQuestion, shifted, windows
 from ragauge.text.sentences import sentences
 from ragauge.types import Answer, Decomposition, Span, Statement
@@ -52,7 +36,7 @@ def sentence_spans(text: str) -> tuple[Span, ...]:
     return tuple(sentences(text)) or ((0, len(text)),)
 
 
-class _StatementsForm(ReplyForm, frozen=True, cache_hash=True):
+class _StatementsForm(calls.ReplyForm, frozen=True, cache_hash=True):
     """A list of statements, each from one of a number of sentences."""
 
     sentences: int = 1
@@ -60,9 +44,9 @@ class _StatementsForm(ReplyForm, frozen=True, cache_hash=True):
     explained = False
     listed = True
 
-    def fields(self) -> Schema:
+    def fields(self) -> calls.Schema:
         numbers = {"type": "integer", "enum": list(range(1, self.sentences + 1))}
-        return {"s": numbers, "text": STRING, "kind": enum(STATEMENT_KINDS)}
+        return {"s": numbers, "text": calls.STRING, "kind": calls.enum(STATEMENT_KINDS)}
 
 
 class Decompose(BaseQuestion, frozen=True):
@@ -104,7 +88,7 @@ class Decompose(BaseQuestion, frozen=True):
     def packing_parts(self) -> PackingParts:
         return PackingParts(self.history, "", len(self.text))
 
-    def add_to(self, document: Document, key: str) -> ReplyForm:
+    def add_to(self, document: calls.Document, key: str) -> calls.ReplyForm:
         if self.query is not None:
             document.top.setdefault("query", self.query)
         if self.history:
@@ -114,13 +98,13 @@ class Decompose(BaseQuestion, frozen=True):
         texts[key] = {str(place): self.text[start:end] for place, (start, end) in enumerate(spans, 1)}
         return _StatementsForm("statement", sentences=len(spans))
 
-    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Decomposition:
+    def parse(self, item: object, call: calls.AskedCall, style: calls.PromptStyle) -> Decomposition:
         """The statements, one or more a sentence. Raises CutOff where only the first sentences have theirs."""
         if not isinstance(item, list):
-            raise wrong_type("list of statements", item)
-        spans, cut = sentence_spans(self.text), bool(item) and item[-1] == CUT_OFF
+            raise calls.wrong_type("list of statements", item)
+        spans, cut = sentence_spans(self.text), bool(item) and item[-1] == calls.CUT_OFF
         faults: list[str] = []
-        pieces = [parse_part(faults, self._numbered, spans, value) for value in (item[:-1] if cut else item)]
+        pieces = [calls.parse_part(faults, self._numbered, spans, value) for value in (item[:-1] if cut else item)]
         numbered = sorted(filter(None, pieces), key=itemgetter(0))
         stated = {sentence for sentence, piece in numbered if piece.text}
         end = max(stated) if cut and stated else len(spans) + 1
@@ -134,37 +118,37 @@ class Decompose(BaseQuestion, frozen=True):
                 'with "kind" "neither"'
             )
         if faults:
-            raise InvalidItem(*faults)
+            raise calls.InvalidItem(*faults)
         kept = dict.fromkeys(piece for sentence, piece in numbered if piece.text and sentence < end)
         answer = Decomposition(tuple(kept))
         if not cut:
             return answer
         if not stated or end == 1:
-            raise InvalidItem("is cut off")
+            raise calls.InvalidItem("is cut off")
         cut_at = spans[end - 1][0]
-        raise CutOff(answer, self._split([(0, cut_at), (cut_at, len(self.text))]))
+        raise calls.CutOff(answer, self._split([(0, cut_at), (cut_at, len(self.text))]))
 
     def _numbered(self, spans: Sequence[Span], value: object) -> tuple[int, Statement]:
         """The number of a statement's sentence, and the statement."""
         if not isinstance(value, dict):
-            raise InvalidItem(f"has as a statement {described(value)}, not an object")
-        place, statement, called = number(value.get("s")), value.get("text"), word(value.get("kind"))
+            raise calls.InvalidItem(f"has as a statement {calls.described(value)}, not an object")
+        place, statement, called = calls.number(value.get("s")), value.get("text"), calls.word(value.get("kind"))
         faults = []
         if place is None or place not in range(1, len(spans) + 1):
-            shown = described(value.get("s"))
+            shown = calls.described(value.get("s"))
             faults.append(f'has a statement whose "s" is {shown}; its sentences are 1 to {len(spans)}')
         if not isinstance(statement, str):
-            faults.append(f'has a statement whose "text" is {described(statement)}, not a string')
+            faults.append(f'has a statement whose "text" is {calls.described(statement)}, not a string')
         if called not in STATEMENT_KINDS:
             wanted = ", ".join(STATEMENT_KINDS)
-            faults.append(f'has a statement whose "kind" is {described(value.get("kind"))}, not one of {wanted}')
+            faults.append(f'has a statement whose "kind" is {calls.described(value.get("kind"))}, not one of {wanted}')
         if faults or place is None or not isinstance(statement, str):
-            raise InvalidItem(*faults)
+            raise calls.InvalidItem(*faults)
         statement, sentence = statement.strip(), int(place)
         span = _located(statement, self.text, spans[sentence - 1])
         return sentence, Statement(statement, span, *STATEMENT_KINDS[called])
 
-    def _foreign_faults(self, numbered: Sequence[tuple[int, Statement]], call: AskedCall) -> list[str]:
+    def _foreign_faults(self, numbered: Sequence[tuple[int, Statement]], call: calls.AskedCall) -> list[str]:
         """The fault of statements that name what only another text of the call contains."""
         others = " ".join(other.text for other in call.questions if other is not self and isinstance(other, Decompose))
         own = " ".join([self.text, self.query or "", *self.history]).casefold()
@@ -182,7 +166,7 @@ class Decompose(BaseQuestion, frozen=True):
             return False
         return all(isinstance(piece, dict) and piece.keys() == STATEMENT_FIELDS for piece in value)
 
-    def reply_tokens(self, style: PromptStyle, estimate: Callable[[str], float]) -> float:
+    def reply_tokens(self, style: calls.PromptStyle, estimate: Callable[[str], float]) -> float:
         statements = _STATEMENTS_PER_SENTENCE * len(sentence_spans(self.text))
         return _LIST_TOKENS + _EXPANSION * estimate(self.text) + _STATEMENT_TOKENS * statements
 

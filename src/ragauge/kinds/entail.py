@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ragauge.errors import UsageError
+from ragauge.kinds import call as calls
 from ragauge.kinds.base import (
     CHUNK,
     QUERY,
@@ -21,25 +22,6 @@ from ragauge.kinds.base import (
     LabelChoice,
     PackingParts,
     span_fault,
-)
-from ragauge.kinds.call import (
-    AskedCall,
-    Document,
-    InvalidItem,
-    LabelForm,
-    PromptStyle,
-    ReplyForm,
-    ReplyItem,
-    Schema,
-    SourceTexts,
-    described,
-    enum,
-    item_of,
-    label_of,
-    locate_quote,
-    parse_part,
-    quote_of,
-    rationale_of,
 )
 from ragauge.kinds.verdict import VerdictQuestion, first, vote
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
@@ -56,13 +38,13 @@ _WITHIN_CHUNK = {Label.ENTAILED: 2, Label.CONTRADICTED: 1}
 _LISTS_TOKENS = 11
 
 
-class _JointForm(LabelForm, frozen=True, cache_hash=True):
+class _JointForm(calls.LabelForm, frozen=True, cache_hash=True):
     """A label given several sources together, and lists of those that support or contradict alone."""
 
     ids: tuple[str, ...] = ()
 
-    def fields(self) -> Schema:
-        listed = {"type": "array", "items": enum(self.ids)}
+    def fields(self) -> calls.Schema:
+        listed = {"type": "array", "items": calls.enum(self.ids)}
         return {**super().fields(), "supports": listed, "contradicts": listed}
 
 
@@ -131,13 +113,13 @@ class Entail(VerdictQuestion, frozen=True):
     def packing_parts(self) -> PackingParts:
         return PackingParts((*self.premise, *self.history), self.query or "", len(self.hypothesis) + QUESTION_OVERHEAD)
 
-    def cite(self, sources: SourceTexts) -> None:
+    def cite(self, sources: calls.SourceTexts) -> None:
         if self.premise not in sources.premises:
             sources.premises.add(self.premise)
             (sources.together if len(self.premise) > 1 else sources.others).extend(self.premise)
             sources.chunks.update(self.premise)
 
-    def add_to(self, document: Document, key: str) -> ReplyForm:
+    def add_to(self, document: calls.Document, key: str) -> calls.ReplyForm:
         group = document.group(self)
         if not group:
             ids = list(dict.fromkeys([document.sources[text] for text in self.premise]))
@@ -147,23 +129,23 @@ class Entail(VerdictQuestion, frozen=True):
         group["claims"][key] = self.hypothesis
         return _form(tuple(group["sources"]))
 
-    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
-        fields = item_of(item, "label")
+    def parse(self, item: object, call: calls.AskedCall, style: calls.PromptStyle) -> Verdict:
+        fields = calls.item_of(item, "label")
         ids = [call.sources[text] for text in self.premise]
         if len(ids) > 1 and len(valid_ids := set(ids)) > 1:
             label, by_id = _joint_labels(fields, valid_ids, style.support_outweighs)
             chunks = [_CHUNK_VERDICTS[by_id.get(id, Label.NEUTRAL)] for id in ids]
         else:
-            label = label_of(fields, ENTAILMENT)
+            label = calls.label_of(fields, ENTAILMENT)
             chunks = [_CHUNK_VERDICTS[label]] * len(ids)
-        if style.quotes and (quote := quote_of(fields)):
+        if style.quotes and (quote := calls.quote_of(fields)):
             self._place_quote(quote, label, chunks)
-        return Verdict(label, chunks=tuple(chunks), rationale=rationale_of(fields, style))
+        return Verdict(label, chunks=tuple(chunks), rationale=calls.rationale_of(fields, style))
 
     def _place_quote(self, quote: str, label: Label, chunks: list[ChunkVerdict]) -> None:
         """A quote is of the first chunk that contains it, preferably one with the label of the whole."""
         for place in sorted(range(len(chunks)), key=lambda place: chunks[place].label != label):
-            if span := locate_quote(quote, self.premise[place]):
+            if span := calls.locate_quote(quote, self.premise[place]):
                 chunks[place] = ChunkVerdict(chunks[place].label, span=span)
                 return
 
@@ -172,7 +154,7 @@ class Entail(VerdictQuestion, frozen=True):
         lists = {name: item[name] for name in ("supports", "contradicts") if isinstance(item.get(name), list)}
         return item | {name: [ids.get(place, place) for place in listed] for name, listed in lists.items()}
 
-    def reply_tokens(self, style: PromptStyle, estimate: Callable[[str], float]) -> float:
+    def reply_tokens(self, style: calls.PromptStyle, estimate: Callable[[str], float]) -> float:
         return super().reply_tokens(style, estimate) + _LISTS_TOKENS * (len(self.premise) > 1)
 
     def split_sizes(self) -> tuple[int, int]:
@@ -251,49 +233,53 @@ class Entail(VerdictQuestion, frozen=True):
         return [cls((CHUNK, text), "The lighthouse was built in 1901.", QUERY), cls((CHUNK,), text)]
 
 
-_SINGLE = LabelForm("entail", quoted=True, labels=tuple(ENTAILMENT))
+_SINGLE = calls.LabelForm("entail", quoted=True, labels=tuple(ENTAILMENT))
 
 
 @lru_cache(maxsize=256)
-def _form(ids: tuple[str, ...]) -> ReplyForm:
+def _form(ids: tuple[str, ...]) -> calls.ReplyForm:
     return _JointForm("joint", quoted=True, labels=tuple(ENTAILMENT), ids=ids) if len(ids) > 1 else _SINGLE
 
 
-def _joint_labels(item: ReplyItem, valid_ids: set[str], support_outweighs: bool) -> tuple[Label, dict[str, Label]]:
+def _joint_labels(
+    item: calls.ReplyItem, valid_ids: set[str], support_outweighs: bool
+) -> tuple[Label, dict[str, Label]]:
     """The label of a claim given all its sources, and those given single ones; a source in both lists contradicts.
 
     support_outweighs: no source contradicts an entailed claim, since that would make it unsupported.
     """
     faults: list[str] = []
-    label = parse_part(faults, label_of, item, ENTAILMENT)
-    supports = parse_part(faults, _listed, item, "supports", valid_ids, label is Label.NEUTRAL)
-    contradicts = parse_part(faults, _listed, item, "contradicts", valid_ids, label is Label.NEUTRAL)
+    label = calls.parse_part(faults, calls.label_of, item, ENTAILMENT)
+    supports = calls.parse_part(faults, _listed, item, "supports", valid_ids, label is Label.NEUTRAL)
+    contradicts = calls.parse_part(faults, _listed, item, "contradicts", valid_ids, label is Label.NEUTRAL)
     if label is None or supports is None or contradicts is None:
-        raise InvalidItem(*faults)
+        raise calls.InvalidItem(*faults)
     if label is Label.NEUTRAL and (supports or contradicts):
-        raise InvalidItem('has the "label" neutral, and yet lists sources that entail or contradict the claim')
+        raise calls.InvalidItem('has the "label" neutral, and yet lists sources that entail or contradict the claim')
     if label is Label.ENTAILED and contradicts and not supports:
-        raise InvalidItem('has the "label" entailed, and yet lists only sources that contradict the claim')
+        raise calls.InvalidItem('has the "label" entailed, and yet lists only sources that contradict the claim')
     if label is Label.CONTRADICTED and supports and not contradicts:
-        raise InvalidItem('has the "label" contradicted, and yet lists only sources that entail the claim')
+        raise calls.InvalidItem('has the "label" contradicted, and yet lists only sources that entail the claim')
     if support_outweighs and label is Label.CONTRADICTED and supports:
-        raise InvalidItem('has the "label" contradicted, and yet lists sources that entail the claim, which decide')
+        raise calls.InvalidItem(
+            'has the "label" contradicted, and yet lists sources that entail the claim, which decide'
+        )
     if support_outweighs and label is Label.ENTAILED:
         contradicts = []
     return label, dict.fromkeys(supports, Label.ENTAILED) | dict.fromkeys(contradicts, Label.CONTRADICTED)
 
 
-def _listed(item: ReplyItem, name: str, valid_ids: set[str], optional: bool) -> list[str]:
+def _listed(item: calls.ReplyItem, name: str, valid_ids: set[str], optional: bool) -> list[str]:
     if name not in item and not optional:
-        raise InvalidItem(f'has no list "{name}"')
+        raise calls.InvalidItem(f'has no list "{name}"')
     sources = item.get(name)
     if sources is None:
         return []
     if isinstance(sources, str) and sources in valid_ids:
         return [sources]
     if not isinstance(sources, list):
-        raise InvalidItem(
-            f'has as "{name}" {described(sources)}, not a list of its sources {", ".join(sorted(valid_ids))}'
+        raise calls.InvalidItem(
+            f'has as "{name}" {calls.described(sources)}, not a list of its sources {", ".join(sorted(valid_ids))}'
         )
     return [_source(source, name, valid_ids) for source in sources]
 
@@ -304,7 +290,9 @@ def _source(source: object, name: str, valid_ids: set[str]) -> str:
         return source
     if f"S{source}" in valid_ids and valid_ids == {f"S{place}" for place in range(1, len(valid_ids) + 1)}:
         return f"S{source}"
-    raise InvalidItem(f'has in "{name}" {described(source)}, not one of its sources {", ".join(sorted(valid_ids))}')
+    raise calls.InvalidItem(
+        f'has in "{name}" {calls.described(source)}, not one of its sources {", ".join(sorted(valid_ids))}'
+    )
 
 
 class _TextPiece(NamedTuple):

@@ -13,20 +13,8 @@ from typing import ClassVar
 import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
+from ragauge.kinds import call as calls
 from ragauge.kinds.base import CHUNK, QUERY, QUESTION_OVERHEAD, BaseQuestion, CallFunction, PackingParts, UnusableReply
-from ragauge.kinds.call import (
-    AskedCall,
-    Document,
-    InvalidItem,
-    PromptStyle,
-    ReplyForm,
-    Schema,
-    SourceTexts,
-    described,
-    item_of,
-    number,
-    rationale_of,
-)
 from ragauge.kinds.verdict import first, mean
 from ragauge.types import Grade, Statement
 
@@ -125,15 +113,15 @@ REFUSAL = _of_response(
 )
 
 
-class _GradeForm(ReplyForm, frozen=True, cache_hash=True):
+class _GradeForm(calls.ReplyForm, frozen=True, cache_hash=True):
     """A grade, from `low` to `high`."""
 
     low: float = 0.0
     high: float = 0.0
     whole: bool = False
 
-    def fields(self) -> Schema:
-        grade: Schema = {"type": "number", "minimum": self.low, "maximum": self.high}
+    def fields(self) -> calls.Schema:
+        grade: calls.Schema = {"type": "number", "minimum": self.low, "maximum": self.high}
         if self.whole:
             grade = {"type": "integer", "minimum": ceil(self.low), "maximum": floor(self.high)}
         return {"grade": grade}
@@ -178,26 +166,26 @@ class Rate(BaseQuestion, frozen=True):
         """The texts besides the query."""
         return [text for field, text in self.texts if field != "query"]
 
-    def cite(self, sources: SourceTexts) -> None:
+    def cite(self, sources: calls.SourceTexts) -> None:
         sources.others += self._sources()
 
-    def add_to(self, document: Document, key: str) -> ReplyForm:
+    def add_to(self, document: calls.Document, key: str) -> calls.ReplyForm:
         rubric = self.rubric
-        described = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
+        shown = {name: getattr(rubric, name) for name in ("name", "wording", "low", "high", "whole")}
         group = document.group(self)
-        group["rubric"] = described
+        group["rubric"] = shown
         group.setdefault("items", {})[key] = {
             field: document.query_id(text) if field == "query" else document.sources[text] for field, text in self.texts
         }
         return _GradeForm("grade", low=rubric.low, high=rubric.high, whole=rubric.whole)
 
-    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Grade:
-        fields, rubric = item_of(item, "grade"), self.rubric
-        grade = number(fields.get("grade"))
+    def parse(self, item: object, call: calls.AskedCall, style: calls.PromptStyle) -> Grade:
+        fields, rubric = calls.item_of(item, "grade"), self.rubric
+        grade = calls.number(fields.get("grade"))
         if grade is None or not rubric.low <= grade <= rubric.high or (rubric.whole and grade != int(grade)):
             scale = f"a {'whole ' if rubric.whole else ''}number from {rubric.low:g} to {rubric.high:g}"
-            raise InvalidItem(f'has as its "grade" {described(fields.get("grade"))}, not {scale}')
-        return Grade(grade, rationale_of(fields, style))
+            raise calls.InvalidItem(f'has as its "grade" {calls.described(fields.get("grade"))}, not {scale}')
+        return Grade(grade, calls.rationale_of(fields, style))
 
     def joint(self, answers: Sequence[Grade]) -> Grade:
         """The mean, or the median rounded down on a scale of whole numbers; the rationale nearest to it."""

@@ -6,18 +6,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from ragauge.kinds import call as calls
 from ragauge.kinds.base import CHUNK, QUERY, QUESTION_OVERHEAD, CallFunction, PackingParts, span_fault
-from ragauge.kinds.call import (
-    AskedCall,
-    Document,
-    LabelForm,
-    PromptStyle,
-    ReplyForm,
-    SourceTexts,
-    item_of,
-    locate_quote,
-    quote_of,
-)
 from ragauge.kinds.verdict import REMARK, YES_NO, VerdictQuestion
 from ragauge.kinds.windows import ACROSS_CHUNKS, OVERLAP, SplitQuestion, shifted, strongest, windows
 from ragauge.types import Answer, Verdict
@@ -25,7 +15,7 @@ from ragauge.types import Answer, Verdict
 #: Texts up to this many characters are inlined in the question, as statements are.
 MAX_INLINE_CHARS = 240
 
-_PASSAGE = LabelForm("passage", quoted=True, labels=tuple(YES_NO))
+_PASSAGE = calls.LabelForm("passage", quoted=True, labels=tuple(YES_NO))
 
 
 class Relevant(VerdictQuestion, frozen=True):
@@ -62,14 +52,14 @@ class Relevant(VerdictQuestion, frozen=True):
     def packing_parts(self) -> PackingParts:
         return PackingParts((self.text, self.reference or "", *self.history), self.query, QUESTION_OVERHEAD)
 
-    def cite(self, sources: SourceTexts) -> None:
+    def cite(self, sources: calls.SourceTexts) -> None:
         """A text is inlined if it is short, needed nowhere else, and not compared with a reference."""
         if self.reference is not None:
             sources.others.append(self.reference)
         if self.reference is not None or len(self.text) > MAX_INLINE_CHARS or self.text in sources.chunks:
             sources.passages.append(self.text)
 
-    def add_to(self, document: Document, key: str) -> ReplyForm:
+    def add_to(self, document: calls.Document, key: str) -> calls.ReplyForm:
         group = document.group(self)
         if not group:
             group.update(document.query(self.query, self.history))
@@ -82,10 +72,10 @@ class Relevant(VerdictQuestion, frozen=True):
         group.setdefault("sources", {})[key] = source
         return _PASSAGE
 
-    def parse(self, item: object, call: AskedCall, style: PromptStyle) -> Verdict:
+    def parse(self, item: object, call: calls.AskedCall, style: calls.PromptStyle) -> Verdict:
         verdict = super().parse(item, call, style)
-        if style.quotes and (quote := quote_of(item_of(item, "label"))):
-            return msgspec.structs.replace(verdict, span=locate_quote(quote, self.text))
+        if style.quotes and (quote := calls.quote_of(calls.item_of(item, "label"))):
+            return msgspec.structs.replace(verdict, span=calls.locate_quote(quote, self.text))
         return verdict
 
     def split_sizes(self) -> tuple[int, int]:

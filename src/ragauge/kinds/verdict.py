@@ -97,7 +97,6 @@ class VerdictQuestion(BaseQuestion, frozen=True):
         return {"why": why, "label": label.value}
 
 
-
 #: The labels that a two-way judge calls not entailed.
 UNSUPPORTED = (Label.NEUTRAL, Label.CONTRADICTED)
 

@@ -20,19 +20,8 @@ import msgspec
 from ragauge.errors import BadData, BadParameter, UnknownName
 from ragauge.host import read_file
 from ragauge.judges.base import ContextJudge, ExpectedCall, RunContext
-from ragauge.judges.llm import prompts, replies
+from ragauge.judges.llm import messages, prompts, replies
 from ragauge.judges.llm.adapters import FunctionTransport, InstructorTransport, function_of, is_instructor, is_model
-from ragauge.judges.llm.messages import (
-    CANCELLED,
-    CallFailed,
-    CallTempo,
-    Completion,
-    Finish,
-    ModelClient,
-    Prompt,
-    TokenUsage,
-    Transport,
-)
 from ragauge.judges.llm.pricing import Price, completion_tokens, price_of, priced_model
 from ragauge.judges.llm.prompts import Pack, PackingPolicy, pack_limits
 from ragauge.judges.llm.providers import LLMOptions, options_of, parse_llm_spec
@@ -58,7 +47,7 @@ _CAUSED_BY_ONE = frozenset({"too_long", "content_filter", "refused"})
 _RETRYABLE = frozenset({"invalid_answer", "truncated"})
 
 #: The reason and detail of a failure by the end of its reply; details are quoted to the model.
-_FAILURES_BY_FINISH: dict[Finish, tuple[str, str]] = {
+_FAILURES_BY_FINISH: dict[messages.Finish, tuple[str, str]] = {
     "stop": ("invalid_answer", ""),
     "length": (
         "truncated",
@@ -152,23 +141,25 @@ class CallRound:
         await self.ask(packs, {**splits, question: split})
         return True
 
-    async def _call(self, pack: Pack, prompt: Prompt) -> _CallResult:
+    async def _call(self, pack: Pack, prompt: messages.Prompt) -> _CallResult:
         """Make one call, if the budget allows it, and record it."""
         client, context = self._client, self._context
-        expected = client.expected(prompt, completion_tokens(pack, self._style)) if client.price else TokenUsage()
+        expected = messages.TokenUsage()
+        if client.price:
+            expected = client.expected(prompt, completion_tokens(pack, self._style))
         reserved = await client.reserve(context, expected)
         if isinstance(reserved, Failure):
             return self._failed(pack, reserved)
-        outcome: Completion | Failure = CANCELLED
+        outcome: messages.Completion | Failure = messages.CANCELLED
         result, sent, start = _CallResult((), {}, fault="cancelled"), True, perf_counter()
         try:
             outcome = await client.send(prompt)
             result = self._read(pack, prompt, outcome)
-        except CallFailed as failed:
+        except messages.CallFailed as failed:
             outcome, sent = failed.failure, failed.sent
             result = self._failed(pack, outcome)
         except asyncio.CancelledError as cancelled:
-            sent = CallFailed.NOT_SENT not in cancelled.args
+            sent = messages.CallFailed.NOT_SENT not in cancelled.args
             raise
         finally:
             if sent:
@@ -188,7 +179,7 @@ class CallRound:
         failures = {question: failure for question in pack.questions if question not in self.answers}
         return _CallResult((), failures, fault=str(failure))
 
-    def _read(self, pack: Pack, prompt: Prompt, completion: Completion) -> _CallResult:
+    def _read(self, pack: Pack, prompt: messages.Prompt, completion: messages.Completion) -> _CallResult:
         """Keep answers to questions that have none yet; nothing of a reply to a truncated prompt."""
         if truncated := self._client.truncation_failure(prompt, completion):
             return self._failed(pack, truncated)
@@ -221,7 +212,7 @@ class CallRound:
         return _CallResult(answered, failures, faults, completion.text, first, rest)
 
 
-def unanswered(completion: Completion, fault: str) -> Failure:
+def unanswered(completion: messages.Completion, fault: str) -> Failure:
     """Why a question has no answer in a reply. fault: as `replies.parse_reply` describes it."""
     reason, detail = _FAILURES_BY_FINISH[completion.finish]
     return Failure(reason, detail or fault, completion.text[:MAX_RAW_CHARS])
@@ -304,18 +295,18 @@ class LLMJudge(ContextJudge):
 
     def __init__(
         self,
-        transport: Transport,
+        transport: messages.Transport,
         *,
         price: Price | None = None,
         style: PromptStyle | None = None,
         pack: Packing = "together",
         context: int | None = None,
         width: int = 256,
-        tempo: CallTempo | None = None,
+        tempo: messages.CallTempo | None = None,
     ) -> None:
-        self.client = ModelClient(transport, price)
+        self.client = messages.ModelClient(transport, price)
         self.price = price
-        self.tempo = tempo or CallTempo()
+        self.tempo = tempo or messages.CallTempo()
         self.by_sample = width
         self.policy = self._initial = PackingPolicy(pack_limits(context), pack == "alone", style or PromptStyle())
         self.identity = Identity(transport.name, (*transport.settings, *self.policy.settings))
@@ -438,7 +429,7 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
     """
     transport, chosen = _transport_of(model, options)
     row = priced_model(transport.name)
-    concurrency = chosen.concurrency or min(transport.max_concurrency, CallTempo().concurrency)
+    concurrency = chosen.concurrency or min(transport.max_concurrency, messages.CallTempo().concurrency)
     return LLMJudge(
         transport,
         price=price_of(transport.priced_as or transport.name, chosen.price),
@@ -446,20 +437,20 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
         pack=chosen.pack,
         context=chosen.context or (row.window if row else None),
         width=2 * chosen.concurrency if chosen.concurrency else 256,
-        tempo=CallTempo(concurrency, chosen.rpm, chosen.tpm),
+        tempo=messages.CallTempo(concurrency, chosen.rpm, chosen.tpm),
     )
 
 
-def model_client(model: Any, /, **options: Any) -> ModelClient:
+def model_client(model: Any, /, **options: Any) -> messages.ModelClient:
     """A client of a model, for prompts other than a judge's questions.
 
     Arguments and errors are those of `llm`; options of the judge have no effect.
     """
     transport, parsed = _transport_of(model, options)
-    return ModelClient(transport, price_of(transport.priced_as or transport.name, parsed.price))
+    return messages.ModelClient(transport, price_of(transport.priced_as or transport.name, parsed.price))
 
 
-def _transport_of(model: Any, options: dict[str, Any]) -> tuple[Transport, LLMOptions]:
+def _transport_of(model: Any, options: dict[str, Any]) -> tuple[messages.Transport, LLMOptions]:
     """The transport to a model, and the options."""
     if isinstance(model, str):
         from ragauge.judges.llm.transport.client import HttpTransport

@@ -21,21 +21,9 @@ from ragauge.host import LOG, decoded
 from ragauge.judges.llm.messages import Completion
 from ragauge.judges.llm.providers import LLMSpec, Protocol
 from ragauge.judges.llm.transport import protocols
+from ragauge.judges.llm.transport import session as http
 from ragauge.judges.llm.transport.client import PROTOCOLS, HttpTransport
 from ragauge.judges.llm.transport.scheduler import MAX_RETRY_AFTER, QUIET_WAIT, retry_after
-from ragauge.judges.llm.transport.session import (
-    LARGE_REPLY_BYTES,
-    THROTTLED_STATUSES,
-    TOO_LARGE,
-    Body,
-    Fault,
-    Reply,
-    ReplyError,
-    fault_of,
-    is_transient,
-    read_fault,
-    reason_of,
-)
 from ragauge.types import Failure
 
 if TYPE_CHECKING:
@@ -80,7 +68,7 @@ class BatchResult(NamedTuple):
     """The result of the request `id`."""
 
     id: str
-    outcome: Completion | Fault
+    outcome: Completion | http.Fault
 
 
 def request_line(protocol: Protocol, id: str, body: bytes) -> bytes:
@@ -119,40 +107,42 @@ def read_result(line: bytes) -> BatchResult:
     if result_line.response is None and result_line.error is None:
         raise ValueError("it holds neither a response nor an error")
     if result_line.response is None or result_line.error is not None:
-        return BatchResult(result_line.custom_id, fault_of(500, result_line.error))
+        return BatchResult(result_line.custom_id, http.fault_of(500, result_line.error))
     status, body = result_line.response.status_code, bytes(result_line.response.body)
-    return BatchResult(result_line.custom_id, _completion("chat", body) if status == 200 else read_fault(status, body))
+    return BatchResult(
+        result_line.custom_id, _completion("chat", body) if status == 200 else http.read_fault(status, body)
+    )
 
 
-def _outcome(outcome: _LineOutcome) -> Completion | Fault:
+def _outcome(outcome: _LineOutcome) -> Completion | http.Fault:
     if outcome.type == "succeeded":
         return _completion("anthropic", bytes(outcome.message))
     if outcome.type != "errored":
-        return Fault(500, f"the request has {outcome.type}", outcome.type)
-    fault = fault_of(500, outcome.error)
+        return http.Fault(500, f"the request has {outcome.type}", outcome.type)
+    fault = http.fault_of(500, outcome.error)
     status = next((status for word, status in _STATUS_BY_TYPE.items() if word in fault.code), 500)
     return msgspec.structs.replace(fault, status=status)
 
 
-def _completion(protocol: Protocol, body: bytes) -> Completion | Fault:
+def _completion(protocol: Protocol, body: bytes) -> Completion | http.Fault:
     try:
         return PROTOCOLS[protocol].read(body)
-    except ReplyError as error:
-        return Fault(500, error.detail, error.reason)
+    except http.ReplyError as error:
+        return http.Fault(500, error.detail, error.reason)
 
 
-def failure_of(fault: Fault) -> Failure:
+def failure_of(fault: http.Fault) -> Failure:
     """Why a request has no reply."""
-    reason = "expired" if _was_not_sent(fault) else reason_of(fault)
+    reason = "expired" if _was_not_sent(fault) else http.reason_of(fault)
     return Failure(reason, f"the batch says: {fault.message}" if fault.message else "the batch does not say why")
 
 
-def may_pass(fault: Fault) -> bool:
+def may_pass(fault: http.Fault) -> bool:
     """Whether the same request may succeed in another batch, or from another account."""
-    return _was_not_sent(fault) or is_transient(fault) or reason_of(fault) in _ACCOUNT_REASONS
+    return _was_not_sent(fault) or http.is_transient(fault) or http.reason_of(fault) in _ACCOUNT_REASONS
 
 
-def _was_not_sent(fault: Fault) -> bool:
+def _was_not_sent(fault: http.Fault) -> bool:
     """Whether the batch ended before the request was made."""
     return not _NOT_SENT_CODES.isdisjoint(fault.code.split())
 
@@ -240,7 +230,7 @@ class Batches(ABC):
         read: Callable[[dict[str, Any]], T],
         method: str,
         path: str,
-        data: Body = None,
+        data: http.Body = None,
         *,
         headers: Headers = None,
         once: bool = False,
@@ -257,19 +247,19 @@ class Batches(ABC):
         self,
         method: str,
         path: str,
-        data: Body = None,
+        data: http.Body = None,
         *,
         into: IO[bytes] | None = None,
         headers: Headers = None,
         once: bool = False,
-    ) -> Reply:
+    ) -> http.Reply:
         """A reply with status 200; retried where that may help, unless `once` and the request may have been processed.
 
         A good reply is written to `into`, in place of what a previous attempt wrote there.
         """
         import aiohttp
 
-        seconds = TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > LARGE_REPLY_BYTES else TIMEOUT
+        seconds = TRANSFER_TIMEOUT if into or callable(data) or len(data or b"") > http.LARGE_REPLY_BYTES else TIMEOUT
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT, sock_read=READ_TIMEOUT)
         max_bytes = MAX_RESULT_BYTES if into else None
         for attempt in range(MAX_ATTEMPTS):
@@ -278,16 +268,16 @@ class Batches(ABC):
                 reply = await self._transport.session.exchange(
                     method, path, data, headers, into=into, max_bytes=max_bytes, timeout=timeout
                 )
-            except ReplyError as error:
-                if once or last or error.reason == TOO_LARGE:
+            except http.ReplyError as error:
+                if once or last or error.reason == http.TOO_LARGE:
                     detail = f"{method} {path}: {error.detail}"
                     raise BatchFailed(f"{detail}; call again, what is done is not done twice") from error
                 await asyncio.sleep(PAUSE_SECONDS * 2**attempt)
                 continue
             if reply.status == 200:
                 return reply
-            repeatable = is_transient(read_fault(reply.status, reply.body))
-            if last or not repeatable or (once and reply.status not in THROTTLED_STATUSES):
+            repeatable = http.is_transient(http.read_fault(reply.status, reply.body))
+            if last or not repeatable or (once and reply.status not in http.THROTTLED_STATUSES):
                 raise BatchFailed(f"{self._transport.failed(reply)}")
             wait = retry_after(reply.headers, reply.body, datetime.now(UTC)) or PAUSE_SECONDS * 2**attempt
             if wait > MAX_RETRY_AFTER:

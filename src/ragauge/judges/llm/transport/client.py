@@ -25,33 +25,9 @@ from ragauge.host import LOG
 from ragauge.judges.llm.messages import BY_TOKENS, CallFailed, Completion, Prompt, Transport
 from ragauge.judges.llm.pricing import is_reasoning_model
 from ragauge.judges.llm.providers import LLMOptions, Protocol, Provider
-from ragauge.judges.llm.transport import clouds, protocols
+from ragauge.judges.llm.transport import clouds, protocols, scheduler
+from ragauge.judges.llm.transport import session as http
 from ragauge.judges.llm.transport.protocols import ServerFeatures, downgraded, initial_features
-from ragauge.judges.llm.transport.scheduler import (
-    FIRST_TIMEOUT,
-    QUIET_WAIT,
-    ConcurrencyLimiter,
-    Latencies,
-    RateLimiter,
-    RetryScheduler,
-    retry_after,
-)
-from ragauge.judges.llm.transport.session import (
-    LARGE_REPLY_BYTES,
-    OTHER_CONTENT,
-    THROTTLED_STATUSES,
-    Fault,
-    Reply,
-    ReplyError,
-    Session,
-    call_failed,
-    is_local,
-    is_transient,
-    plain,
-    proxy_of,
-    read_fault,
-    reason_of,
-)
 from ragauge.redaction import SECRETS
 from ragauge.types import Failure
 from ragauge.version import VERSION
@@ -62,7 +38,7 @@ class WireProtocol(NamedTuple):
 
     path: str
     body: Callable[[Prompt, str, LLMOptions, ServerFeatures], bytes]
-    read: Callable[[bytes], Completion | Fault]
+    read: Callable[[bytes], Completion | http.Fault]
 
 
 PROTOCOLS: dict[Protocol, WireProtocol] = {
@@ -124,7 +100,7 @@ class HttpTransport(Transport):
         self._own = provider.own_url(environment)
         self._base = options.base_url or provider.base_url_from(environment)
         base = self._base or ""
-        through = f" through the proxy of {urlsplit(base).scheme.upper()}_PROXY" if proxy_of(base) else ""
+        through = f" through the proxy of {urlsplit(base).scheme.upper()}_PROXY" if http.proxy_of(base) else ""
         self._server = f"{self.name} at {urlsplit(base).netloc}{through}"
         values = protocols.given(
             base_url=self._base if self._base != self._own else None,
@@ -134,21 +110,21 @@ class HttpTransport(Transport):
         self.settings = tuple((name, f"{value}") for name, value in values.items())
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
         self._numbers: set[int] = set()
-        self._scheduler = RetryScheduler(
-            ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
-            RateLimiter(options.rpm, options.tpm),
-            Latencies(options.timeout, options.timeout if slow else FIRST_TIMEOUT),
+        self._scheduler = scheduler.RetryScheduler(
+            scheduler.ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
+            scheduler.RateLimiter(options.rpm, options.tpm),
+            scheduler.Latencies(options.timeout, options.timeout if slow else scheduler.FIRST_TIMEOUT),
             self._server,
         )
         self.retries = self._scheduler.retries
         self._key = self._warning = ""
-        self._session: Session | None = None
+        self._session: http.Session | None = None
         self._sign: clouds.Signer | None = None
 
     def share_tempo(self, processes: int) -> None:
         """Keep to the share of one process in the requests and tokens per minute."""
         rpm, tpm = self._options.rpm, self._options.tpm
-        self._scheduler.rate = RateLimiter(rpm and rpm / processes, tpm and tpm / processes)
+        self._scheduler.rate = scheduler.RateLimiter(rpm and rpm / processes, tpm and tpm / processes)
 
     def notes(self) -> list[str]:
         """Warnings, and how often and why calls were tried again since the transport was opened."""
@@ -160,7 +136,7 @@ class HttpTransport(Transport):
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
             times = "once" if self.retries.total() == 1 else f"{self.retries.total()} times"
             notes.append(f"{self.name}: calls were tried again {times}: {counts}")
-        if (longest := self._scheduler.longest_wait) > QUIET_WAIT:
+        if (longest := self._scheduler.longest_wait) > scheduler.QUIET_WAIT:
             notes.append(f"{self._server}: calls waited up to {longest:.0f} s for their turn")
         return notes
 
@@ -174,11 +150,11 @@ class HttpTransport(Transport):
         base_url = self._address()
         if not self._key:
             self._sign = await clouds.signer(self._provider, self.name, self._environment)
-        encrypted = urlsplit(base_url).scheme != "http" or is_local(base_url)
+        encrypted = urlsplit(base_url).scheme != "http" or http.is_local(base_url)
         if (self._key or self._sign) and not encrypted and not self._warning:
             self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
             LOG.warning(self._warning)
-        self._session = Session(self._server, base_url, self._headers(), self._options.max_reply_bytes)
+        self._session = http.Session(self._server, base_url, self._headers(), self._options.max_reply_bytes)
         self._scheduler.restart()
         if self._options.logprobs:
             try:
@@ -223,14 +199,14 @@ class HttpTransport(Transport):
         """The reply to a prompt; a field that the server does not support is no longer sent. Raises CallFailed."""
         tokens, errors = (len(prompt.system) + len(prompt.user)) // 4, Counter[str]()
         result = await self._scheduler.scheduled(partial(self._exchanged, prompt), tokens, errors)
-        if isinstance(result, Fault):
+        if isinstance(result, http.Fault):
             raise self.failed(result)
         if result.usage is not None and self._options.tpm:
             self._scheduler.rate.correct(tokens, result.usage.prompt + result.usage.completion)
         return msgspec.structs.replace(result, abandoned=errors["timeout"]) if errors["timeout"] else result
 
     @property
-    def session(self) -> Session:
+    def session(self) -> http.Session:
         """The open session, for requests other than calls. Raises UsageError where it is not open."""
         if self._session is None:
             raise UsageError(f"{self.name} is not open; use it as in: async with transport: ...")
@@ -240,15 +216,15 @@ class HttpTransport(Transport):
         """Let calls that are not sent yet fail with this failure, until the transport is reopened."""
         self._scheduler.stop(failure)
 
-    def failed(self, fault: Fault | Reply) -> CallFailed:
+    def failed(self, fault: http.Fault | http.Reply) -> CallFailed:
         """The exception to raise for an error reply; after a fatal one all further calls fail at once."""
-        fault = read_fault(fault.status, fault.body) if isinstance(fault, Reply) else fault
-        failed = call_failed(fault, self._server, self._provider.key_variables[0])
+        fault = http.read_fault(fault.status, fault.body) if isinstance(fault, http.Reply) else fault
+        failed = http.call_failed(fault, self._server, self._provider.key_variables[0])
         if failed.fatal:
             self._scheduler.stop(failed.failure)
         return failed
 
-    async def _exchanged(self, prompt: Prompt) -> Completion | Fault:
+    async def _exchanged(self, prompt: Prompt) -> Completion | http.Fault:
         """A prompt for a reply, with fewer features each time that the server refuses one. Raises ReplyError."""
         session = self.session
         numbered, number = _numbered(prompt)
@@ -261,27 +237,29 @@ class HttpTransport(Transport):
                 signed = await self._sign("POST", str(session.url(self._path)), body)
                 SECRETS.add(signed.get("Authorization", "").removeprefix("Bearer "))
             reply = await session.exchange("POST", self._path, body, signed)
-            read = self._protocol.read if reply.status == 200 else partial(read_fault, reply.status)
-            large = len(reply.body) > LARGE_REPLY_BYTES  # a large one is read off the event loop
+            read = self._protocol.read if reply.status == 200 else partial(http.read_fault, reply.status)
+            large = len(reply.body) > http.LARGE_REPLY_BYTES  # a large one is read off the event loop
             try:
                 result = await asyncio.to_thread(read, reply.body) if large else read(reply.body)
-            except ReplyError as error:
+            except http.ReplyError as error:
                 kind = reply.headers.get("Content-Type", "").partition(";")[0]
-                if kind in OTHER_CONTENT and not self._scheduler.replied:
-                    detail = f"{self._server}: the server sent {kind}, {plain(reply.body)[:100]!r}"
-                    raise self._scheduler.end(ReplyError("no_such_server", detail), "; check base_url") from error
-                raise ReplyError(error.reason, f"{self._server}: {error.detail}") from error
-            if not isinstance(result, Fault):
+                if kind in http.OTHER_CONTENT and not self._scheduler.replied:
+                    detail = f"{self._server}: the server sent {kind}, {http.plain(reply.body)[:100]!r}"
+                    raise self._scheduler.end(http.ReplyError("no_such_server", detail), "; check base_url") from error
+                raise http.ReplyError(error.reason, f"{self._server}: {error.detail}") from error
+            if not isinstance(result, http.Fault):
                 written = set(map(int, _NUMBER.findall(result.text))) if number else set()
                 if number not in written and not written.isdisjoint(self._numbers):  # a model may leave its number out
                     session.distrust()
-                    raise ReplyError("misplaced", f"{self._server}: the reply is to another call")
+                    raise http.ReplyError("misplaced", f"{self._server}: the reply is to another call")
                 return result
             fewer = downgraded(features, result)
-            if fewer is None and is_transient(result):
-                wait = retry_after(reply.headers, reply.body, datetime.now(UTC))
+            if fewer is None and http.is_transient(result):
+                wait = scheduler.retry_after(reply.headers, reply.body, datetime.now(UTC))
                 detail = f"{self._server}: HTTP {result.status}, {result.message}"
-                raise ReplyError(reason_of(result), detail, wait, throttled=result.status in THROTTLED_STATUSES)
+                raise http.ReplyError(
+                    http.reason_of(result), detail, wait, throttled=result.status in http.THROTTLED_STATUSES
+                )
             if fewer is None:
                 return result
             if self._features == features:

@@ -16,17 +16,7 @@ from ragauge.errors import UsageError
 from ragauge.host import optional
 from ragauge.judges.llm.messages import FINISHES, TOP_LOGPROBS, CallFailed, Completion, Prompt, ReplyToken, usage_of
 from ragauge.judges.llm.providers import LLMOptions, Provider
-from ragauge.judges.llm.transport.protocols import (
-    ServerFeatures,
-    fault_without,
-    given,
-    only,
-    reading,
-    supported_schema,
-    system_with_schema,
-    temperature,
-    text_of,
-)
+from ragauge.judges.llm.transport import protocols
 from ragauge.judges.llm.transport.session import Fault, ReplyError
 from ragauge.redaction import redacted
 from ragauge.types import Failure
@@ -39,7 +29,7 @@ Signer = Callable[[str, str, bytes], Awaitable[dict[str, str]]]
 _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 
 
-def bedrock_body(prompt: Prompt, _model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
+def bedrock_body(prompt: Prompt, _model: str, options: LLMOptions, features: protocols.ServerFeatures) -> bytes:
     """The body of a request to Bedrock, as JSON.
 
     Constrained to its schema by `outputConfig` ("schema"), by the forced use of a tool ("json", for models without the
@@ -48,26 +38,28 @@ def bedrock_body(prompt: Prompt, _model: str, options: LLMOptions, features: Ser
     plain = features.structured == "plain"
     turns = prompt.messages[1:]
     messages = [{"role": turn["role"], "content": [{"text": turn["content"]}]} for turn in turns]
-    system = [{"text": system_with_schema(prompt) if plain else prompt.system}]
+    system = [{"text": protocols.system_with_schema(prompt) if plain else prompt.system}]
     request: dict[str, Any] = {"system": system, "messages": messages}
-    inference = given(temperature=temperature(options, features), maxTokens=options.max_tokens)
-    config = given(effort=options.reasoning_effort)
+    inference = protocols.given(temperature=protocols.temperature(options, features), maxTokens=options.max_tokens)
+    config = protocols.given(effort=options.reasoning_effort)
     if features.structured == "schema":
-        schema = {"name": "reply", "schema": msgspec.json.encode(supported_schema(prompt.schema)).decode()}
+        schema = {"name": "reply", "schema": msgspec.json.encode(protocols.supported_schema(prompt.schema)).decode()}
         config["textFormat"] = {"type": "json_schema", "structure": {"jsonSchema": schema}}
     elif features.structured == "json":
         tool = {"name": "reply", "description": "Gives the reply.", "inputSchema": {"json": prompt.schema}}
         request["toolConfig"] = {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": "reply"}}}
-    return msgspec.json.encode(request | given(inferenceConfig=inference or None, outputConfig=config or None))
+    return msgspec.json.encode(
+        request | protocols.given(inferenceConfig=inference or None, outputConfig=config or None)
+    )
 
 
-def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
+def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: protocols.ServerFeatures) -> bytes:
     """The body of a request to Vertex AI, as JSON, with the schema as `responseJsonSchema` ("schema") or in words."""
     schema = features.structured == "schema"
-    system = prompt.system if schema else system_with_schema(prompt)
+    system = prompt.system if schema else protocols.system_with_schema(prompt)
     effort = options.reasoning_effort
-    config = given(
-        temperature=temperature(options, features),
+    config = protocols.given(
+        temperature=protocols.temperature(options, features),
         maxOutputTokens=options.max_tokens,
         seed=options.seed,
         responseMimeType=None if features.structured == "plain" else "application/json",
@@ -83,15 +75,18 @@ def vertex_body(prompt: Prompt, _model: str, options: LLMOptions, features: Serv
     return msgspec.json.encode(request)
 
 
-def cohere_body(prompt: Prompt, model: str, options: LLMOptions, features: ServerFeatures) -> bytes:
+def cohere_body(prompt: Prompt, model: str, options: LLMOptions, features: protocols.ServerFeatures) -> bytes:
     """The body of a request to Cohere, as JSON, with the schema in its response format ("schema") or in words."""
     messages, schema = prompt.messages, features.structured == "schema"
-    form = {"type": "json_object", **given(json_schema=supported_schema(prompt.schema) if schema else None)}
+    form = {
+        "type": "json_object",
+        **protocols.given(json_schema=protocols.supported_schema(prompt.schema) if schema else None),
+    }
     if not schema:
-        messages[0]["content"] = system_with_schema(prompt)
+        messages[0]["content"] = protocols.system_with_schema(prompt)
     effort = options.reasoning_effort
-    fields = given(
-        temperature=temperature(options, features),
+    fields = protocols.given(
+        temperature=protocols.temperature(options, features),
         max_tokens=options.max_tokens,
         seed=options.seed,
         response_format=None if features.structured == "plain" else form,
@@ -102,7 +97,7 @@ def cohere_body(prompt: Prompt, model: str, options: LLMOptions, features: Serve
 
 def read_bedrock(body: bytes) -> Completion:
     """Read a reply of Bedrock. Its input tokens leave out what the cache held. Raises ReplyError."""
-    with reading(body, "none of Bedrock") as reply:
+    with protocols.reading(body, "none of Bedrock") as reply:
         text = ""
         for block in reply["output"]["message"]["content"]:
             tool = block.get("toolUse")
@@ -115,14 +110,14 @@ def read_bedrock(body: bytes) -> Completion:
 def read_vertex(body: bytes) -> Completion | Fault:
     """Read a reply of Vertex AI without its thoughts; a blocked prompt has no candidates. Raises ReplyError."""
     written = "candidatesTokenCount thoughtsTokenCount"
-    with reading(body, "none of Vertex AI") as reply:
+    with protocols.reading(body, "none of Vertex AI") as reply:
         usage = usage_of(reply.get("usageMetadata"), "promptTokenCount", written, "cachedContentTokenCount")
         model = str(reply.get("modelVersion") or "")
         if not reply.get("candidates"):
             if not reply.get("error") and reply.get("promptFeedback", {}).get("blockReason"):
                 return Completion("", "content_filter", usage, model)
-            return fault_without("candidates", reply.get("error"))
-        candidate = only(reply["candidates"], lambda candidate: candidate.get("content"))
+            return protocols.fault_without("candidates", reply.get("error"))
+        candidate = protocols.only(reply["candidates"], lambda candidate: candidate.get("content"))
         parts = candidate.get("content", {}).get("parts", ())
         text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
         logprobs, tokens = candidate.get("logprobsResult", {}), []
@@ -134,11 +129,11 @@ def read_vertex(body: bytes) -> Completion | Fault:
 
 def read_cohere(body: bytes) -> Completion:
     """Read a reply of Cohere, with the tokens that are billed. Raises ReplyError."""
-    with reading(body, "none of Cohere") as reply:
+    with protocols.reading(body, "none of Cohere") as reply:
         finish, counts = reply.get("finish_reason"), reply.get("usage") or {}
         if finish in ("ERROR", "TIMEOUT"):
             raise ReplyError("server_error", f"the reply ended with {finish!r}")
-        text = text_of(reply["message"]["content"])
+        text = protocols.text_of(reply["message"]["content"])
         usage = usage_of(counts.get("billed_units") or counts.get("tokens"), "input_tokens", "output_tokens")
         return Completion(text, FINISHES.get(finish or "", "stop"), usage)
 
