@@ -326,6 +326,22 @@ def test_a_question_in_a_conversation_is_put_in_full(corpus: Path, judge: rg.Jud
     assert [turn.text for turn in sample.turns or ()] == ["Who built the tower of Alva?", "Alvasen"]
 
 
+@pytest.mark.parametrize("doubtful", ["Esk", "Hythe"])
+@pytest.mark.parametrize("how", ["confidence", "scores"])
+def test_what_the_judge_doubted_is_drawn_first(doubtful: str, how: str, corpus: Path, judge: rg.Judge) -> None:
+    """Of questions that are alike, the one comes first on whose answer the judge was least sure."""
+
+    def doubt(town: str) -> dict[str, Any]:
+        probability = 0.5 if town == doubtful else 0.95
+        piece = {"text": "High.", "field": "response", "label": "entailed", "probability": probability}
+        scores = {"faithfulness": {"value": 1.0, "evidence": [piece]}}
+        return {"confidence": probability} if how == "confidence" else {"scores": scores}
+
+    rows = [{"sample": {"query": f"How high is the tower of {town}?"}, **doubt(town)} for town in ("Esk", "Hythe")]
+    made = questions(corpus, Citing(), n=1, traces=rows, judge=judge)
+    assert [sample.query for sample in made.samples] == [f"How high is the tower of {doubtful}?"]
+
+
 def test_personal_data_are_masked_offline(corpus: Path, judge: rg.Judge, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody sees an address, a number or a card: neither the model nor the set; and nothing is looked up for it."""
     pytest.importorskip("presidio_analyzer")

@@ -139,6 +139,26 @@ def _pdf(path: Path, *pages: str) -> None:
     writer.write(path)
 
 
+def test_pages_of_the_web_keep_headings_and_tables(tmp_path: Path) -> None:
+    """Of HTML the content is read as Markdown: headings make titles, tables stay tables, menus and scripts go."""
+    pytest.importorskip("markdownify")
+    page = (
+        "<html><head><title>Ferry</title><style>p {}</style></head><body><nav>Menu</nav><h2>Fares</h2><p>A <b>day</b> "
+        "ticket. See <a href='x'>here</a>.</p><table><tr><th>to</th><th>price</th></tr><tr><td>Isle</td><td>4_5</td>"
+        "</tr></table><script>track()</script><h3>Bikes</h3><p>Free.</p></body></html>"
+    )
+    corpus = read_corpus(_folder(tmp_path, ferry_html=page))
+    assert [(one.id, one.title) for one in corpus.passages] == [
+        ("ferry.html#1", "Ferry – Fares"),
+        ("ferry.html#2", "Ferry – Fares – Bikes"),
+    ]
+    text = corpus.passages[0].text
+    assert "A **day** ticket. See here." in text
+    assert "| Isle | 4_5 |" in text
+    assert "Menu" not in text
+    assert "track" not in text
+
+
 def test_pages_of_a_pdf_are_numbered(tmp_path: Path) -> None:
     """Each passage of a PDF knows its page, and a PDF without text is counted, or said to be all that there is."""
     _pdf(tmp_path / "a.pdf", "The lamp is lit.", "", "The keeper sleeps.")

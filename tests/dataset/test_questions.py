@@ -177,6 +177,10 @@ def test_versions_of_a_set_are_told_apart(tmp_path: Path) -> None:
         "changed": {second["id"]: {"references": (before, ("something else",))}},
         "columns": {"difficulty": [third["id"]]},
     }
+    shown = _call("dataset", "diff", tmp_path / "a.jsonl", tmp_path / "b.jsonl").output.splitlines()
+    assert shown[:2] == ["added: 1", "  own"]
+    assert f'  {second["id"]}: references {json.dumps(before)} → ["something else"]' in shown
+    assert shown[-2:] == ["columns: 1", "  difficulty: 1 row"]
 
 
 def test_building_a_set_changes_no_row(tmp_path: Path) -> None:

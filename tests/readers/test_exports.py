@@ -35,6 +35,7 @@ def _in_order(samples: list[Sample]) -> list[Sample]:
 
 #: File -> what it retrieved for each question besides its document, and the references.
 FILES: dict[str, tuple[list[str], list[tuple[str, ...] | None]]] = {
+    "promptfoo.yaml": ([], [("Two brothers.",), ("In 1931.",)]),
     "promptfoo.json": ([], [("Two brothers.",), ("In 1931.",)]),
     "promptfoo.jsonl": ([], [("Two brothers.",), ("In 1931.",)]),
     "deepeval_test_run.json": ([], [("Two brothers.",), ("In 1931.",)]),
@@ -73,6 +74,17 @@ def test_data_sets_and_predictions_of_llama_index(tmp_path: Path) -> None:
     (asked,), (answered,) = read(tmp_path / "set.json"), read(tmp_path / "predictions.json")
     assert (asked.query, asked.references) == (QUESTIONS[0], (ANSWERS[0],))
     assert (answered.response, _texts(answered)) == (ANSWERS[0], [DOCUMENTS[0]])
+
+
+def test_yaml_that_is_broken_or_grows_is_refused(tmp_path: Path) -> None:
+    """YAML that cannot be read, contains itself, or multiplies by references is an error that names the file."""
+    grows = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    for letter, before in zip("bcdefghij", "abcdefghi", strict=True):
+        grows += f"{letter}: &{letter} [{', '.join([f'*{before}'] * 10)}]\n"
+    for text in ("a: [", "&a [*a]", grows):
+        (tmp_path / "rows.yaml").write_text(text, encoding="utf-8")
+        with pytest.raises(BadData, match=r"rows\.yaml"):
+            list(read(tmp_path / "rows.yaml"))
 
 
 def test_every_stored_file_is_described() -> None:

@@ -120,7 +120,7 @@ BROKEN = [
     ("none.json", b"[]", "none.json: no rows"),
     ("head.csv", b"query,response\n", "head.csv: no rows"),
     ("rows.ods", b"x", "rows.ods: the extension '.ods' is not known; known: .jsonl, .ndjson, .json, .csv, .tsv, .txt, "
-     ".parquet, .xlsx, .eval, and .gz after those of text"),
+     ".yaml, .yml, .parquet, .xlsx, .eval, and .gz after those of text"),
     ("rows", b"x", "rows: a name without extension; known: .jsonl"),
     ("a.parquet.gz", b"x", "a.parquet.gz: the extension '.gz' is not known"),
     ("latin.csv", b"query\nq1\ncaf\xe9\n", "latin.csv: not UTF-8: byte 0xe9 at offset 12 (line 3); save the file as "

@@ -1,4 +1,4 @@
-"""What reading may take: pipes and devices, bombs, and the limits on bytes and columns."""
+"""What reading may take: pipes and devices, bombs, and the limits on bytes, cells and columns."""
 
 from __future__ import annotations
 
@@ -101,6 +101,7 @@ def test_a_bomb_is_refused(tmp_path: Path, name: str, write: Callable[[Path], An
         ),
         ("rows.json", f"[{ROW},\n{ROW},\n{ROW}]", {"bytes": 60}, "a file that is read as a whole"),
         ("rows.json", "[\n" + "[],\n" * 50 + "[]]", {"bytes": 500}, "a file that is read as a whole"),
+        ("rows.jsonl", ROW * 10, {"cells": 9}, "more than 9 cells"),
         ("rows.csv", "query,a,b,c\n1,2,3,4\n", {"columns": 3}, "4 columns in a row"),
     ],
 )
@@ -122,7 +123,7 @@ def test_the_command_raises_limits(tmp_path: Path) -> None:
     assert CliRunner().invoke(main, command).exit_code == 0
     unknown = CliRunner().invoke(main, [*command, "--reading-limit", "rows=2"])
     assert unknown.exit_code == 2
-    assert "known: ratio, bytes, columns" in unknown.output
+    assert "known: ratio, bytes, cells, columns" in unknown.output
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs /dev/fd")

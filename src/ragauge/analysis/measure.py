@@ -33,7 +33,7 @@ from ragauge.questions import (
     Rate,
     Relevant,
 )
-from ragauge.readers.formats import EXTENSIONS, extension, file_source
+from ragauge.readers.formats import extension, file_source, is_readable
 from ragauge.readers.values import Malformed, boolean
 from ragauge.report.files import save_text
 from ragauge.report.text import RenderableType, markdown_table, plain, rich_table
@@ -87,7 +87,7 @@ def labelled_files(folder: Path) -> list[Path]:
         if _maker(folder) is None:
             raise BadData(f"{folder}: {_NAMES}; {_FIX}; labels that `ragauge label` writes are given as --labels FILE")
         return [folder]
-    rows = [file for file in folder.glob("*") if extension(file) in {*EXTENSIONS} - {".txt"}]
+    rows = [file for file in folder.glob("*") if extension(file) != ".txt" and is_readable(extension(file))]
     files = sorted(file for file in rows if file.is_file() and (extension(file) == ".jsonl" or _maker(file)))
     if not files:
         raise BadData(f"{folder}: no labelled sets here ({_NAMES}); name the folder that holds them")

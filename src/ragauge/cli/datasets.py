@@ -10,11 +10,12 @@ from shutil import copytree
 from typing import Any, get_args
 
 import click
+import msgspec
 
 from ragauge.cli import options as opts
 from ragauge.cli.main import say
 from ragauge.cli.run import exit_by_outcome, exit_on_interrupt, exit_stopped, progress_bar
-from ragauge.datasets import Built, Generated, QuestionSet, build, generate, plan_questions, questions
+from ragauge.datasets import Built, Generated, QuestionSet, build, difference, generate, plan_questions, questions
 from ragauge.datasets.builder import TOP
 from ragauge.datasets.corpus import WORDS, Corpus
 from ragauge.datasets.drafting import ASKED_KINDS
@@ -24,7 +25,7 @@ from ragauge.datasets.nuggets import NuggetForm, nuggets
 from ragauge.datasets.question_set import OFFLINE_KINDS
 from ragauge.datasets.samples import SampleSet, check_samples_output
 from ragauge.errors import BadParameter, RunFailed, UsageError
-from ragauge.report.wording import counted, usage_words
+from ragauge.report.wording import counted, shortened, usage_words
 from ragauge.store import Place, Store
 
 
@@ -36,6 +37,7 @@ def dataset_command() -> None:
     ragauge dataset mini       a small corpus with questions, to try it on
     ragauge dataset build      from your own questions and corpus
     ragauge dataset questions  questions from your documents
+    ragauge dataset diff       what distinguishes two versions of a test set
     ragauge dataset edited     a test set with the changes that people made in the page
     ragauge dataset nuggets    what the answers to your questions should say
     """
@@ -137,6 +139,30 @@ def questions_command(corpus: Path, output: Path, kinds: str | None, plan: bool,
         exit_stopped(made.stopped, options["store"])
     if not made.samples:
         raise RunFailed(f"{corpus} gives no question, and nothing is written; see `ragauge docs test-sets`")
+
+
+#: The most rows of each kind that `diff` lists.
+_SHOWN = 10
+
+
+@dataset_command.command("diff")
+@click.argument("a", type=opts.FILE)
+@click.argument("b", type=opts.FILE)
+def diff_command(a: Path, b: Path) -> None:
+    """What distinguishes test set B from A: rows that were added, removed or changed, with both values in short."""
+    parts = difference(a, b)
+    parts["changed"] = [
+        f"{id}: {'; '.join(f'{field} {_short(old)} → {_short(new)}' for field, (old, new) in changes.items())}"
+        for id, changes in parts["changed"].items()
+    ]
+    parts["columns"] = [f"{column}: {counted(len(ids), 'row')}" for column, ids in parts["columns"].items()]
+    for what, lines in parts.items():
+        hidden = [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+        say(f"{what}: {len(lines)}", *(f"  {line}" for line in (*lines[:_SHOWN], *hidden)))
+
+
+def _short(value: Any) -> str:
+    return shortened(msgspec.json.encode(value).decode(), 60)
 
 
 @dataset_command.command("edited")

@@ -131,7 +131,7 @@ _reading_limit_option = _early_option(
     multiple=True,
     metavar="LIMIT=N",
     callback=_reading_limits,
-    help="Raise what reading DATA may take: ratio, bytes or columns; repeatable.",
+    help="Raise what reading DATA may take: ratio, bytes, cells or columns; repeatable.",
 )
 
 

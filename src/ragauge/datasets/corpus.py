@@ -1,4 +1,4 @@
-"""Passages of a corpus: text, Markdown, PDF and rows, with their headings as titles and tables kept whole."""
+"""Passages of a corpus: text, Markdown, HTML, PDF and rows, with their headings as titles and tables kept whole."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import msgspec
 from ragauge.errors import BadData, BadRow
 from ragauge.host import optional
 from ragauge.readers.budget import default_limits
-from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, open_bytes
+from ragauge.readers.formats import EXTENSIONS, decoded_lines, extension, file_source, is_readable, open_bytes
 from ragauge.readers.values import ID_KEYS, Malformed, to_chunks
 from ragauge.report.wording import counted
 from ragauge.types import Chunk
@@ -133,7 +133,10 @@ def sections(lines: Iterable[str], name: str, *, markdown: bool = True) -> Itera
 
 _MARKDOWN = (".md", ".markdown")
 _TEXT = (".txt", ".text", *_MARKDOWN)
-_FORMATS = {*_TEXT, ".pdf", *EXTENSIONS}
+#: The library of the extra `documents` that reads each of these.
+_LIBRARIES = {".html": "markdownify", ".htm": "markdownify", ".pdf": "pypdf"}
+#: Elements of a page that are not its content.
+_ASIDE = ("script", "style", "template", "noscript", "nav", "footer", "aside", "form")
 
 
 class Corpus(NamedTuple):
@@ -167,7 +170,7 @@ def read_corpus(
 ) -> Corpus:
     """The distinct passages of a file, or of all files of a folder and its subfolders but hidden ones.
 
-    Text, Markdown and PDF are split into passages titled by their title and headings, or the name of the file.
+    Text, Markdown, HTML and PDF are split into passages titled by their title and headings, or the name of the file.
     Rows (.jsonl .json .csv .tsv .parquet .arrow) have text, id and title under the names that contexts have them under.
 
     Args:
@@ -199,7 +202,9 @@ def read_corpus(
     files = _files_in(root)
     reasons = {file: reason for file in files if (reason := _skip_reason(file))}
     if not root.is_dir() and reasons and "documents" not in reasons[root]:
-        raise BadData(f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted(_FORMATS))}")
+        raise BadData(
+            f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *_LIBRARIES, *EXTENSIONS}))}"
+        )
     skipped = Counter(reasons.values())
     base = root if root.is_dir() else root.parent
     for file in files:
@@ -222,9 +227,9 @@ def _files_in(root: Path) -> list[Path]:
 def _skip_reason(path: Path) -> str:
     """Why a file is skipped: its extension, or "empty"; "" where it is read."""
     kind = extension(path)
-    if kind not in _FORMATS:
+    if not (kind in _TEXT or kind in _LIBRARIES or is_readable(kind)):
         return kind or "no extension"
-    if kind == ".pdf" and find_spec("pypdf") is None:
+    if kind in _LIBRARIES and find_spec(_LIBRARIES[kind]) is None:
         return f"{kind}, which takes pip install 'ragauge[documents]'"
     return "empty" if path.is_file() and not path.stat().st_size else ""
 
@@ -264,7 +269,7 @@ def _file_passages(path: Path, name: str, words: int, skipped: Counter[str]) -> 
     """The passages of a file, and errors in place of what cannot be read. name: begins their ids."""
     kind = extension(path)
     try:
-        if kind not in _TEXT and kind != ".pdf":
+        if kind not in _TEXT and kind not in _LIBRARIES:
             yield from _row_passages(file_source(path).rows(), name, str(path), words)
             return
         pieces = ((title, piece, where) for title, text, where in _parts(path, kind) for piece in passages(text, words))
@@ -283,9 +288,10 @@ def _parts(path: Path, kind: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for page, text in enumerate(_pdf_pages(path), start=1):
             yield path.stem, text, {"page": page}
         return
-    is_markdown = kind in _MARKDOWN
-    lines = _without_front_matter(_lines(path)) if is_markdown else _lines(path)
-    for title, text in sections(lines, path.stem, markdown=is_markdown):
+    lines = _html_lines(path) if kind in _LIBRARIES else _lines(path)
+    if kind in _MARKDOWN:
+        lines = _without_front_matter(lines)
+    for title, text in sections(lines, path.stem, markdown=kind in _LIBRARIES or kind in _MARKDOWN):
         yield title, text, {}
 
 
@@ -319,6 +325,25 @@ def _without_front_matter(lines: Iterator[str]) -> Iterator[str]:
         if end > 1 and _YAML_KEY.match(top[1]):
             del top[: end + 1]
     return chain(top, lines)
+
+
+def _html_lines(path: Path) -> Iterator[str]:
+    """The content of a page as Markdown, its title as a heading where it has no other of level 1."""
+    markdownify = optional("reading HTML", "documents", "markdownify")
+    soup_of = optional("reading HTML", "documents", "bs4").BeautifulSoup
+    default_limits().check_held(path, path.stat().st_size, "a page")
+    try:
+        page = soup_of(path.read_bytes(), "html.parser")
+        for element in page(_ASIDE):
+            element.decompose()
+        content = page.find("main") or page.find("article") or page.body or page
+        plain = {"escape_asterisks": False, "escape_underscores": False, "escape_misc": False}
+        converter = markdownify.MarkdownConverter(heading_style="ATX", strip=["a", "img"], **plain)
+        text: str = converter.convert_soup(content)
+        title = page.title.get_text(" ", strip=True) if page.title and not content.find("h1") else ""
+    except Exception as error:  # a library that parses what anybody wrote
+        raise BadData(f"{path}: not a page that can be read ({type(error).__name__}: {error}); save it anew") from error
+    yield from (f"# {title}\n\n{text}" if title else text).splitlines(keepends=True)
 
 
 def _pdf_pages(path: Path) -> Iterator[str]:

@@ -48,16 +48,19 @@ class PassageMap:
             row[:] = self._vector(words_in, counts)
         self.vectors = _normalised(self.vectors)
 
-    def covering_order(self, count: int, rng: Random) -> list[int]:
+    def covering_order(self, count: int, rng: Random, ranks: Sequence[float] = ()) -> list[int]:
         """All positions, in an order of which any beginning covers the corpus: a passage of each cluster in turn.
 
-        count: how many passages will be drawn about, which decides the number of clusters.
+        count: how many passages will be drawn about, which decides the number of clusters. ranks: of the passages; a
+        cluster gives the one with the highest first.
         """
         cluster = self._clusters(min(count, len(self.vectors), _MOST_CLUSTERS), rng)
         members: list[list[int]] = [np.flatnonzero(cluster == number).tolist() for number in range(cluster.max() + 1)]
         rng.shuffle(members)
         for positions in members:
             rng.shuffle(positions)
+            if ranks:
+                positions.sort(key=lambda position: -ranks[position])
         return [position for turn in zip_longest(*members) for position in turn if position is not None]
 
     def _clusters(self, count: int, rng: Random) -> Any:

@@ -38,12 +38,14 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         ratio: The unpacked over the packed size of a compressed file, once it is larger than 20 MB.
         bytes: Held at once: of a row, or of a file that is not read row by row (.json, .txt, and parts of .eval), with
             16 more for each comma and bracket.
+        cells: In all rows.
         columns: Of a row.
         turns: Of a conversation of which each answer is a sample, since each keeps the turns before it.
     """
 
     ratio: _Limit = 200
     bytes: _Limit = 256_000_000
+    cells: _Limit = 1_000_000_000
     columns: _Limit = 10_000
     turns: _Limit = 1_000
 
@@ -72,10 +74,15 @@ class ReadingLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         file.seek(0)
 
     def counted(self, rows: Iterable[Any], where: str) -> Iterator[Any]:
-        """The rows. Raises BadData for one with too many columns."""
+        """The rows. Raises BadData for one with too many columns, and once there are too many cells."""
+        cells = 0
         for row in rows:
-            if isinstance(row, Mapping) and len(row) > self.columns:
-                raise self.exceeded(where, "columns", f"{len(row)} columns in a row")
+            columns = len(row) if isinstance(row, Mapping) else 0
+            cells += columns
+            if columns > self.columns:
+                raise self.exceeded(where, "columns", f"{columns} columns in a row")
+            if cells > self.cells:
+                raise self.exceeded(where, "cells", f"more than {self.cells} cells")
             yield row
 
 

@@ -19,14 +19,17 @@ from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from stat import S_ISFIFO, S_ISREG
-from typing import IO, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ragauge.errors import BadData
-from ragauge.host import LOG, RepeatedKey, object_without_repeats, optional
+from ragauge.errors import BadData, RagaugeError
+from ragauge.host import LOG, RepeatedKey, installed, load_only, object_without_repeats, optional
 from ragauge.readers.budget import BYTES_OF_A_VALUE, LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, REQUEST, adk_rows, inspect_rows
 from ragauge.readers.values import Malformed, describe, native
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class Source(NamedTuple):
@@ -124,6 +127,16 @@ def json_rows(text: str, name: str) -> Iterable[Any]:
         fix = 'write a list of objects (pandas: to_json(path, orient="records")) or one object a line'
         raise BadData(f"{name}: {describe(document)}, not a list of objects; {fix}")
     return document
+
+
+def yaml_rows(lines: Iterable[str], name: str, limits: ReadingLimits) -> Iterable[Any]:
+    """The rows of a YAML document, such as promptfoo writes; what it repeats by reference is held once for each."""
+    yaml = optional("YAML", "yaml", "yaml")
+    try:
+        written = json.JSONEncoder(default=str).iterencode(yaml.safe_load(_whole(lines, name, limits)))
+        return json_rows(_whole(written, name, limits), name)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise BadData(f"{name}: broken YAML: {' '.join(str(error).split())}; fix it there, or write JSON") from None
 
 
 def mapping_rows(document: Mapping[str, Any], name: str) -> Sequence[Any]:
@@ -413,6 +426,8 @@ _TEXT: dict[str, Callable[[Iterator[str], str, ReadingLimits], Any]] = {
     ".csv": csv_rows,
     ".tsv": lambda lines, name, limits: csv_rows(lines, name, limits, delimiter="\t"),
     ".txt": lambda lines, name, limits: block_rows([_whole(lines, name, limits)], name),
+    ".yaml": yaml_rows,
+    ".yml": yaml_rows,
 }
 _BINARY: dict[str, Callable[[Path, ReadingLimits], Iterator[Any]]] = {
     ".parquet": parquet_rows,
@@ -422,6 +437,11 @@ _BINARY: dict[str, Callable[[Path, ReadingLimits], Iterator[Any]]] = {
 
 #: The extensions of the formats that are built in; those of text may be followed by .gz.
 EXTENSIONS = (*_TEXT, *_BINARY)
+
+
+#: The group of entry points under which other packages register readers: each has the name of an extension, without
+#: its dot, and is a function from the path of a file to its rows, an iterable of mappings from column to value.
+ENTRY_POINTS = "ragauge.readers"
 
 
 def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
@@ -435,7 +455,7 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
         raise BadData(f"{path}: a folder, not a file; name one file in it")
     if piped := _is_pipe(path):
         suffix = suffix or ".jsonl"
-    if suffix not in EXTENSIONS:
+    if not is_readable(suffix):
         problem = f"the extension {suffix!r} is not known" if suffix else "a name without extension"
         readable = f"known: {', '.join(EXTENSIONS)}, and .gz after those of text"
         raise BadData(f"{path}: {problem}; {readable}; save it as one of these")
@@ -445,8 +465,32 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
         return Source(name, partial(_text_rows, path, suffix, limits), once=piped)
     if piped:
         raise BadData(f"{path}: a pipe, from which {suffix} cannot be read; save it as a file")
-    rows = _BINARY[suffix]
-    return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
+    if suffix in _BINARY:
+        rows = _BINARY[suffix]
+        return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
+    reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}")
+    return Source(name, partial(_plugin_rows, reader, path))
+
+
+def is_readable(suffix: str) -> bool:
+    """Whether files with this extension can be read, by a format that is built in or by another package's reader."""
+    return suffix in EXTENSIONS or bool(_plugins(suffix))
+
+
+def _plugins(suffix: str) -> list[EntryPoint]:
+    """The readers that installed packages register for an extension."""
+    return [point for point in installed(ENTRY_POINTS) if f".{point.name.lower()}" == suffix]
+
+
+def _plugin_rows(rows_of: Callable[[Path], Iterable[Any]], path: Path) -> Iterator[Any]:
+    try:
+        yield from rows_of(path)
+    except RagaugeError:
+        raise
+    except Exception as error:  # another package's function may raise anything
+        name = getattr(rows_of, "__qualname__", rows_of)
+        problem = f"its reader {name} raised {type(error).__name__}: {error}"
+        raise BadData(f"{path}: {problem}; check the file, or report it to the reader's authors") from error
 
 
 #: JSON Lines from standard input.
