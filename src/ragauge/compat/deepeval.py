@@ -395,7 +395,7 @@ class GEval(_Ours):
         params = list(evaluation_params or (SingleTurnParams.INPUT, SingleTurnParams.ACTUAL_OUTPUT))
         if unknown := [param for param in params if not isinstance(param, SingleTurnParams)]:
             raise BadInput(f"evaluation_params are SingleTurnParams.ACTUAL_OUTPUT and others, not {unknown[0]!r}")
-        self.reads = {param.value: "" for param in params if param.value not in FIELDS}
+        self.reads = {**self.reads, **{param.value: "" for param in params if param.value not in FIELDS}}
         return tuple(dict.fromkeys(FIELDS.get(param.value, "source") for param in params))
 
     def row(self, case: Any) -> dict[str, Any]:
@@ -465,7 +465,7 @@ class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turn
     by_rubric = False  # as in DeepEval
 
     def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
-        self.reads = {"turns": "turns", **{param.value: "" for param in evaluation_params or ()}}
+        self.reads = {**self.reads, **{param.value: "" for param in evaluation_params or ()}}
         return ("conversation",)
 
     def _notes(self, holder: Any, parts: Iterable[str]) -> list[str]:
@@ -526,13 +526,9 @@ class TaskCompletionMetric(
     _Criterion,
     wording="Is what the user asked for done, by what the output says and what the calls of tools returned?",
     differs="ours is one grade, theirs has a model take task and outcome out of a trace before",
+    reads={"tools_called": ""},
 ):
     """How far what the user asked for is done."""
-
-    def _fields(self, evaluation_params: Iterable[Any] | None) -> tuple[str, ...]:
-        fields = super()._fields(evaluation_params)
-        self.reads = {"tools_called": ""}
-        return fields
 
     def row(self, case: LLMTestCase) -> dict[str, Any]:
         """The case with the calls below its output."""

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput, not_offered, parsed, passages_of
@@ -24,9 +24,6 @@ class Golden(LLMTestCase):
 
     source_file: str | None = None
     custom_column_key_values: dict[str, str] | None = None
-
-
-Case = TypeVar("Case", bound=LLMTestCase)
 
 
 #: For `map`: parts of test cases that are taken as they are.
@@ -52,8 +49,8 @@ def _adds(kind: type[LLMTestCase], attribute: str, bar: str = "") -> Callable[..
 
 
 def _case(
-    kind: type[Case], sample: rg.Sample, named: Mapping[str, str], bars: Mapping[str, str], is_ideal: bool
-) -> Case:
+    kind: type[LLMTestCase], sample: rg.Sample, named: Mapping[str, str], bars: Mapping[str, str], is_ideal: bool
+) -> LLMTestCase:
     """The sample as a test case or golden.
 
     named: the columns of other parts, where their names differ. bars: what separates the chunks of contexts. is_ideal:

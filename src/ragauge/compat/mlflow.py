@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -217,9 +217,8 @@ def _log(client: Any, id: str, run: rg.Run) -> None:
     with tempfile.TemporaryDirectory() as folder:
         client.log_artifact(id, str(run.save(Path(folder) / "report.html")))
     rows = list(islice(claims(run.records()), MOST_CLAIMS))
-    columns: Mapping[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
-    if columns:
-        client.log_table(id, columns, "claims.json")
+    if rows:
+        client.log_table(id, {key: [row[key] for row in rows] for key in rows[0]}, "claims.json")
     mlflow, judges = check_installed(), identities(run.record.judges)
     for record in run.records():
         trace = str(record.sample.metadata.get("trace_id"))

@@ -22,9 +22,6 @@ _UNKNOWN = ("id", "source", "answers", "answerable", "system", "group")
 #: For `map`: ids of contexts are columns of their own, not those of our chunks.
 NO_IDS = {"retrieved_context_ids": "", "reference_context_ids": ""}
 
-#: Columns of ragas that no metric here reads.
-_UNREAD = ("multi_responses", "rubrics", "persona_name", "query_style", "query_length")
-
 
 def _filled(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {name: value for name, value in pairs if value is not None}
@@ -295,7 +292,7 @@ def _conversation(row: Any) -> MultiTurnSample | None:
 def _sample(sample: rg.Sample) -> SingleTurnSample:
     """The sample as ragas has it, with the first of several references, as in ragas 0.1."""
     texts: Any = passages_of(retrieved_contexts=sample.contexts, reference_contexts=sample.reference_contexts)
-    names = (*NO_IDS, *_UNREAD, "reference_topics", "requests")
+    names = SingleTurnSample.__dataclass_fields__.keys() - {"user_input", "response", "reference"} - texts.keys()
     other = {name: parsed(sample.metadata[name]) for name in names if name in sample.metadata}
     calls = {"tool_calls": sample.tool_calls, "reference_tool_calls": sample.reference_tool_calls}
     for name, made in calls.items():
