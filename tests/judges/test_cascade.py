@@ -201,15 +201,31 @@ def test_a_threshold_is_for_a_kind_of_verdict() -> None:
         Cascade(Saying("a", at(1)), Saying("b", at(1)), {"rate": 0.9})
 
 
-def test_what_went_up_is_reported() -> None:
-    """Its notes say what share went up."""
+def test_savings_are_reported() -> None:
+    """Its notes say what share went up and why, and what calls and dollars were not spent."""
     questions = [Entail(("p",), name) for name in "abcd"]
     first = Saying("a", lambda question: Verdict(E, 0.99 if question in questions[:2] else 0.6))
     cascade = Cascade(first, Priced("b", at(1)), 0.9)
     assert cascade.notes() == []
     ask(cascade, *questions, Decompose("t"))
     ask(cascade, questions[0])
-    assert cascade.notes() == ["cascade(a, b): 3 of 6 questions asked now (50%) went up to b."]
+    assert cascade.notes() == [
+        "cascade(a, b): 3 of 6 questions asked now (50%) went up to b.",
+        "cascade(a, b): 3 questions were not asked of b, which saved about 1 of its calls and $0.03.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("second", "message"),
+    [(Saying("b", at(1)), "were not asked of b."), (Priced("b", at(1)), "about 1 of its calls.")],
+)
+def test_what_is_not_known_is_not_reported(second: Saying, message: str) -> None:
+    """Of a second judge that makes no calls, or whose price is not known, no calls or dollars are made up."""
+    if isinstance(second, Priced):
+        second.cent = None
+    cascade = Cascade(Saying("a", at(0.99)), second, 0.9)
+    ask(cascade, CLAIM)
+    assert cascade.notes()[1].endswith(message)
 
 
 def test_its_calls_are_at_most_all() -> None:

@@ -64,17 +64,24 @@ def test_a_call_to_anthropic(kit: Kit) -> None:
     assert request.headers["anthropic-version"] == "2023-06-01"
 
 
-def test_a_call_to_azure(kit: Kit) -> None:
-    """Azure is asked through its v1 path."""
+@pytest.mark.parametrize(
+    ("version", "path"),
+    [
+        ("", "/openai/v1/chat/completions"),
+        ("2024-10-21", "/openai/deployments/my%20model/chat/completions?api-version=2024-10-21"),
+    ],
+)
+def test_a_call_to_azure(kit: Kit, version: str, path: str) -> None:
+    """Azure is asked through its v1 path, or that of a dated version where OPENAI_API_VERSION names one."""
 
     async def main() -> tuple[str, str]:
         async with kit.serving(lambda number, request: kit.reply()) as server:
-            environment = {"AZURE_OPENAI_ENDPOINT": server.url.removesuffix("/v1")}
+            environment = {"AZURE_OPENAI_ENDPOINT": server.url.removesuffix("/v1"), "OPENAI_API_VERSION": version}
             async with _transport("azure/my model", environment={**KEYS, **environment}) as transport:
                 await transport.send(PROMPT)
             return server.requests[0].path, server.requests[0].headers["api-key"]
 
-    assert asyncio.run(main()) == ("/openai/v1/chat/completions", KEY)
+    assert asyncio.run(main()) == (path, KEY)
 
 
 def test_headers_of_the_environment(kit: Kit) -> None:

@@ -113,6 +113,7 @@ def test_a_connection_with_bytes_left_over_is_used_no_more() -> None:
     texts, transport, requests = said(unnumbered, late=False, pause=0.4)
     assert texts == OWN
     assert transport.retries == {}
+    assert "discarded on 5 connections" in " ".join(transport.notes())
     assert requests == [1] * 6
 
 

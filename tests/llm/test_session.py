@@ -20,7 +20,7 @@ from ragauge.judges.llm.transport.client import HttpTransport
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.llm.conftest import Act, Kit
+    from tests.llm.conftest import Act, Kit, Request
 
 SCHEMA = {"type": "object", "properties": {"1": {"type": "string"}}, "required": ["1"]}
 PROMPT = Prompt("Judge.", '{"sources": {}}', SCHEMA)
@@ -175,8 +175,35 @@ def test_what_cannot_be_decoded_is_asked_for_again(spec: str, form: bytes, statu
     assert sum(transport.retries.values()) == 3
 
 
-def test_redirects_are_refused(kit: Kit) -> None:
-    """A redirect, to another server or path, ends all calls with the new address; nothing is sent there."""
+def test_redirects_on_the_same_server_are_followed(kit: Kit) -> None:
+    """A 307 or 308 to another path of the same server is followed with the request and its key, five times at most."""
+
+    def script(number: int, request: Request) -> Act:
+        hop = int(request.path.partition("hop=")[2] or 0)
+        moved = ((307, 308)[hop % 2], {"Location": f"/v1/elsewhere?hop={hop + 1}"}, b"")
+        return moved if hop < hops else kit.reply("moved")
+
+    async def main() -> tuple[Any, list[Request]]:
+        async with (
+            kit.serving(script) as server,
+            HttpTransport(*parse_llm_spec("openai/m", base_url=server.url), KEYS) as transport,
+        ):
+            return await transport.send(PROMPT), server.requests
+
+    hops = 5
+    reply, requests = asyncio.run(main())
+    assert reply.text == "moved"
+    assert requests[-1].path == "/v1/elsewhere?hop=5"
+    assert requests[-1].headers["Authorization"] == f"Bearer {KEY}"
+    assert requests[-1].body == requests[0].body
+    hops = 6
+    with pytest.raises(CallFailed, match="redirects more than 5 times in a row") as failed:
+        asyncio.run(main())
+    assert failed.value.fatal
+
+
+def test_redirects_to_another_server_are_refused(kit: Kit) -> None:
+    """A redirect to another port, host or scheme ends all calls with both addresses; nothing is sent there."""
 
     async def main(target: Callable[[str], str]) -> tuple[CallFailed, str, str]:
         async with (
@@ -191,11 +218,10 @@ def test_redirects_are_refused(kit: Kit) -> None:
 
     failed, here, there = asyncio.run(main(lambda url: f"{url}/chat/completions"))
     assert (failed.failure.reason, failed.fatal) == ("redirected", True)
-    assert here.removeprefix("http://") in failed.failure.detail
-    assert f"redirects to {there};" in failed.failure.detail
+    assert f"{here} redirects to {there}, which is another server" in failed.failure.detail
     assert "set base_url" in failed.failure.detail
     assert KEY not in failed.failure.detail
-    for target in ("https://127.0.0.1/v1", "mailto:me", "//[", "http://user:secret@localhost/", "/v1/there"):
+    for target in ("https://127.0.0.1/v1", "mailto:me", "//[", "http://user:secret@localhost/"):
 
         def elsewhere(_: str, target: str = target) -> str:
             return target

@@ -301,7 +301,8 @@ class Cascade(CompositeJudge):
         super().__init__("cascade", (first, second), settings)
         self.first, self.second = self.members
         self._threshold = dict(by_kind)
-        self._asked = self._escalated = 0
+        self._asked = self._escalated = self._saved_calls = 0
+        self._saved_dollars: float | None = 0.0  # None where a price is not known
 
     @property
     def answers(self) -> frozenset[str]:
@@ -317,6 +318,8 @@ class Cascade(CompositeJudge):
         self._asked += len(questions)
         self._escalated += len(escalated)
         answers.update(await ask_members(context, self.second, escalated))
+        if len(escalated) < len(able):
+            self._count_saved(able, escalated)
         unable = "neither judge of the cascade answers"
         return [answers.get(question) or Failure("unanswerable", f"{unable} {question.kind}") for question in questions]
 
@@ -326,12 +329,19 @@ class Cascade(CompositeJudge):
         return [*expected_calls(self.first, self._for_first(questions)), *second]
 
     def notes(self) -> list[str]:
-        """The share of questions that was escalated, and the members' notes."""
+        """The share of questions that was escalated, what the rest saved, and the members' notes."""
+        return [*self._savings(), *super().notes()]
+
+    def _savings(self) -> Iterator[str]:
         if not self._asked:
-            return super().notes()
+            return
         share = f"{self._escalated / self._asked:.0%}"
         went = f"{self._escalated} of {self._asked} questions asked now ({share}) went up to {self.second.identity}"
-        return [f"{self.identity}: {went}.", *super().notes()]
+        yield f"{self.identity}: {went}."
+        if saved := self._asked - self._escalated:
+            price = f" and ${self._saved_dollars:.2g}" if self._saved_dollars else ""
+            calls = f", which saved about {self._saved_calls} of its calls{price}" if self._saved_calls or price else ""
+            yield f"{self.identity}: {saved} questions were not asked of {self.second.identity}{calls}."
 
     def _for_first(self, questions: Sequence[Question]) -> list[Question]:
         """The questions for the first: of kinds with a threshold, and those that the second cannot answer."""
@@ -343,6 +353,15 @@ class Cascade(CompositeJudge):
         if answer is None or isinstance(answer, Failure):
             return _is_out_of_money(answer)
         return confidence(answer) >= self._threshold[question.kind]
+
+    def _count_saved(self, able: Sequence[Question], escalated: Sequence[Question]) -> None:
+        """Count the calls of the second judge that were saved, by its own forecast."""
+        without, now = expected_calls(self.second, able), expected_calls(self.second, escalated)
+        self._saved_calls += len(without) - len(now)
+        if self._saved_dollars is None or any(call.cost is None for call in (*without, *now)):
+            self._saved_dollars = None
+        else:
+            self._saved_dollars += sum(call.cost or 0 for call in without) - sum(call.cost or 0 for call in now)
 
 
 class ByLanguage(CompositeJudge):

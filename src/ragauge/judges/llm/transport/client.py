@@ -110,6 +110,7 @@ class HttpTransport(Transport):
         self.settings = tuple((name, f"{value}") for name, value in values.items())
         slow = provider.local or is_reasoning_model(model) or options.reasoning_effort is not None
         self._numbers: set[int] = set()
+        self._n_spoiled = 0
         self._scheduler = scheduler.RetryScheduler(
             scheduler.ConcurrencyLimiter(options.concurrency, provider.max_concurrency),
             scheduler.RateLimiter(options.rpm, options.tpm),
@@ -136,6 +137,9 @@ class HttpTransport(Transport):
             counts = ", ".join(f"{reason} {count}" for reason, count in by_count)
             times = "once" if self.retries.total() == 1 else f"{self.retries.total()} times"
             notes.append(f"{self.name}: calls were tried again {times}: {counts}")
+        n_spoiled = self._session.n_spoiled if self._session else self._n_spoiled
+        if n_spoiled:
+            notes.append(f"{self.name}: replies that nobody asked for were discarded on {n_spoiled} connections")
         if (longest := self._scheduler.longest_wait) > scheduler.QUIET_WAIT:
             notes.append(f"{self._server}: calls waited up to {longest:.0f} s for their turn")
         return notes
@@ -147,14 +151,14 @@ class HttpTransport(Transport):
         """
         self._key = self._provider.key(self._environment)
         SECRETS.add(self._key)
-        base_url = self._address()
+        base_url, query = self._address()
         if not self._key:
             self._sign = await clouds.signer(self._provider, self.name, self._environment)
         encrypted = urlsplit(base_url).scheme != "http" or http.is_local(base_url)
         if (self._key or self._sign) and not encrypted and not self._warning:
             self._warning = f"{self._server}: the key is sent unencrypted over http; use an https address"
             LOG.warning(self._warning)
-        self._session = http.Session(self._server, base_url, self._headers(), self._options.max_reply_bytes)
+        self._session = http.Session(self._server, base_url, query, self._headers(), self._options.max_reply_bytes)
         self._scheduler.restart()
         if self._options.logprobs:
             try:
@@ -168,17 +172,22 @@ class HttpTransport(Transport):
         """Close the session."""
         session, self._session = self._session, None
         if session is not None:
+            self._n_spoiled = session.n_spoiled
             await session.close()
 
-    def _address(self) -> str:
-        """The base URL of all requests. Raises UsageError where the address or the key is missing."""
+    def _address(self) -> tuple[str, str]:
+        """The base URL and query of all requests. Raises UsageError where the address or the key is missing."""
         provider, base = self._provider, self._base
         if base is None:
             raise UsageError(f"{self.name}: set {provider.url_settings}")
         elsewhere = provider.base_url is not None and base != self._own
         if not (self._key or provider.local or provider.has_vendor_login or elsewhere):
             raise UsageError(f"{self.name}: set {provider.key_variables[0]} to your key of {provider.name}")
-        return base
+        version = self._environment.get("OPENAI_API_VERSION", "")
+        if provider.name != "azure" or not version:
+            return base, ""
+        deployment = f"{base.removesuffix('/v1')}/deployments/{quote(self._model, safe='')}"
+        return deployment, f"?api-version={quote(version)}"
 
     def _headers(self) -> dict[str, str]:
         provider = self._provider

@@ -1,4 +1,4 @@
-"""HTTP to one server, with replies of bounded size and without redirects, and error replies of many forms."""
+"""HTTP to one server, with replies of bounded size and redirects only within it, and error replies of many forms."""
 
 from __future__ import annotations
 
@@ -27,6 +27,10 @@ MAX_ERROR_BYTES = 64_000
 
 #: Replies beyond this many bytes are collected one at a time, so that all calls together stay within bounds too.
 LARGE_REPLY_BYTES = 250_000
+
+#: Statuses that ask for the same request at another address, and how many of them in a row are followed.
+REDIRECT_STATUSES = frozenset({307, 308})
+MAX_REDIRECTS = 5
 
 #: The body of a request, or a function that makes it for each attempt.
 Body = bytes | None | Callable[[], Any]
@@ -169,14 +173,15 @@ class Reply(NamedTuple):
 class Session:
     """Keeps connections to one server open; the caller decides how many requests are made, and when.
 
-    server: its name in messages. base_url: before the path of each request. headers: sent with each. max_bytes: of a
-    reply, unless a request sets it.
+    server: its name in messages. base_url, query: the parts around the path of each request. headers: sent with
+    each. max_bytes: of a reply, unless a request sets it. n_spoiled: connections that were closed since the server
+    wrote more than a reply.
     """
 
-    def __init__(self, server: str, base_url: str, headers: Mapping[str, str], max_bytes: int) -> None:
+    def __init__(self, server: str, base_url: str, query: str, headers: Mapping[str, str], max_bytes: int) -> None:
         import aiohttp
 
-        self._server, self._base_url, self._max_bytes = server, base_url, max_bytes
+        self._server, self._base_url, self._query, self._max_bytes = server, base_url, query, max_bytes
         self._urls: dict[str, URL] = {}
         self._large_reply = asyncio.Lock()
         self._errors = (aiohttp.ClientError, OSError)
@@ -187,7 +192,8 @@ class Session:
             proxy=proxy_of(base_url),
             auto_decompress=False,
         )
-        self._session = self._open(connector=_connector(), cookie_jar=aiohttp.DummyCookieJar())
+        self.n_spoiled = 0
+        self._session = self._open(connector=_connector(self), cookie_jar=aiohttp.DummyCookieJar())
         self._former: aiohttp.ClientSession | None = None
 
     async def close(self) -> None:
@@ -209,7 +215,7 @@ class Session:
         from yarl import URL
 
         if path not in self._urls:
-            self._urls[path] = URL(self._base_url + path, encoded=True)
+            self._urls[path] = URL(self._base_url + path + self._query, encoded=True)
         return self._urls[path]
 
     async def exchange(
@@ -230,23 +236,25 @@ class Session:
 
         Raises ReplyError where no reply comes, or one that cannot be read within the bounds.
         """
+        timeout, url = timeout or self._session.timeout, self.url(path)
         try:
-            async with self._session.request(
-                method,
-                self.url(path),
-                data=data() if callable(data) else data,
-                headers=headers,
-                allow_redirects=False,
-                timeout=timeout or self._session.timeout,
-            ) as response:
-                if 300 <= response.status < 400:
-                    note = f"the server redirects to {_host_of(response.headers.get('Location', ''))}"
-                    return Reply(response.status, response.headers, note.encode())
-                content = await self._read(response, into, max_bytes or self._max_bytes)
-                return Reply(response.status, response.headers, content)
+            for _ in range(MAX_REDIRECTS + 1):
+                body = data() if callable(data) else data
+                async with self._session.request(
+                    method, url, data=body, headers=headers, allow_redirects=False, timeout=timeout
+                ) as response:
+                    if response.status not in REDIRECT_STATUSES:
+                        content = await self._read(response, into, max_bytes or self._max_bytes)
+                        return Reply(response.status, response.headers, content)
+                    target = _redirect_target(response)
+                    if isinstance(target, str):
+                        return Reply(response.status, response.headers, target.encode())
+                    url = target
         except self._errors as error:  # a timeout has no words of its own
             detail = f"{type(error).__name__}: {str(error) or 'the reply took too long'}"
             raise ReplyError("unreachable", f"{self._server}: {detail}") from error
+        note = f"the server redirects more than {MAX_REDIRECTS} times in a row"
+        return Reply(response.status, response.headers, note.encode())
 
     async def _read(self, response: aiohttp.ClientResponse, into: IO[bytes] | None, max_bytes: int) -> bytes:
         """The body of a reply, where it is not written to `into`."""
@@ -291,7 +299,7 @@ class Session:
 _MAX_SPOILED = 16
 
 
-def _connector() -> aiohttp.TCPConnector:
+def _connector(session: Session) -> aiohttp.TCPConnector:
     """A pool of connections that closes those on which the server wrote more than a reply."""
     import aiohttp
 
@@ -301,19 +309,25 @@ def _connector() -> aiohttp.TCPConnector:
                 connection = await super().connect(*args, **options)
                 if connection.protocol is None or not connection.protocol.should_close:
                     break
+                session.n_spoiled += 1
                 connection.close()
             return connection
 
     return Connector(limit=0, ttl_dns_cache=300)
 
 
-def _host_of(location: str) -> str:
-    """The server that a redirect names, without a password."""
+def _redirect_target(response: aiohttp.ClientResponse) -> URL | str:
+    """The address that a reply redirects to; where that is not on the same server, a note that says so."""
+    from yarl import URL
+
     try:
-        parts = urlsplit(location)
-        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else "another path"
-    except ValueError:
-        return "an address that cannot be read"
+        target = response.url.join(URL(response.headers["Location"]))
+        here, there = response.url.origin(), target.origin()
+    except (KeyError, ValueError):
+        return f"the server at {response.url.origin()} redirects to an address that cannot be read"
+    if here == there:
+        return target.with_user(None)
+    return f"{here} redirects to {there}, which is another server, so that the request and its key are not sent there"
 
 
 def is_local(url: str) -> bool:
