@@ -47,7 +47,7 @@ Metrics are written in one grammar, in Python and on the command line:
 | `pooled(faithfulness)` | the corpus-level (micro) value: all hits over all totals |
 | `pass_all(4,tool_calls.success)` | the chance that all of 4 trials of a task (samples of a group) have the value 1 |
 | `trust(correctness=em)` | a family: Trust-Eval's metrics, each with those of the parameters that it has |
-| `max_words(100)`, `contains_all(refund+exchange)` | parameters may be given in their order |
+| `max_words(100)`, `contains_any(refund+exchange)` | parameters may be given in their order |
 | `criterion("It is polite, and short",1-5)` | texts with spaces or one of `,()+=` are in quotation marks |
 
 In Python `rouge(stemmer=True)` on a metric object gives the same. A metric of several values reports each as
@@ -103,15 +103,15 @@ Shakespeare."
 
 ## Criteria in your own words
 
-`criterion` asks any judge that rates, which the embedded one does not, for a grade. Its text may go on with steps, what
-grades mean, and examples, so that it stands for G-Eval, for yes-or-no aspects and for rubrics:
+`criterion` asks any judge that rates, which the embedded one does not, for a grade. Steps, levels, examples and the
+fields that the judge sees are optional, so that it stands for G-Eval, for yes-or-no aspects and for rubrics:
 
 ```sh
 ragauge run answers.jsonl -j openai/gpt-4o-mini -m 'criterion("The answer is polite and offers a next step",1-5)'
 ragauge run answers.jsonl -j openai/gpt-4o-mini \\
   -m 'criterion("It insults the reader",0-1,better=lower,name=insult)' # 0-1: no or yes
 ragauge run answers.jsonl -j openai/gpt-4o-mini \\
-  -m 'criterion("Says the same. 5: the same. 1: the contrary.",reads=response+references)'
+  -m 'criterion("Says the same",reads=response+references,levels="5: the same"+"1: the contrary")'
 ```
 
 ```python
@@ -130,8 +130,9 @@ for any question, and `ragauge label` reports how far the judge agrees with them
 
 ## Checks
 
-A check is a plain function of a sample, which asks no judge: `json_valid`, `json_schema`, `matches`, `contains_all`,
-`contains_none`, `max_words`, `language`, `latency_below` and `cost_below`, or your own:
+A check is a plain function of a sample, which asks no judge: `json_valid`, `json_schema`, `matches`, `starts_with`,
+`contains_all`, `contains_any`, `contains_none`, `min_words`, `max_words`, `max_characters`, `language`, `latency_below`
+and `cost_below`, or your own:
 
 ```python
 @rg.check

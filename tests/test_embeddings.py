@@ -41,6 +41,18 @@ def test_bertscore_is_asked_once_for_all_texts(monkeypatch: pytest.MonkeyPatch) 
     assert type(scores.precision[0]) is float
 
 
+def test_bertscore_is_a_metric_of_the_best_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a metric BERTScore has three values, those of the reference with the best F1, which the evidence names."""
+    monkeypatch.setitem(sys.modules, "bert_score", SimpleNamespace(BERTScorer=BERTScorer))
+    run = rg.evaluate([{"response": "ab", "references": ["xx", "ay"]}], "bertscore")
+    assert {key: score.value for key, score in run.scores[0].items()} == {
+        "bertscore.precision": 0.25,
+        "bertscore.recall": 0.125,
+        "bertscore.f1": 0.5,
+    }
+    assert [piece.against for piece in run.scores[0]["bertscore.f1"].evidence] == ["references[1]"]
+
+
 def test_similarity_is_the_cosine(monkeypatch: pytest.MonkeyPatch) -> None:
     """The texts of either side are embedded with length 1, and each pair has its cosine."""
     vectors = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [0.6, 0.8]}

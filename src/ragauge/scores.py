@@ -292,11 +292,17 @@ class Gate(msgspec.Struct, frozen=True):
         parts = run.slices.get(self.column, ())
         return next((part.estimates.get(self.metric) for part in parts if part.value == self.value), None)
 
+    def covers(self, sample: Sample, run: RunRecord) -> bool:
+        """Whether the gate is about this sample of a run."""
+        return not self.column or slice_value(sample, self.column, run.group_column) == self.value
+
     def failure(self, run: RunRecord) -> str | None:
         """Why the gate fails, or None. A metric without a value fails."""
         estimate = self.estimate(run)
         if estimate is None or estimate.value is None:
-            return f"{self.key} has no value"
+            values = [part.value for part in run.slices.get(self.column, ())]
+            choices = f": {self.column} is one of {', '.join(values)}" if values and self.value not in values else ""
+            return f"{self.key} has no value{choices}"
         passes = estimate.value >= self.bound if self.fails == "below" else estimate.value <= self.bound
         if not passes:
             return f"{self.key} is {estimate.value:.3f}, {self.fails} {self.bound:g}"
@@ -396,21 +402,22 @@ def gates_of(
             raise BadParameter(f"min_measured={gate.min_measured!r} is no share of samples; give a number from 0 to 1")
         if gate.metric in estimates:
             estimate = estimates[gate.metric]
-            check_gate(gate, estimate.better, estimate.scale, f"the bound of {gate.metric} is {gate.bound!r}")
+            other = f'give fails="{_WORSE[estimate.better]}"'
+            check_gate(gate, estimate.better, estimate.scale, f"the bound of {gate.metric} is {gate.bound!r}", other)
     return gates
 
 
-def check_gate(gate: Gate, better: Better, scale: Scale | None, written: str) -> None:
+def check_gate(gate: Gate, better: Better, scale: Scale | None, written: str, other: str) -> None:
     """Raise BadParameter for a gate that good values fail, or whose bound is off the scale.
 
-    written: the gate as the caller wrote it, for the message.
+    written: the gate as the caller wrote it, for the message. other: how to write the one that fails on the other side.
     """
     if gate.fails != _WORSE[better]:
-        fix = f"a gate on {gate.metric} fails {_WORSE[better]} its bound"
-        raise BadParameter(f"{written}: {better} is better for {gate.metric}, so good runs would fail; {fix}")
+        raise BadParameter(f"{written}: {better} is better for {gate.metric}, so good runs would fail; {other}")
     if scale is not None and not scale[0] <= gate.bound <= scale[1]:
-        fix = f"give a number from {scale[0]:g} to {scale[1]:g}"
-        raise BadParameter(f"{written}: off the scale of {gate.metric}; {fix}")
+        raise BadParameter(
+            f"{written}: off the scale of {gate.metric}; give a number from {scale[0]:g} to {scale[1]:g}"
+        )
 
 
 class ScoreRecord(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

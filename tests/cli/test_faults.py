@@ -268,8 +268,8 @@ def test_a_value_above_its_gate_fails(call: Call, folder: Path) -> None:
     ("gate", "complaint"),
     [
         ("--fail-under hallucination=0.5", "lower is better for hallucination, so good runs would fail"),
-        ("--fail-under hallucination=0.5", "a gate on hallucination fails above its bound"),
-        ("--fail-over faithfulness=0.5", "a gate on faithfulness fails below its bound"),
+        ("--fail-under hallucination=0.5", "write --fail-over hallucination=0.5"),
+        ("--fail-over faithfulness=0.5", "write --fail-under faithfulness=0.5"),
         ("--fail-under faithfulness=5", "off the scale of faithfulness; give a number from 0 to 1"),
         ("--fail-under summary_coherence=0.5", "off the scale of summary_coherence; give a number from 1 to 5"),
         ("--min-measured 0.5", "--min-measured is for gates; add --fail-under METRIC=NUMBER"),

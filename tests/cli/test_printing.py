@@ -146,18 +146,34 @@ FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("http://
 
 @pytest.mark.parametrize("name", ["out.csv", "out.claims.csv"])
 def test_no_text_in_csv_is_a_formula(call: Call, folder: Path, name: str) -> None:
-    """A text that a spreadsheet would evaluate gets an apostrophe, numbers do not."""
+    """A text that a spreadsheet would evaluate gets an apostrophe, numbers do not; --raw-csv changes nothing."""
     named = dict.fromkeys(filter(str.isprintable, FORMULAS), "a column")
     rows = [{"id": text, "query": text, "response": f"{text} is b.", "contexts": ["no"], **named} for text in FORMULAS]
     (folder / "f.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
-    assert call("run", "f.jsonl", "-m", "faithfulness", "-j", "lexical", "-o", name).exit_code == 0
-    with (folder / name).open(encoding="utf-8", newline="") as file:
-        escaped = list(csv.reader(file))
+    def cells(*options: str) -> list[list[str]]:
+        assert call("run", "f.jsonl", "-m", "faithfulness", "-j", "lexical", "-o", name, *options).exit_code == 0
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.reader(file))
+
+    def is_number(cell: str) -> bool:
+        return bool(re.fullmatch(r"-?[\d.]+", cell))
+
+    escaped, raw = cells(), cells("--raw-csv")
     ids = [row[0] for row in escaped[1:]]
     assert [id for id in ids if not id.startswith("'")] == []
     assert [cell for row in escaped for cell in row if cell[:1] in tuple("=+-@\t\r")] == []
-    assert {id.removeprefix("'") for id in ids} == set(FORMULAS)
+    assert {row[0] for row in raw[1:]} == set(FORMULAS)
+    for one, other in zip(escaped, raw, strict=True):
+        assert [cell.removeprefix("'") for cell in one] == other
+        assert [cell for cell in other if is_number(cell) and cell not in one and cell not in FORMULAS] == []
+
+
+def test_a_run_saves_raw_csv(tmp_path: Path) -> None:
+    """`run.save(path, raw_csv=True)` is --raw-csv."""
+    run = rg.evaluate([{"response": "- a list", "reference": "- a list"}], "token_f1")
+    assert ",'- a list,1.0," in run.save(tmp_path / "out.csv").read_text(encoding="utf-8")
+    assert ",- a list,1.0," in run.save(tmp_path / "out.csv", raw_csv=True).read_text(encoding="utf-8")
 
 
 def test_commands_print_through_one_place() -> None:

@@ -93,7 +93,7 @@ def test_a_spec_is_read_and_written(spec: str, canonical: str) -> None:
         ("composite(rouge)", BadParameter, r"'rouge' is not of the form parameter=value"),
         ("rouge(types=rouge1,types=rouge2)", BadParameter, "gives 'types' twice"),
         ("composite(faithfulness=1,faithfulness=2)", BadParameter, "gives 'faithfulness' twice"),
-        ("composite(faithfulness=much)", BadParameter, "'much'; give numbers as weights"),
+        ("composite(faithfulness=much)", BadParameter, "'much' is not a number"),
         ("composite(faithfulness)", BadParameter, "parameter=value"),
         ("composite(rouge=1)", UnknownName, "unknown value of rouge"),
         ("rouge(", BadParameter, "cannot read"),

@@ -174,8 +174,8 @@ def test_checks_from_the_command_line(tmp_path: Path, monkeypatch: pytest.Monkey
         ("max_words(3,n=4)", "was given 'n' twice"),
         ('matches("(")', "is no regular expression: missing \\)"),
         ('matches("a', "a quotation mark is not closed"),
-        ('contains_all("a)', "a quotation mark is not closed"),
-        ("contains_all", "needs texts"),
+        ('contains_any("a)', "a quotation mark is not closed"),
+        ("contains_any", "needs texts"),
         ("json_schema(missing.json)", "'missing.json' cannot be read: No such file"),
         ('json_schema("{")', "is no JSON Schema"),
         ('json_schema("{\\"type\\": 3}")', "is no JSON Schema: 3 is not valid"),
@@ -322,12 +322,15 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ("typo", "suggested"),
     [
         ("fathfulness", "'faithfulness'"),
+        ("gruondedness", "'faithfulness'"),
         ("ndgc", "'ndcg'"),
+        ("bertscor", "'bertscore'"),
         ("answer_relevancy", "'answer_relevance'"),
+        ("xyzzy", "'faithfulness' or 'correctness' or 'context_recall'"),
     ],
 )
 def test_an_unknown_metric_has_three_suggestions_at_most(typo: str, suggested: str) -> None:
-    """A typo is answered by at most three names and how to list all."""
+    """A typo, a name of another tool or nonsense is answered by at most three names and how to list all."""
     with pytest.raises(rg.errors.UnknownName) as raised:
         parse_metric(typo)
     message = str(raised.value)

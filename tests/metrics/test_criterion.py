@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import ragauge as rg
 from ragauge.cli.main import main
-from ragauge.metrics.checks import contains_all
 from ragauge.metrics.registry import parse_metric, select_metrics
 
 ROWS = [
@@ -64,18 +63,24 @@ def test_a_scale_may_begin_below_0() -> None:
 
 
 def test_everything_that_is_said_reaches_the_judge() -> None:
-    """All lines of the text are in the rubric that the judge reads, and so are the fields asked for."""
+    """Text, steps, levels and examples are in the rubric that the judge reads, and so are the fields asked for."""
     judge = Reading()
     metric = rg.criterion(
-        "Says the same\n1: the same\n0: nothing of it",
+        "Says the same",
         "0.0-1.0",
         reads=("response", "references"),
+        steps=("Read both.", "Compare dates."),
+        levels=("1: the same", "0: nothing of it"),
+        examples=("0.5: half (of it)",),
         name="same",
     )
     row = {"response": "r", "references": ["one", "two"]}
     run = rg.evaluate([row], metric, judge=judge)
     ((rubric, texts),) = [(one.rubric, one.texts) for one in judge.asked]
-    assert rubric.wording == "Says the same\n1: the same\n0: nothing of it"
+    assert rubric.wording == (
+        "Says the same\nStep 1: Read both.\nStep 2: Compare dates.\n1: the same\n0: nothing of it\n"
+        "An example of 0.5: half (of it)"
+    )
     assert (rubric.name, rubric.whole, texts) == (
         "same",
         False,
@@ -110,13 +115,13 @@ def test_two_criteria_in_one_run_have_keys_of_their_own() -> None:
     ]
 
 
-@given(st.text(min_size=1).filter(str.strip), st.lists(st.text(min_size=1), min_size=1, max_size=3).map(tuple))
+@given(st.text(min_size=1).filter(str.strip), st.lists(st.text(min_size=1), max_size=3).map(tuple))
 @example("0", ('""',))
-def test_any_text_is_read_as_it_is_written(text: str, texts: tuple[str, ...]) -> None:
-    """A metric with any texts writes a spec that reads as the same metric, among other specs too."""
-    for metric in (rg.criterion(text), contains_all(texts)):
-        assert parse_metric(metric.spec) == metric
-        assert select_metrics(f"faithfulness,{metric.spec}")[1] == metric
+def test_any_text_is_read_as_it_is_written(text: str, steps: tuple[str, ...]) -> None:
+    """A criterion of any text writes a spec that reads as the same criterion, among other specs too."""
+    metric = rg.criterion(text, steps=steps)
+    assert parse_metric(metric.spec) == metric
+    assert select_metrics(f"faithfulness,{metric.spec}")[1] == metric
 
 
 @pytest.mark.parametrize(
@@ -126,9 +131,11 @@ def test_any_text_is_read_as_it_is_written(text: str, texts: tuple[str, ...]) ->
         ('criterion("  ")', "give the criterion in words"),
         ('criterion("x",good)', "'good' is not valid; give the lowest and the highest grade, such as 1-5"),
         ('criterion("x",5-1)', "low < high"),
+        ('criterion("x",levels="very polite")', "levels.*give texts such as"),
+        ('criterion("x",examples="9: fine")', "the grade of '9: fine' is not on the scale 1-5"),
         ('criterion("x",reads=answer)', "choose from query, response"),
         ('criterion("x",name="a b")', "give a name of letters, digits and underscores"),
-        ('criterion("x",scal="y")', "did you mean 'scale'"),
+        ('criterion("x",stepps="y")', "did you mean 'steps'"),
     ],
 )
 def test_a_faulty_criterion_is_refused(spec: str, message: str) -> None:

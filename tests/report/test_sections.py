@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from collections.abc import Callable
 from gzip import decompress
 from pathlib import Path
 from typing import Any
@@ -107,3 +110,30 @@ def test_a_section_without_rows_is_left_out(run: rg.Run) -> None:
     assert run.sections() == ()
     with pytest.raises(rg.errors.UsageError, match="a section needs a title"):
         rg.report.report_section(" ")
+
+
+@pytest.mark.slow
+def test_installed_packages_add_sections_to_the_command_line(
+    run: rg.Run, tmp_path: Path, install_package: Callable[..., Path]
+) -> None:
+    """A module named by an entry point registers its section before the command line makes a report."""
+    code = (
+        "from ragauge.report import report_section\n\n"
+        "@report_section('From a package')\ndef add(run):\n    return [{'id': run.id}]\n"
+    )
+    points = "[ragauge.report_sections]\nmine = my_sections\nbroken = no_such_module\n"
+    site = install_package("my_sections", points, code)
+    data = tmp_path / "data.jsonl"
+    data.write_text('{"response": "A.", "contexts": ["A."]}\n', encoding="utf-8")
+    source = str(Path(rg.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-m", "ragauge", "run", str(data), "-m", "faithfulness", "--no-store"],
+        env={"PYTHONPATH": f"{source}:{site}", "PYTHONIOENCODING": "utf-8"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "From a package" in done.stdout
+    assert "broken\nThis section failed: ModuleNotFoundError: No module named 'no_such_module'" in done.stdout

@@ -149,7 +149,7 @@ def test_gates_on_slices(tmp_path: Path) -> None:
     held, failed, empty = (gate.failure(run.record) for gate in run.record.gates)
     assert held is None
     assert failed == "faithfulness@lang=en is 0.000, below 0.5"
-    assert empty == "faithfulness@lang=fr has no value"
+    assert empty == "faithfulness@lang=fr has no value: lang is one of en, (none), de"
     assert run.record.gates[1] == Gate("faithfulness", 0.5, "below", "lang", "en")
     suite = ElementTree.parse(run.save(tmp_path / "r.xml")).getroot()
     cases = {case.get("name"): case for case in suite.iter("testcase")}

@@ -43,9 +43,9 @@ def gates(
     metric_of = {key: metric for metric in measured for key in metric.values}
     better = {key: metric.better for key, metric in metric_of.items()}
     gates = []
-    for option, condition in [
-        *(("--fail-under", bound) for bound in under),
-        *(("--fail-over", bound) for bound in over),
+    for option, other, condition in [
+        *(("--fail-under", "--fail-over", bound) for bound in under),
+        *(("--fail-over", "--fail-under", bound) for bound in over),
     ]:
         # a metric's own parameters may contain a "=", and a slice does, as in faithfulness@domain=finance:0.8
         key, _, bound = condition.rpartition(":" if re.search(r"@[^@=]+=.*:", condition) else "=")
@@ -54,7 +54,7 @@ def gates(
             raise BadParameter(f"{option} {condition}: write METRIC=NUMBER, or METRIC@COLUMN=VALUE:NUMBER for a slice")
         gate = gate_on(key_of(key, measured), number, "below" if option == "--fail-under" else "above", better)
         metric, written = metric_of[gate.metric], f"{gate.key}{':' if gate.column else '='}{gate.bound:g}"
-        check_gate(gate, metric.better, metric.scale, f"{option} {written}")
+        check_gate(gate, metric.better, metric.scale, f"{option} {written}", f"write {other} {written}")
         gates.append(msgspec.structs.replace(gate, min_measured=min_measured))
     if not 0 <= min_measured <= 1:
         raise BadParameter(f"--min-measured {min_measured:g} is no share of samples; give a number from 0 to 1")
@@ -199,6 +199,10 @@ daily_cost_option = click.option(
     metavar="DOLLARS[/day]",
     callback=_cost_limit,
     help="Stop before the calls to models cost more, with 4; with /day what costs more is not scored that day (UTC).",
+)
+
+raw_csv_option = click.option(
+    "--raw-csv", is_flag=True, help="Leave texts in .csv as they are, even what a spreadsheet takes for a formula."
 )
 
 

@@ -93,6 +93,7 @@ _OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT")
 @opts.store_options
 @opts.output_option("Write the run", (*WRITERS, *_OTHER_OUTPUTS), str)
 @opts.engine_options
+@opts.raw_csv_option
 @click.option("--name", default="", help="A name for the run.")
 @opts.max_cost_option
 @opts.worst_option
@@ -113,6 +114,7 @@ def run_command(
     data: str,
     source: str | None,
     output: Texts,
+    raw_csv: bool,
     show: int | None,
     by: Texts,
     otlp: str | None,
@@ -143,7 +145,7 @@ def run_command(
     is_sliced = by or any(gate.column for gate in gates)
     if is_sliced and engine is None and data != "-":
         _check_slices(rows, settings, by, gates)
-    with _written_in_any_case(files, gates), judging(store, settings["limit"]) as progress:
+    with _written_in_any_case(files, gates, raw_csv), judging(store, settings["limit"]) as progress:
         run = evaluate(rows, progress=progress, engine=engine, **settings)
     shows_all = arguments["metrics"] == "all"
     run.record.named |= shows_all
@@ -153,7 +155,7 @@ def run_command(
         run.hold_to(gates)
     elif by or shows_all:
         run.keep()
-    written = [str(run.save(file)) for file in files]
+    written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
     try:
         show_run(run, show)
         say(*(f"wrote {path}" for path in written))
@@ -171,14 +173,14 @@ def run_command(
 
 
 @contextmanager
-def _written_in_any_case(files: Sequence[Path], gates: Sequence[Gate]) -> Iterator[None]:
+def _written_in_any_case(files: Sequence[Path], gates: Sequence[Gate], raw_csv: bool) -> Iterator[None]:
     """Write a run of which no sample was done, so that no file of an earlier run passes for one of this."""
     try:
         yield
     except RunFailed as error:
         if error.run:
             error.run.record.gates = tuple(gates)
-            say(*(f"wrote {error.run.save(file)}" for file in files))
+            say(*(f"wrote {error.run.save(file, raw_csv=raw_csv)}" for file in files))
         raise
 
 

@@ -37,12 +37,13 @@ from ragauge.view import Server
 @click.argument("run", default="latest")
 @opts.open_store_option("Where the run is kept.")
 @opts.output_option("Write it")
+@opts.raw_csv_option
 @opts.worst_option
 @click.option("-m", "--metrics", type=click.Choice(["all"]), help="Show all. [default: the named ones, or six]")
 @opts.by_option
 @click.option("--list", "listed", is_flag=True, help="List the runs of the store instead.")
 def report_command(
-    run: str, store: Store, output: Paths, show: int | None, metrics: str | None, by: Texts, listed: bool
+    run: str, store: Store, output: Paths, raw_csv: bool, show: int | None, metrics: str | None, by: Texts, listed: bool
 ) -> None:
     """Show a run, by default the newest. RUN is an id, the beginning of one, or a name; nothing is judged again."""
     if listed:
@@ -56,7 +57,7 @@ def report_command(
         opened.record.slices.clear()
     for column in by:
         opened.by(column)
-    say(*(f"wrote {opened.save(path)}" for path in output))
+    say(*(f"wrote {opened.save(path, raw_csv=raw_csv)}" for path in output))
     if not output:
         show_run(opened, show)
         say(*gate_lines(opened, opened.record.gates))

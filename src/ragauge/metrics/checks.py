@@ -17,7 +17,7 @@ from ragauge.errors import BadParameter
 from ragauge.host import read_file
 from ragauge.metrics.base import Metric, listed, metric
 from ragauge.needs.base import Measured, Need, NothingToCount, Texts, Undefined
-from ragauge.needs.checks import measured_by, similarity_to_references
+from ragauge.needs.checks import bertscore_to_references, measured_by, similarity_to_references
 from ragauge.needs.entailment import response_and_references
 from ragauge.scores import Better, Scale
 from ragauge.text import overlap
@@ -170,6 +170,12 @@ def matches(sample: Sample, *, pattern: Annotated[Text, "the regular expression"
     return bool(match), f"found {match[0]!r}" if match else f"nothing matches {pattern!r}"
 
 
+@_passing
+def starts_with(sample: Sample, *, text: Annotated[Text, "how the response is to start"]) -> CheckResult:
+    """1 if the response starts with a text, white space before it aside, else 0."""
+    return _response(sample).lstrip().startswith(text)
+
+
 def _contained(sample: Sample, texts: Sequence[str], case: bool) -> list[str]:
     """Those of the texts that the response contains."""
     response = _response(sample) if case else _response(sample).casefold()
@@ -185,6 +191,13 @@ def contains_all(sample: Sample, *, texts: Sought, case: CaseSensitive = False) 
 
 
 @_passing
+def contains_any(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
+    """1 if the response contains one of the texts at least, else 0."""
+    present = _contained(sample, texts, case)
+    return bool(present), f"found: {', '.join(present)}" if present else "none is there"
+
+
+@_passing
 def contains_none(sample: Sample, *, texts: Sought, case: CaseSensitive = False) -> CheckResult:
     """1 if the response contains none of the texts, such as forbidden words, else 0."""
     present = _contained(sample, texts, case)
@@ -192,10 +205,23 @@ def contains_none(sample: Sample, *, texts: Sought, case: CaseSensitive = False)
 
 
 @_passing
+def min_words(sample: Sample, *, n: Annotated[Count, "the fewest words"]) -> CheckResult:
+    """1 if the response has n words at least, separated by white space, else 0."""
+    words = len(_response(sample).split())
+    return words >= n, f"{words} words"
+
+
+@_passing
 def max_words(sample: Sample, *, n: Annotated[Count, "the most words"]) -> CheckResult:
     """1 if the response has n words at most, separated by white space, else 0."""
     words = len(_response(sample).split())
     return words <= n, f"{words} words"
+
+
+@_passing
+def max_characters(sample: Sample, *, n: Annotated[Count, "the most characters"]) -> CheckResult:
+    """1 if the response has n characters at most, else 0."""
+    return len(_response(sample)) <= n, f"{len(_response(sample))} characters"
 
 
 def _known_language(code: str) -> None:
@@ -336,3 +362,14 @@ def similarity(measured: Measured) -> float:
     By sentence-transformers with all-MiniLM-L6-v2, which truncates long texts: pip install 'ragauge[similarity]'.
     """
     return measured.values[""]
+
+
+@metric(
+    bertscore_to_references, scale=(-1.0, 1.0), parts=("precision", "recall", "f1"), caption="token embeddings, cosine"
+)
+def bertscore(measured: Measured) -> Mapping[str, float]:
+    """BERTScore (Zhang et al., 2020) of English texts, rescaled by its baseline; the best F1 over the references.
+
+    0 is the score of random pairs of texts. By the library bert_score: pip install 'ragauge[bertscore]'.
+    """
+    return measured.values

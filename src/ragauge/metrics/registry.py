@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
@@ -89,6 +90,24 @@ _OWN = (*_BY_NAME, *ALIASES, *FAMILIES, "composite", "pooled", "pass_all")
 #: The weights of `composite` without parameters, from the documentation of RAG Evals.
 PRESET = {"faithfulness": 0.4, "chunk_precision": 0.3, "relevance_rubric.overall": 0.3}
 
+#: Names that a metric has elsewhere -> its name here.
+_ELSEWHERE = {
+    other_name: name
+    for name, other_names in {
+        "faithfulness": "groundedness grounding hallucinations summarization",
+        "answer_relevance": "answer_relevancy response_relevancy relevance",
+        "correctness": "accuracy factuality factual_correctness answer_accuracy",
+        "criterion": "g_eval geval aspect_critic rubric rubrics llm_judge coherence politeness tone style",
+        "similarity": "embedding cosine semantic_similarity",
+        "matches": "regex",
+        "max_words": "length",
+    }.items()
+    for other_name in other_names.split()
+}
+
+#: What is suggested for a name that resembles no other.
+_FALLBACKS = ("faithfulness", "correctness", "context_recall")
+
 
 def default_metrics(samples: Sequence[Sample]) -> tuple[Measure, ...]:
     """The metrics measured by default, and more where there are citations, gold claims, a source, calls or ids."""
@@ -137,7 +156,8 @@ def installed_metric(name: str) -> Metric:
     """The metric that an installed package offers as `name`. Raises UnknownName, or BadParameter if it is unusable."""
     points = [point for point in installed(ENTRY_POINTS) if point.name == name]
     if not points:
-        raise UnknownName("metric", name, [*_OWN, *installed_names()], listing="`ragauge metrics` lists all")
+        names = [*_OWN, *installed_names()]
+        raise UnknownName("metric", name, names, _suggestions(name, names), "`ragauge metrics` lists all")
     where = source_of(points[0])
     if name in _OWN:
         raise BadParameter(f"metric {name!r}, {where}, is not used, as ragauge has one of that name; rename it")
@@ -150,6 +170,16 @@ def installed_metric(name: str) -> Metric:
 def installed_names() -> list[str]:
     """The names of the metrics that installed packages offer."""
     return list(dict.fromkeys(point.name for point in installed(ENTRY_POINTS)))
+
+
+def _suggestions(name: str, names: Sequence[str]) -> list[str]:
+    """The metrics that have an unknown name elsewhere, or its words in their names or summaries, best first."""
+    words = {word for word in re.split(r"[\W_]+", name.casefold()) if len(word) > 2}
+    elsewhere = [_ELSEWHERE[other_name] for other_name in get_close_matches(name.casefold(), _ELSEWHERE, cutoff=0.8)]
+    named = [known_name for known_name in _BY_NAME if words & set(re.split(r"[\W_]+", known_name))]
+    summarised = [metric.name for metric in CATALOGUE if words & set(re.findall(r"\w+", metric.summary.casefold()))]
+    related = [*elsewhere, *named, *summarised]
+    return related if related or get_close_matches(name, names) else [*_FALLBACKS]
 
 
 def parse_metric(spec: str) -> Measure:
@@ -204,10 +234,8 @@ def parse_metrics(spec: str) -> list[Measure]:
     if values:
         raise BadParameter(f"{spec!r}: {values[0]!r} is not of the form parameter=value")
     if name == "composite":
-        try:
-            return [composite({key: float(value) for key, value in arguments.items()} or PRESET)]
-        except ValueError as error:
-            raise BadParameter(f"{spec!r}: {error}; give numbers as weights") from None
+        weights = {key: _number(value, spec) for key, value in arguments.items()}
+        return [composite(weights or PRESET)]
     return _family(name, arguments)
 
 
@@ -278,6 +306,13 @@ def _arguments(inside: str, spec: str) -> tuple[list[str], dict[str, str]]:
         else:
             values.append(value)
     return values, arguments
+
+
+def _number(text: str, spec: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadParameter(f"{spec!r}: {text!r} is not a number") from None
 
 
 def split_specs(specs: str) -> list[str]:

@@ -63,9 +63,15 @@ def graded(rubric: Rubric) -> Metric:
     return metric(grade_of(rubric), name=rubric.name, scale=(rubric.low, rubric.high))(grade)
 
 
+_GRADED_TEXT = r"^\s*(-?\d+(?:\.\d+)?)\s*:\s*(\S.*)$"
+
 Words = Annotated[str, Meta(pattern=r"\S", description="the criterion in words")]
 GradeRange = Annotated[
     str, Meta(pattern=r"^-?\d+(\.\d+)?-\d+(\.\d+)?$", description="the lowest and the highest grade, such as 1-5")
+]
+GradedTexts = Annotated[
+    tuple[Annotated[str, Meta(pattern=_GRADED_TEXT)], ...],
+    Meta(description='texts such as "5: every question is answered"'),
 ]
 Background = Literal["query", "contexts", "references", "source", "reference_contexts"]
 Field = Literal["query", "response", "contexts", "references", "source", "reference_contexts", "chunk", "conversation"]
@@ -90,12 +96,25 @@ def _by_rubric(
         "query",
         "response",
     ),
+    steps: Annotated[tuple[str, ...], "what the judge is to do, one after another"] = (),
+    levels: Annotated[GradedTexts, "what grades mean"] = (),
+    examples: Annotated[GradedTexts, "texts and their grades"] = (),
     better: Annotated[Better, "lower where the text describes a fault"] = "higher",  # noqa: ARG001  # read by the metric
     name: Annotated[Key, "the key of its scores"] = "",
 ) -> Need[Grades]:
-    """The need of a criterion."""
+    """The need of a criterion. Raises ValueError for a level or an example whose grade is not on the scale."""
     low, high = _ends(scale)
-    return grade_of(Rubric(name or "criterion", reads, low, high, text, whole="." not in scale))
+    for line in (*levels, *examples):
+        if not low <= float(line.partition(":")[0]) <= high:
+            raise ValueError(f"the grade of {line!r} is not on the scale {scale}")
+    parts = [
+        text,
+        *(f"Step {number}: {step}" for number, step in enumerate(steps, 1)),
+        *levels,
+        *(f"An example of {example}" for example in examples),
+    ]
+    whole = "." not in scale
+    return grade_of(Rubric(name or "criterion", reads, low, high, "\n".join(parts), whole))
 
 
 @metric(
@@ -107,10 +126,11 @@ def _by_rubric(
 def criterion(grades: Grades) -> float | Undefined:
     """The grade of the response by a criterion in your own words, such as criterion("It is polite",1-5).
 
-    What G-Eval (Liu et al., 2023), ragas' AspectCritic and rubric scores measure. The text may go on in further lines:
-    steps to take, what grades mean ("5: every question is answered"), or examples with their grades. scale: "1-5" takes
-    whole grades, "0-1" is no or yes, "0.0-1.0" takes any number between. reads: such as response+references; with chunk
-    the mean over the contexts; conversation is all that was said.
+    What G-Eval (Liu et al., 2023), ragas' AspectCritic and rubric scores measure. text: the criterion. scale: "1-5"
+    takes whole grades, "0-1" is no or yes, "0.0-1.0" takes any number between. reads: the fields of the sample that the
+    judge sees, such as response+references; with chunk the mean over the contexts; conversation is all that was said.
+    steps: what to do in turn. levels: what grades mean, as "5: every question is answered". examples: graded texts, as
+    "1: Go away." better: lower where it describes a fault. name: the key of its scores.
     """
     return _mean_grade(grades)
 

@@ -31,7 +31,7 @@ from ragauge.needs.entailment import history, references_of, response_of, respon
 from ragauge.questions import REFUSAL, Classify, Correct, Judgment, Rate, Relevant, Rubric
 from ragauge.scores import Evidence
 from ragauge.text import trust_eval
-from ragauge.text.overlap import similarity
+from ragauge.text.overlap import bertscore, similarity
 from ragauge.text.refusals import has_rules, refusal
 from ragauge.types import Chunk, Label, Sample, Verdict
 
@@ -300,6 +300,16 @@ def similarity_to_references(sample: Sample) -> QuestionFlow[Measured]:
     best, name = max(zip(values, references, strict=True))
     best = min(max(best, -1.0), 1.0)
     return Measured({"": best}, (_piece(text, name, value=best),))
+
+
+@need(reads=["response", "references"])
+def bertscore_to_references(sample: Sample) -> QuestionFlow[Measured]:
+    """How similar is the response to the references, by BERTScore?"""
+    yield from ()
+    references, text = references_of(sample), response_of(sample)
+    scores = bertscore([text] * len(references), list(references.values()))
+    f1, precision, recall, name = max(zip(scores.f1, scores.precision, scores.recall, references, strict=True))
+    return Measured({"precision": precision, "recall": recall, "f1": f1}, (_piece(text, name, value=f1),))
 
 
 @need(reads=[f"contexts or metadata.{RETRIEVED_IDS_KEY}", "reference_contexts or metadata.reference_context_ids"])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from math import inf
 
 from ragauge.report.wording import chunk_words, counted, deciding_quote, flat, gate_words, number, one_line, shortened
-from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord, slice_value
+from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import POSITIVE, Label, Sample
 
 #: The most pieces that an explanation lists.
@@ -251,8 +251,7 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed if gate.metric in run.estimates}
     for record in samples:
         for gate, records in worst_of.items():
-            is_covered = not gate.column or slice_value(record.sample, gate.column, run.group_column) == gate.value
-            if is_covered:
+            if gate.covers(record.sample, run):
                 worst_of[gate] = worst([*records, record], gate.metric, run.estimates[gate.metric], MAX_PIECES)
     texts = []
     for gate in failed:

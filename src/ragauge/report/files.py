@@ -78,17 +78,18 @@ def replacing(path: Path) -> Iterator[Path]:
         raise UsageError(f"cannot write {path}: {error.strerror}; choose another place") from error
 
 
-def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> None:
+def write_csv(path: Path, columns: Iterable[str], rows: Iterable[Mapping[str, Any]], raw: bool = False) -> None:
     """Write rows, each with its values by column, with a header as CSV; lists and dicts are JSON.
 
-    A text that a spreadsheet takes for a formula has an apostrophe before it.
+    raw: whether texts that a spreadsheet takes for formulas go without an apostrophe before them.
     """
     names = list(columns)
 
     def shown(cell: Any) -> Any:
         if isinstance(cell, list | dict):
             return json.dumps(cell, ensure_ascii=False)
-        return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+        is_formula = isinstance(cell, str) and _FORMULA.match(cell)
+        return f"'{cell}" if is_formula and not raw else cell
 
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
@@ -118,6 +119,10 @@ def check_ending(path: Path, endings: Iterable[str]) -> None:
     """Raise UsageError unless the name of a file ends in one of the `endings`."""
     if path.suffix.lower() not in endings:
         raise UsageError(f"cannot write {path.name!r}: unknown ending; use one of {' '.join(endings)}")
+
+
+def _claims_csv(_: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
+    write_csv(path, COLUMNS, claims(samples), raw_csv)
 
 
 def _claims_parquet(_: RunRecord, samples: Samples, path: Path) -> None:
@@ -164,13 +169,22 @@ def claims(samples: Samples) -> Iterator[dict[str, Any]]:
             }
 
 
-def save(run: RunRecord, samples: Samples, path: Path, sections: Callable[[], Sequence[Section]] = tuple) -> Path:
+def save(
+    run: RunRecord,
+    samples: Samples,
+    path: Path,
+    raw_csv: bool = False,
+    sections: Callable[[], Sequence[Section]] = tuple,
+) -> Path:
     """Write a run to a file in the format of its ending; an existing file is replaced at the end.
 
-    sections: returns the sections of a .json, .md or .html file. Raises UsageError where the file cannot be written or
-    has an ending not in WRITERS, MissingExtra for .parquet without pyarrow.
+    raw_csv: leave texts in CSV unchanged. sections: returns the sections of a .json, .md or .html file. Raises
+    UsageError where the file cannot be written or has an ending not in WRITERS, MissingExtra for .parquet without
+    pyarrow.
     """
     write = writer_of(path)
+    if raw_csv and path.suffix.lower() == ".csv":
+        write = partial(write, raw_csv=True)
     if write in (_json, _markdown, write_html):
         write = partial(write, sections=sections())
     with replacing(path) as part:
@@ -213,6 +227,10 @@ def _markdown(run: RunRecord, samples: Samples, path: Path, sections: Sequence[S
     path.write_text(run_markdown(run, samples, sections), encoding="utf-8")
 
 
+def _csv(run: RunRecord, samples: Samples, path: Path, raw_csv: bool = False) -> None:
+    write_csv(path, columns(run), rows(run, samples), raw_csv)
+
+
 def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
     import pyarrow
     import pyarrow.parquet
@@ -229,14 +247,14 @@ def _parquet(run: RunRecord, samples: Samples, path: Path) -> None:
 WRITERS: dict[str, Callable[..., None]] = {
     ".json": _json,
     ".jsonl": _jsonl,
-    ".csv": lambda run, samples, path: write_csv(path, columns(run), rows(run, samples)),
+    ".csv": _csv,
     ".parquet": _parquet,
     ".md": _markdown,
     ".html": write_html,
     ".xml": write_junit,
     ".sarif": write_sarif,
     ".otlp.jsonl": write_otlp,
-    ".claims.csv": lambda _, samples, path: write_csv(path, COLUMNS, claims(samples)),
+    ".claims.csv": _claims_csv,
     ".claims.parquet": _claims_parquet,
 }
 

@@ -1,4 +1,4 @@
-"""Scores as events of OpenTelemetry: a file for a collector, or sent to one.
+"""Scores as events of OpenTelemetry: through a provider, as a file for a collector, or sent to one.
 
 Each is an event `gen_ai.evaluation.result` of the conventions for generative AI, and belongs to the span scored.
 Files and requests are the JSON form of OTLP: https://opentelemetry.io/docs/specs/otlp/.
@@ -14,19 +14,50 @@ from datetime import datetime
 from http.client import HTTPException
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import Request, urlopen
 
 from ragauge.errors import UsageError
+from ragauge.host import optional
 from ragauge.report.explain import explain
 from ragauge.scores import RunRecord, SampleRecord
 from ragauge.types import Sample
 
+if TYPE_CHECKING:
+    from opentelemetry._logs import LoggerProvider
+
 NAME = "gen_ai.evaluation.result"
 
-#: The events of a request.
+#: The events of a request, or between two flushes: a batch processor drops those that exceed its queue of 2048.
 AT_ONCE = 500
+
+
+def emit_events(run: RunRecord, samples: Iterable[SampleRecord], provider: LoggerProvider | None = None) -> int:
+    """Emit the scores through a provider, or else that of the process; returns the number of events.
+
+    Those of a sample that is a trace, or has a `traceparent`, belong to its span. Raises MissingExtra, UsageError.
+    """
+    what, extra = "emitting events", "otel"
+    chosen = provider or optional(what, extra, "opentelemetry._logs").get_logger_provider()
+    propagator = optional(what, extra, "opentelemetry.trace.propagation.tracecontext").TraceContextTextMapPropagator()
+    if provider is None and not hasattr(chosen, "force_flush"):  # the default provider drops everything
+        raise UsageError("no OpenTelemetry LoggerProvider is set; set one with set_logger_provider(), or give it")
+    flush = getattr(chosen, "force_flush", lambda: None)
+    logger = chosen.get_logger("ragauge", run.version)
+    number = 0
+    for record in samples:
+        ids = _ids_of(record.sample)
+        parent = f"00-{ids['traceId']}-{ids['spanId']}-01" if ids else ""
+        context = propagator.extract({"traceparent": parent}) if ids else None
+        for key in record.scores:
+            attributes = _attributes(run, record, key)
+            logger.emit(timestamp=_nanoseconds(run), context=context, event_name=NAME, attributes=attributes)
+            number += 1
+            if number % AT_ONCE == 0:
+                flush()
+    flush()
+    return number
 
 
 def write_otlp(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> None:
@@ -76,7 +107,7 @@ def receiver_address(url: str) -> str:
 
 def _requests(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple[dict[str, Any], int]]:
     """Requests of the protocol, each with the number of its events."""
-    time = str(int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9))
+    time = str(_nanoseconds(run))
     events = (
         {
             "timeUnixNano": time,
@@ -93,6 +124,10 @@ def _requests(run: RunRecord, samples: Iterable[SampleRecord]) -> Iterator[tuple
     while batch := list(islice(events, AT_ONCE)):
         logs = {"resource": resource, "scopeLogs": [{"scope": scope, "logRecords": batch}]}
         yield {"resourceLogs": [logs]}, len(batch)
+
+
+def _nanoseconds(run: RunRecord) -> int:
+    return int(datetime.fromisoformat(run.finished or run.started).timestamp() * 1e9)
 
 
 def _pairs(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ragauge.errors import UsageError
+from ragauge.host import installed
 from ragauge.report.explain import chooser, compared_metrics, slice_comparisons
 from ragauge.report.wording import arrow, counted, number, with_interval
 from ragauge.scores import RunRecord
@@ -24,6 +26,9 @@ SectionFunctionT = TypeVar("SectionFunctionT", bound=SectionFunction)
 
 #: The functions by title, in the order in which their sections are shown.
 SECTIONS: dict[str, SectionFunction] = {}
+
+#: The group of entry points under which an installed package names modules that register sections.
+ENTRY_POINTS = "ragauge.report_sections"
 
 #: How many rows of a section a terminal and Markdown show.
 SHOWN_ROWS = 50
@@ -83,18 +88,9 @@ def report_section(title: str) -> Callable[[SectionFunctionT], SectionFunctionT]
 
 def sections_of(run: Any) -> tuple[Section, ...]:
     """The registered sections of a `ragauge.Run` that have rows, or an error to show."""
-    sections = []
-    for title, function in list(SECTIONS.items()):
-        try:
-            rows = [dict(row) for row in function(run)]
-        except Exception as error:
-            sections.append(Section(title, f"This section failed: {type(error).__name__}: {error}", (), ()))
-            continue
-        columns = tuple(dict.fromkeys(str(column) for row in rows for column in row))
-        description = next(iter((function.__doc__ or "").strip().splitlines()), "").strip()
-        cells = tuple(tuple(_cell(row.get(column)) for column in columns) for row in rows)
-        sections += [Section(title, description, columns, cells)] if columns else []
-    return tuple(sections)
+    faults = _load_entry_points()
+    made = (_section(title, function, run) for title, function in list(SECTIONS.items()))
+    return (*faults, *(section for section in made if section is not None))
 
 
 #: How many metrics the table of slices has columns for, where none were named.
@@ -131,6 +127,21 @@ def slice_section(run: RunRecord, column: str) -> Section:
     return Section(f"By {column}", about, heads, tuple(row[: len(heads)] for row in rows))
 
 
+def _section(title: str, function: SectionFunction, run: Any) -> Section | None:
+    try:
+        rows = [dict(row) for row in function(run)]
+    except Exception as error:
+        return _failed(title, error)
+    columns = tuple(dict.fromkeys(str(column) for row in rows for column in row))
+    description = next(iter((function.__doc__ or "").strip().splitlines()), "").strip()
+    cells = tuple(tuple(_cell(row.get(column)) for column in columns) for row in rows)
+    return Section(title, description, columns, cells) if columns else None
+
+
+def _failed(title: str, error: Exception) -> Section:
+    return Section(title, f"This section failed: {type(error).__name__}: {error}", (), ())
+
+
 def _cell(value: Any) -> Cell:
     if value is None or isinstance(value, bool | str):
         return None if value is None else str(value)
@@ -144,3 +155,15 @@ def _cell(value: Any) -> Cell:
 def cell_text(cell: Cell) -> str:
     """A cell for people: three decimals for a number that is not whole, a dash for None."""
     return number(cell) if cell is None or isinstance(cell, float) else str(cell)
+
+
+@cache
+def _load_entry_points() -> tuple[Section, ...]:
+    """Import the modules that installed packages name; a section with the error for each that cannot be imported."""
+    faults = []
+    for entry_point in installed(ENTRY_POINTS):
+        try:
+            entry_point.load()
+        except Exception as error:
+            faults.append(_failed(entry_point.name, error))
+    return tuple(faults)

@@ -96,7 +96,8 @@ def alarm_rules(written: Sequence[str], metrics: Collection[Measure], against: R
             raise BadParameter(f"--alarm {text}: write {key}<NUMBER or {key}>NUMBER, or name a run with --against")
         if part and part[2]:
             gate = gate_on(key, float(part[3]), "below" if part[2] == "<" else "above", better)
-            check_gate(gate, measure.better, measure.scale, f"--alarm {text}")
+            other = f"write {key}{'<' if part[2] == '>' else '>'}{part[3]}"
+            check_gate(gate, measure.better, measure.scale, f"--alarm {text}", other)
             rules.append(AlarmRule(f"{key}{part[2]}{gate.bound:g}", gate, measure.scale, ALPHA / number, True))
         if against:
             rules.append(_against(key, measure, against, ALPHA / number))

@@ -25,6 +25,7 @@ from ragauge.types import Sample
 
 if TYPE_CHECKING:
     import pandas
+    from opentelemetry._logs import LoggerProvider
 
 
 class SampleScores(dict[str, Score]):
@@ -248,32 +249,38 @@ class Run:
         frame = run_frame(self.record, self.records())
         return frame if self.index is None else frame.set_axis(self.index[: len(frame)])
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, raw_csv: bool = False) -> Path:
         """Write the run to a file in the format of its ending; docs/output.md lists them.
 
         Args:
             path: the file; it is replaced if it exists.
+            raw_csv: keep texts in CSV as they are; by default a text that a spreadsheet would run as a formula is
+                prefixed with an apostrophe.
 
         Raises:
             UsageError: the ending is unknown, or the place cannot be written.
         """
-        return save(self.record, self.records(), Path(path), self.sections)
+        return save(self.record, self.records(), Path(path), raw_csv, self.sections)
 
-    def emit(self, url: str) -> int:
-        """Send each score to a receiver of OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
+    def emit(self, provider: LoggerProvider | str | None = None) -> int:
+        """Emit each score to OpenTelemetry as an event `gen_ai.evaluation.result`; see docs/ci.md.
 
         Args:
-            url: the address of a receiver of OTLP over HTTP, such as a collector's http://localhost:4318.
+            provider: the logger provider; the address of a receiver of OTLP over HTTP, such as a collector's
+                http://localhost:4318, which needs no other package; None: the provider of the process.
 
         Returns:
             The number of events.
 
         Raises:
-            UsageError: the receiver cannot be reached or refuses events.
+            MissingExtra: OpenTelemetry is not installed.
+            UsageError: no provider is set, or the receiver cannot be reached or refuses events.
         """
-        from ragauge.report.otlp import send_events
+        from ragauge.report.otlp import emit_events, send_events
 
-        return send_events(self.record, self.records(), url)
+        if isinstance(provider, str):
+            return send_events(self.record, self.records(), provider)
+        return emit_events(self.record, self.records(), provider)
 
     def hold_to(self, bounds: Bounds | Sequence[Gate], min_measured: float = 0.0) -> None:
         """Set the gates of the run, replacing earlier ones; reports show which hold.
