@@ -382,8 +382,6 @@ class GEval(_Ours):
         if any(first[1] >= second[0] for first, second in pairwise(ranges)):
             raise BadInput(f"GEval {name!r} has a rubric whose ranges overlap: {ranges}")
         self.scale = (ranges[0][0], ranges[-1][1]) if ranges and self.by_rubric else (0, 10)
-        if self.scale[0] == self.scale[1]:
-            raise BadInput(f"GEval {name!r} has a rubric with the grade {self.scale[0]} alone; describe others too")
         meanings = [f"{step.score_range[0]} to {step.score_range[1]}: {step.expected_outcome}" for step in rubric or ()]
         ends = [] if meanings else ["10: it is wholly so. 0: not at all."]
         wording = "\n".join([*([criteria] if criteria else []), *steps, *meanings, *ends])

@@ -101,9 +101,7 @@ def retrieve(queries: str | Sequence[str], top_k: int = 5, corpus: Any = None, s
     """
     if corpus is None and (corpus := _configured(None, "generator_config.yaml").corpus) is None:
         corpus = Path(str(resources.files("ragauge.datasets") / "mini" / "corpus"))
-        warnings.warn(
-            "no corpus was given: the toy corpus that is searched has no answers to real questions", stacklevel=2
-        )
+        warnings.warn("no corpus was given: the toy corpus that is searched answers no real question", stacklevel=2)
     rows = {"query": [queries] if isinstance(queries, str) else list(queries)}
     searched = {"corpus" if isinstance(corpus, str | Path) else "retriever": corpus}
     built = [sample.contexts or () for sample in _samples(build(rows, top=top_k, store=store, **searched))]
@@ -138,9 +136,7 @@ def construct_data(questions: Sequence[str], answers: Sequence[str], raw_docs: l
 def _samples(made: Built | Generated) -> Sequence[rg.Sample]:
     """What was built or generated. Raises RunFailed where a sample lacks something."""
     for part, reason in made.failures.first.items():
-        raise rg.errors.RunFailed(
-            f"{made.failures[part]} of {len(made.samples)} items lack {part}: {reason}; try again"
-        )
+        raise rg.errors.RunFailed(f"{made.failures[part]} of {len(made.samples)} items lack {part}: {reason}")
     return made.samples
 
 
@@ -197,9 +193,7 @@ class Config:
             warnings.warn(f"settings without effect here: {', '.join(unused)}", stacklevel=2)
         vars(self).update({name: value for name, value in chosen.items() if name in own})
         if self.external_docs not in (None, self.data_file):
-            raise rg.errors.BadParameter(
-                f"external_docs={self.external_docs!r} must be data_file, whose items have documents"
-            )
+            raise rg.errors.BadParameter(f"external_docs={self.external_docs!r} must be data_file")
         self.eval_type = _EVAL_TYPES.get(self.data_type, self.eval_type)
         file = f"{self.data_type or 'eli5'}_eval_top100_calibrated.json"
         self.data_file, self.eval_file = self.data_file or f"data/{file}", self.eval_file or f"eval_data/{file}"
@@ -217,9 +211,7 @@ class Config:
             raise rg.errors.BadData(fault) from error
         for setting in ("model", "autoais_model"):
             if re.search("python:|base_url=", str(content.get(setting))):  # the file may be somebody else's
-                raise rg.errors.BadData(
-                    f"{yaml_path}: {setting} names code or a server; give it to Config as an argument"
-                )
+                raise rg.errors.BadData(f"{yaml_path}: {setting} names code or a server; give it as an argument")
         return cls(**content)
 
 
@@ -256,9 +248,8 @@ class ResponseGenerator:
         refusal = f"{FLAG} in the documents." if config.rejection and not config.posthoc else ""
         shown = [{"question": item["question"], "docs": [] if config.posthoc else item["docs"]} for item in data]
         options: Item = {"form": form, "top": config.ndoc or None, "store": config.store}
-        outputs = [
-            sample.response or "" for sample in _samples(generate(shown, config.model, refusal=refusal, **options))
-        ]
+        made = generate(shown, config.model, refusal=refusal, **options)
+        outputs = [sample.response or "" for sample in _samples(made)]
         if config.posthoc:
             outputs = [self._cited(item, output, options) for item, output in zip(data, outputs, strict=True)]
         pairs = zip(data, outputs, strict=True)
