@@ -52,6 +52,12 @@ def test_summaries_are_shown_by_their_source() -> None:
     assert run.left_out["faithfulness"].endswith("; for a summary there is faithfulness(against=source)")
 
 
+def test_answers_from_tools_are_told_what_to_be_held_against() -> None:
+    """Where nothing was retrieved but tools were called, the metric against calls is named."""
+    row = {"query": "?", "response": "It is.", "tool_calls": [{"name": "f", "arguments": {}, "result": "It is."}]}
+    assert measured([row], None).left_out["faithfulness"].endswith("there is faithfulness(against=calls)")
+
+
 def test_contradicted_claims_come_first() -> None:
     """A contradicted claim comes before unsupported ones, with the chunk that contradicts it and the rationale."""
     against = (ChunkEvidence("7", Label.CONTRADICTED), ChunkEvidence("8", Label.NEUTRAL))

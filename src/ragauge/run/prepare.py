@@ -105,8 +105,11 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
     are_turns = any(sample.is_turn for sample in samples)
     if are_turns and "reference_tool_calls" in fields and "reference_tool_calls" in columns:
         fix = OF_CONVERSATIONS
-    if fields == ["contexts"] and any(sample.source for sample in samples):
-        fix = "for a summary there is faithfulness(against=source)"
+    if fields == ["contexts"] and "against" in getattr(metric, "parameters", ()):
+        if any(sample.source for sample in samples):
+            fix = "for a summary there is faithfulness(against=source)"
+        elif any(sample.calls for sample in samples):
+            fix += "; where tools returned what the answer rests on, there is faithfulness(against=calls)"
     return f"no sample has {' and '.join(map(_field_words, fields))}; {fix}"
 
 
