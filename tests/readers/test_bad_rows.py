@@ -77,7 +77,9 @@ def test_broken_csv_rows_are_named_and_skipped(table: str) -> None:
 def test_a_cell_that_was_cut_off_is_named_with_its_line_and_the_way_on(tmp_path: Path) -> None:
     """A list that a spreadsheet cut off names the line, where rows span several, what is wrong and how to go on."""
     (tmp_path / "rows.csv").write_text('query,contexts\n"a\nb",c\nq,"[""whole"", ""cut o"\n')
-    with pytest.raises(BadRow, match=r"row 2, column 'contexts': a broken list, probably cut off;") as raised:
+    with pytest.raises(
+        BadRow, match=r"row 2, column 'contexts': a broken list, probably cut off \(line 4\);"
+    ) as raised:
         list(read(tmp_path / "rows.csv"))
     assert str(raised.value).endswith("; or skip such rows: skip_bad_rows=True (--skip-bad-rows)")
 

@@ -56,16 +56,20 @@ def test_the_first_sheet_is_read(written: Writing) -> None:
     assert next(iter(reading)).metadata == {"column 3": 7}
 
 
-def test_other_sheets_are_noted(written: Writing, caplog: pytest.LogCaptureFixture) -> None:
-    """Sheets that are not read are noted; charts are none."""
+def test_a_sheet_is_named(written: Writing, caplog: pytest.LogCaptureFixture) -> None:
+    """Another sheet than the first is named behind the file; charts are none; without a name the others are noted."""
     path = written(["query"], ["Who?"])
     assert [one.query for one in read(path)] == ["Who?"]
     assert "'Sheet' of the sheets Sheet, other" in caplog.text
     book = openpyxl.load_workbook(path)
+    book["other"].append(["When?"])
     book.create_chartsheet("chart", 0).add_chart(openpyxl.chart.BarChart())
     book.save(path)
     assert [one.query for one in read(path)] == ["Who?"]
     assert "chart" not in caplog.text
+    assert [one.query for one in read(f"{path}#other")] == ["When?"]
+    with pytest.raises(BadData, match="no sheet of cells is called 'third'; there are Sheet, other"):
+        read(f"{path}#third")
 
 
 def test_values_are_as_excel_holds_them(written: Writing) -> None:

@@ -32,6 +32,7 @@ TEXTS = {
     "rows.ndjson": "\n" + JSONL.replace("\n", "\r\n\r\n"),
     "rows.json": json.dumps(ROWS, indent=1),
     "lines.json": JSONL,
+    "list.jsonl": json.dumps(ROWS, indent=1),
     "results.json": json.dumps({"results": ROWS, "metrics": {}}),
     "data.json": json.dumps({"data": ROWS, "config": {"ndoc": 5}}),
     "columns.json": json.dumps({name: [row[name] for row in ROWS] for name in ROWS[0]}),
@@ -49,9 +50,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_text_formats_read_alike(here: Path, name: str, encoding: str) -> None:
-    """Each text format gives the same samples, as UTF-8 with and without a mark, and packed."""
+    """Each text format gives the same samples, as UTF-8 with and without a mark, as UTF-16, and packed."""
     raw = TEXTS[name].encode(encoding)
     Path(name).write_bytes(raw)
     Path(name + ".gz").write_bytes(gzip.compress(raw))
@@ -123,10 +124,10 @@ BROKEN = [
      ".yaml, .yml, .parquet, .xlsx, .eval, and .gz after those of text"),
     ("rows", b"x", "rows: a name without extension; known: .jsonl"),
     ("a.parquet.gz", b"x", "a.parquet.gz: the extension '.gz' is not known"),
-    ("latin.csv", b"query\nq1\ncaf\xe9\n", "latin.csv: not UTF-8: byte 0xe9 at offset 12 (line 3); save the file as "
-     "UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 latin.csv; or name its format by its extension"),
-    ("wide.txt", "x".encode("utf-16"), "wide.txt: not UTF-8: byte 0xff at offset 0 (line 1)"),
-    ("wide.csv", "query;answer\n".encode("utf-16-le"), "wide.csv: UTF-16 or no text (NUL bytes)"),
+    ("latin.csv", b"query\nq1\ncaf\xe9\n", "latin.csv: not UTF-8: byte 0xe9 at offset 12 (line 3); save it as UTF-8, "
+     "for example: iconv -f WINDOWS-1252 -t UTF-8 latin.csv; in Excel: Save As, CSV UTF-8; or name its format"),
+    ("odd.csv", b"\xff\xfea\x00b", "odd.csv: broken UTF-16"),
+    ("wide.csv", "query;answer\n".encode("utf-16-le"), "wide.csv: UTF-16 without its mark, or no text (NUL bytes)"),
     ("cut.json", b'[{"query": "q"},\n {"query": ', "cut.json: broken JSON at line 2, column 12: Expecting value"),
     ("number.json", b"3", "number.json: a number, not a list of objects; write a list of objects"),
     ("ragged.json", b'{"query": ["q", "r"], "response": ["a"]}',
@@ -200,3 +201,11 @@ def test_damaged_parquet_files_are_refused(here: Path) -> None:
             refused.append(str(error))
     assert len(refused) > 50
     assert all(f"{name}: not a whole" in error or f"{name}, row" in error for error in refused)
+
+
+def test_the_line_of_excel_that_names_the_delimiter_is_skipped(tmp_path: Path) -> None:
+    """A first line such as "sep=;" is no header, and says what stands between the fields; it counts as a line."""
+    (tmp_path / "sep.csv").write_text("sep=|\r\nquestion|answer\r\nQ, or?|A\r\nQ|A|B\r\n")
+    reading = read(tmp_path / "sep.csv", skip_bad_rows=True)
+    assert [(one.query, one.response) for one in reading] == [("Q, or?", "A")]
+    assert "(line 4)" in str(reading.bad_rows[0])

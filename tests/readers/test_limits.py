@@ -101,6 +101,7 @@ def test_a_bomb_is_refused(tmp_path: Path, name: str, write: Callable[[Path], An
         ),
         ("rows.json", f"[{ROW},\n{ROW},\n{ROW}]", {"bytes": 60}, "a file that is read as a whole"),
         ("rows.json", "[\n" + "[],\n" * 50 + "[]]", {"bytes": 500}, "a file that is read as a whole"),
+        ("rows.jsonl", "[\n" + "[],\n" * 50 + "[]]", {"bytes": 500}, "a file that is read as a whole"),
         ("rows.jsonl", ROW * 10, {"cells": 9}, "more than 9 cells"),
         ("rows.csv", "query,a,b,c\n1,2,3,4\n", {"columns": 3}, "4 columns in a row"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -64,7 +65,16 @@ def open_bytes(path: Path | None) -> Iterator[TextFile]:
 
 
 def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterator[str]:
-    """The lines with their line ends: UTF-8 with or without a byte order mark."""
+    """The lines with their line ends: UTF-8 with or without a byte order mark, or UTF-16 with one."""
+    if stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        try:
+            with io.TextIOWrapper(stream, encoding="utf-16", newline="\n") as text:
+                while line := text.readline(limits.bytes + 1):
+                    limits.check_held(name, size_with_values(line), "a line")
+                    yield line
+        except UnicodeError as error:
+            raise BadData(f"{name}: broken UTF-16 ({error}); save the file as UTF-8") from None
+        return
     packed = os.fstat(stream.fileno()).st_size if isinstance(stream, gzip.GzipFile) else None
     offset = number = 0
     while raw := stream.readline(limits.bytes + 1):
@@ -76,10 +86,10 @@ def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterato
             line = raw.decode()
         except UnicodeDecodeError as error:
             place = f"byte 0x{raw[error.start]:02x} at offset {offset + error.start} (line {number})"
-            fix = f"save the file as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}"
-            raise BadData(f"{name}: not UTF-8: {place}; {fix}; or name its format by its extension") from None
+            fix = f"save it as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}; in Excel: Save As, CSV UTF-8;"
+            raise BadData(f"{name}: not UTF-8: {place}; {fix} or name its format by its extension") from None
         if offset == 0 and "\0" in line[:4]:
-            raise BadData(f"{name}: UTF-16 or no text (NUL bytes); save the file as UTF-8")
+            raise BadData(f"{name}: UTF-16 without its mark, or no text (NUL bytes); save the file as UTF-8")
         yield line.removeprefix("\ufeff") if offset == 0 else line
         offset += len(raw)
 
@@ -101,11 +111,19 @@ ROW_KEYS = (
 )
 
 
-def json_lines_rows(lines: Iterable[str]) -> Iterator[Any]:
-    """One object a line, blank lines ignored."""
-    for number, line in enumerate(lines, start=1):
-        if not line.isspace():
-            yield json_row(line, number)
+def json_lines_rows(
+    lines: Iterable[str], name: str = "JSON Lines", limits: ReadingLimits | None = None
+) -> Iterator[Any]:
+    """One object a line, blank lines ignored. A file that is one JSON list is read as such."""
+    numbered = ((number, line) for number, line in enumerate(lines, start=1) if not line.isspace())
+    first = next(numbered, None)
+    if first is None:
+        return
+    rows = itertools.chain([first], numbered)
+    if first[1].lstrip().startswith("["):
+        yield from json_rows(_whole((line for _, line in rows), name, limits or default_limits()), name)
+    for number, line in rows:
+        yield json_row(line, number)
 
 
 def json_rows(text: str, name: str) -> Iterable[Any]:
@@ -202,6 +220,16 @@ def json_row(line: str, number: int) -> Any:
     return row
 
 
+class TextRow(dict[str, str]):
+    """The cells of a row by column, and the number of the line that it begins on."""
+
+    line = 0
+
+
+#: What Excel writes above the header to name the delimiter.
+_SEPARATOR_LINE = re.compile("sep=(.)\r?\n?", re.IGNORECASE)
+
+
 def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimiter: str | None = None) -> Iterator[Any]:
     """One mapping a row, every cell as text. The first row names the columns.
 
@@ -212,6 +240,8 @@ def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimite
     skipped, first = next(((number, line) for number, line in enumerate(lines) if not line.isspace()), (0, None))
     if first is None:
         return
+    if separator := _SEPARATOR_LINE.fullmatch(first):
+        delimiter, first, skipped = separator[1], next(lines, ""), skipped + 1
     delimiter = delimiter or max(",;\t", key=first.count)
     size, begin = 0, skipped + 1
 
@@ -233,7 +263,9 @@ def csv_rows(lines: Iterable[str], name: str, limits: ReadingLimits, *, delimite
         size, begin = 0, skipped + reader.line_num + 1
         try:
             if (cells := next(reader, None)) and len(cells) == len(header):
-                yield dict(zip(header, cells, strict=True))
+                row = TextRow(zip(header, cells, strict=True))
+                row.line = begin
+                yield row
             elif cells:
                 problem = f"{len(cells)} fields where the header has {len(header)} (line {skipped + reader.line_num})"
                 yield Malformed(problem, 'put a field that holds a separator or a line break in double quotes ("...")')
@@ -252,8 +284,8 @@ def column_names(cells: Iterable[str], name: str) -> list[str]:
     return header
 
 
-def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | Malformed]:
-    """The rows of the first sheet; its first row names the columns, empty rows are ignored.
+def excel_rows(path: Path, limits: ReadingLimits, name: str = "") -> Iterator[dict[str, Any] | Malformed]:
+    """The rows of the sheet called `name`, or of the first; its first row names the columns, empty rows are ignored.
 
     Values come as Excel holds them: what it shows as $411 or as May 24, 2025 is the number 411 and a date. A row with a
     formula whose value is not in the file is malformed.
@@ -269,10 +301,13 @@ def excel_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any] | M
                 closing(openpyxl.load_workbook(file, read_only=True)) as book_of_formulas,
             ):
                 titles = [sheet.title for sheet in book.worksheets]  # without sheets that are charts
-                if len(titles) > 1:
-                    fix = "save another as a file of its own"
+                if name and name not in titles:
+                    raise BadData(f"{path}: no sheet of cells is called {name!r}; there are {', '.join(titles)}")
+                if not name and len(titles) > 1:
+                    fix = f"another is read as {path.name}#NAME"
                     LOG.warning("%s: read is %r of the sheets %s; %s", path, titles[0], ", ".join(titles), fix)
-                sheets = (_rows_of_sheet(opened.worksheets[0], path, limits) for opened in (book, book_of_formulas))
+                place = titles.index(name) if name else 0
+                sheets = (_rows_of_sheet(opened.worksheets[place], path, limits) for opened in (book, book_of_formulas))
                 rows = zip(*sheets, strict=True)
                 filled = ((row, formulas) for row, formulas in rows if any(cell.value is not None for cell in formulas))
                 names, _ = next(filled, ((), ()))
@@ -420,8 +455,8 @@ def _text_rows(path: Path | None, suffix: str, limits: ReadingLimits | None = No
 
 
 _TEXT: dict[str, Callable[[Iterator[str], str, ReadingLimits], Any]] = {
-    ".jsonl": lambda lines, *_: json_lines_rows(lines),
-    ".ndjson": lambda lines, *_: json_lines_rows(lines),
+    ".jsonl": json_lines_rows,
+    ".ndjson": json_lines_rows,
     ".json": lambda lines, name, limits: json_rows(_whole(lines, name, limits), name),
     ".csv": csv_rows,
     ".tsv": lambda lines, name, limits: csv_rows(lines, name, limits, delimiter="\t"),
@@ -443,13 +478,17 @@ EXTENSIONS = (*_TEXT, *_BINARY)
 #: its dot, and is a function from the path of a file to its rows, an iterable of mappings from column to value.
 ENTRY_POINTS = "ragauge.readers"
 
+_SHEET = re.compile(r"(.*\.xlsx)#(.+)", re.IGNORECASE | re.DOTALL)
+
 
 def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     """The rows of a file in the format that its extension names; those of a pipe without one are JSON Lines.
 
-    Raises BadData where it cannot be read.
+    FILE.xlsx#NAME is a sheet of a workbook. Raises BadData where it cannot be read.
     """
-    name, limits = str(path), limits or default_limits()
+    name, limits, sheet = str(path), limits or default_limits(), ""
+    if (named := _SHEET.fullmatch(name)) and not path.exists():
+        path, sheet = Path(named[1]), named[2]
     suffix = extension(path)
     if os.path.isdir(path):  # noqa: PTH112  # unlike Path.is_dir, it takes a name of any length
         raise BadData(f"{path}: a folder, not a file; name one file in it")
@@ -466,7 +505,7 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     if piped:
         raise BadData(f"{path}: a pipe, from which {suffix} cannot be read; save it as a file")
     if suffix in _BINARY:
-        rows = _BINARY[suffix]
+        rows = partial(excel_rows, name=sheet) if sheet else _BINARY[suffix]
         return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
     reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}")
     return Source(name, partial(_plugin_rows, reader, path))

@@ -19,7 +19,7 @@ from ragauge.readers import conversations, exports, values
 from ragauge.readers.budget import ReadingLimits, default_limits
 from ragauge.readers.columns import HISTORIES, IDS_OF, MEASURED, ColumnMapping, folded
 from ragauge.readers.conversations import Per
-from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, file_source, mapping_rows, pyarrow_for
+from ragauge.readers.formats import BATCH, STANDARD_INPUT, Source, TextRow, file_source, mapping_rows, pyarrow_for
 from ragauge.text.citations import cites_otherwise
 from ragauge.types import Chunk, Sample, Turn
 
@@ -364,10 +364,12 @@ class SampleReader:
                     self._positions += [number - 1] * len(samples)
                 yield from samples
             except BadRow as error:
+                line = f" (line {row.line})" if isinstance(row, TextRow) else ""
+                bad = BadRow(error.where, error.row, error.column, error.problem + line, error.fix)
                 if not self._skip_bad_rows:
-                    error.args = (f"{error}; or skip such rows: skip_bad_rows=True (--skip-bad-rows)",)
-                    raise error from None
-                self.bad_rows.append(error)
+                    bad.args = (f"{bad}; or skip such rows: skip_bad_rows=True (--skip-bad-rows)",)
+                    raise bad from None
+                self.bad_rows.append(bad)
         if self.unmeasured.pop("several_contexts", 0):
             del self.unmeasured["joined_contexts"]
 
