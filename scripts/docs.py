@@ -265,7 +265,7 @@ A progress bar is shown on a terminal and left out when the output is piped. `NO
 
 ## Completion
 
-The Tab key completes commands and options:
+The Tab key completes commands, options, metrics and the runs in the store:
 
 ```sh
 echo 'eval "$(_RAGAUGE_COMPLETE=bash_source ragauge)"' >> ~/.bashrc
@@ -284,7 +284,7 @@ def commands_page() -> str:
         ["judges", "prompts"],
     ]
     names += [["dataworkz", name] for name in ("evaluate", "evaluate_question")]
-    names += [["batch", name] for name in ("export", "submit", "fetch", "import")]
+    names += [["batch", name] for name in ("export", "submit", "status", "fetch", "import")]
     names.append(["store", "copy"])
     return "\n".join([_COMMANDS_HEAD, *(_help(name) for name in names)])
 

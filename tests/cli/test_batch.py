@@ -50,7 +50,7 @@ def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: StubFactory) -> None:
-    """Export, submit, fetch, until everything is answered; each says what is next."""
+    """Export, submit, status, fetch, until everything is answered; each says what is next."""
     server = stub_server(batch_seconds=0.3)
     spec = f"openai/gpt-4o-mini?base_url={server.url}"
     call("batch", "export", "data.jsonl", "-j", spec, "-m", "faithfulness", "-o", "out")
@@ -59,13 +59,16 @@ def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: Stu
     fetch = "next: ragauge batch fetch out\n"
     assert call("batch", "submit", "out").stdout == f"wave-01-1.jsonl: sent, as batch_1\n{fetch}"
     assert call("batch", "submit", "out").stdout == f"nothing to send\n{fetch}"
-    shown = call("batch", "fetch", "out").stdout
-    assert shown.startswith("wave-01-1.jsonl, batch_1: in_progress, 0 of 6 done\nwaiting for the results of 6 requests")
+    shown = call("batch", "status", "out").stdout
+    assert "6 requests to openai/gpt-4o-mini" in shown
+    assert "sent as batch_1: in_progress, 0 of 6 done, 0 failed" in shown
+    assert "not ended yet\nwaiting for the results of 6 requests" in call("batch", "fetch", "out").stdout
     time.sleep(0.35)
     assert "round 2: 6 questions" in call("batch", "fetch", "out").stdout
     call("batch", "submit", "out")
     time.sleep(0.35)
     assert "all is answered; `ragauge run`" in call("batch", "fetch", "out").stdout
+    assert call("batch", "status", "out").stdout.count("done\n") == 2
 
 
 def test_an_import_states_the_outcome_of_every_line(call: Call, folder: Path) -> None:
@@ -91,6 +94,7 @@ def test_an_import_states_the_outcome_of_every_line(call: Call, folder: Path) ->
     assert "waiting for the results of 2 requests" in shown
     assert "given up: 1 question, the first because: refused: the model would not answer" in shown
     assert "given up as lost: 5 requests" in call("batch", "import", "out", "--lost").stdout
+    assert "is not sent, since results" not in call("batch", "status", "out").stdout
 
 
 def test_a_partly_imported_file_is_not_submitted(call: Call, folder: Path, stub_server: StubFactory) -> None:
@@ -111,6 +115,7 @@ def test_export_continues(call: Call, folder: Path) -> None:
     other = call(*EXPORT, "--limit", "2")
     assert other.exit_code == 2
     assert "out holds a batch with other options; export into another folder" in other.stderr
+    assert "6 requests to openai/gpt-4o-mini, not sent, 6 without a result" in call("batch", "status", "out").stdout
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def test_export_continues(call: Call, folder: Path) -> None:
         (["export", "data.jsonl", "-j", "nobody/x", "-o", "out"], "unknown provider"),
         (["export", "data.jsonl", "-j", "openai/x", "-o", "data.jsonl"], "holds other things"),
         (["import", "nowhere", "data.jsonl"], "nowhere holds no batch"),
-        (["fetch", "nowhere"], "ragauge batch export DATA"),
+        (["status", "nowhere"], "ragauge batch export DATA"),
         (["submit", "nowhere"], "nowhere holds no batch"),
         (["fetch", "nowhere"], "nowhere holds no batch"),
     ],
@@ -137,12 +142,12 @@ def test_wrong_calls_end_with_2(call: Call, arguments: list[str], message: str) 
 
 
 def test_nothing_leaves_the_machine_before_submit(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Export, fetch and import open no connection and resolve no name."""
+    """Export, status and import open no connection and resolve no name."""
     for name in ("connect", "connect_ex", "sendto"):
         monkeypatch.setattr(socket.socket, name, _refused)
     monkeypatch.setattr(socket, "getaddrinfo", _refused)
     assert call(*EXPORT).exit_code == 0
-    assert call("batch", "fetch", "out").exit_code == 0
+    assert call("batch", "status", "out").exit_code == 0
     assert call("batch", "import", "out", _answers(folder, "wave-01-1")).exit_code == 0
 
 
@@ -198,7 +203,7 @@ def test_a_folder_of_somebody_else_runs_no_code_and_sends_no_key(
     assert sent.startswith("wave-01-1.jsonl: sent, as batch_1\n")
 
     _edit_settings(folder / "out", '"embedded"', '"python:theirs:judge"')
-    for command in ("submit", "fetch", "import"):
+    for command in ("submit", "status", "fetch", "import"):
         refused = call("batch", command, "out", "--allow-host", "127.0.0.1")
         assert refused.exit_code == 2
         assert "python:theirs:judge is code" in refused.stderr

@@ -42,7 +42,7 @@ def test_version_and_unknown_commands(call: Call) -> None:
     assert call("--version").stdout == f"ragauge, version {rg.__version__}\n"
     unknown = call("rum")
     assert unknown.exit_code == 2
-    assert "No such command 'rum'" in unknown.stderr
+    assert "unknown command 'rum'; did you mean 'run'?" in unknown.stderr
 
 
 @pytest.mark.slow
@@ -247,10 +247,10 @@ def test_a_misspelled_metric(call: Call) -> None:
 
 
 def test_a_misspelled_command(call: Call) -> None:
-    """A misspelled command ends with 2."""
+    """A misspelled command ends with 2 and a suggestion."""
     result = call("mtrics")
     assert result.exit_code == 2
-    assert "No such command 'mtrics'" in result.stderr
+    assert "unknown command 'mtrics'; did you mean 'metrics'" in result.stderr
 
 
 def test_a_judge_is_measured_against_labels(call: Call, folder: Path) -> None:

@@ -10,9 +10,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -88,16 +90,46 @@ def test_everybody_samples_the_same_traces(call: Call) -> None:
     assert 40 < sum(scored for _, scored in counts[0]) < 80
 
 
+@pytest.fixture
+def webhook() -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The address of a server, and what was posted to it; it refuses the first request."""
+    received: list[dict[str, Any]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/alarm", received
+        server.shutdown()
+        thread.join()
+
+
+def test_an_alarm_is_posted(call: Call, webhook: tuple[str, list[dict[str, Any]]]) -> None:
+    """A URL gets the alarm as JSON, once."""
+    address, received = webhook
+    options = (*WINDOWS, "--alarm", "exact_match<0.8", "--on-alarm", address)
+    assert call("score", "-", *options, input=traces(300, wrong=0.9)).exit_code == 0
+    (posted,) = received
+    assert (posted["alarm"], posted["evidence"] >= posted["needed"] == 20) == ("exact_match<0.8", True)
+    assert (posted["bound"], posted["folder"]) == (0.8, None)
+    assert 0 <= posted["mean"] < 0.5 < posted["scores"]
+    assert posted["window"]["start"] <= posted["raised"] < posted["window"]["end"]
+    assert posted["text"].startswith("standard input: exact_match<0.8: raised at 2026-01-01T00:")
+
+
 def test_an_alarm_runs_a_command(call: Call, folder: Path) -> None:
-    """A command gets the alarm as its input, once; one that fails is told, and the stream goes on."""
+    """A command gets the alarm as its input; one that fails is told, and the stream goes on."""
     options = (*WINDOWS, "--alarm", "exact_match<0.8", "--on-alarm")
-    call("score", "-", *options, "cat >> alarm.json", input=traces(300, wrong=0.9))
-    told = json.loads((folder / "alarm.json").read_text(encoding="utf-8"))
-    assert (told["alarm"], told["evidence"] >= told["needed"] == 20) == ("exact_match<0.8", True)
-    assert (told["bound"], told["folder"]) == (0.8, None)
-    assert 0 <= told["mean"] < 0.5 < told["scores"]
-    assert told["window"]["start"] <= told["raised"] < told["window"]["end"]
-    assert told["text"].startswith("standard input: exact_match<0.8: raised at 2026-01-01T00:")
+    call("score", "-", *options, "cat > alarm.json", input=traces(300, wrong=0.9))
+    assert json.loads((folder / "alarm.json").read_text(encoding="utf-8"))["alarm"] == "exact_match<0.8"
     failed = call("score", "-", *options, "exit 7", input=traces(300, wrong=0.9))
     assert (failed.stderr.count("alarm: "), failed.stderr.count("exit 7: ")) == (1, 1)
     assert "--on-alarm exit 7: Command 'exit 7' returned non-zero exit status 7.; it is tried again" in failed.stderr
@@ -181,8 +213,8 @@ class Watcher:
 
 
 @pytest.mark.slow
-def test_acknowledging(start: Start, call: Call, folder: Path) -> None:
-    """A raised alarm is listed; acknowledged, it starts anew and is raised again."""
+def test_acknowledging_and_silencing(start: Start, call: Call, folder: Path) -> None:
+    """A raised alarm is listed; silent, it is told after its time; acknowledged, it starts anew and is raised again."""
     (folder / "logs").mkdir()
     (folder / "logs" / "a.jsonl").write_text(traces(200, wrong=0.9), encoding="utf-8")
     options = ("--alarm", "exact_match<0.8")
@@ -191,13 +223,15 @@ def test_acknowledging(start: Start, call: Call, folder: Path) -> None:
     listed = call("alarms", "logs")
     assert "exact_match<0.8: raised at 2026-01-01T00:" in listed.stdout
     assert "acknowledged" in call("alarms", "logs", "--acknowledge", "exact_match<0.8").stdout
+    silenced = call("alarms", "logs", "--silence", "exact_match<0.8=1h")
+    assert "silent until" in silenced.stdout
     for first in range(200, 400, 50):  # sooner than the clock completes windows, two seconds after the last trace
         time.sleep(0.7)
         with (folder / "logs" / "a.jsonl").open("a", encoding="utf-8") as file:
             file.write(traces(50, wrong=0.9, first=first))
     watcher.wait(7)
     assert len([line for line in watcher.lines() if "alarm" in line]) == 2
-    assert watcher.end().count("alarm: ") == 2
+    assert watcher.end().count("alarm: ") == 1  # the second is silent
     wrong = call("alarms", "logs", "--acknowledge", "bleu<0.1")
     assert (wrong.exit_code, "exact_match<0.8" in wrong.stderr) == (2, True)
 

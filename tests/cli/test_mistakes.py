@@ -109,7 +109,7 @@ FILES: dict[str, str | bytes] = {
         ("run answers.jsonl --labels labels.jsonl", "write one judgment a line"),
         ("run answers.jsonl -o out.pdf", "use one of .json"),
         ("score answers.jsonl", "measure a file with `ragauge run`"),
-        ("rnu answers.jsonl", "No such command 'rnu'"),
+        ("rnu answers.jsonl", "did you mean 'run'"),
         ("report", "`ragauge run` makes one"),
         ("batch fetch nowhere", "make one with: ragauge batch export"),
     ],

@@ -130,10 +130,11 @@ def test_on_a_terminal_there_are_progress_and_colours(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such terminals")
 def test_a_wait_is_shown_next_to_the_bar(folder: Path) -> None:
-    """What a judge waits for is shown above the progress bar on the terminal."""
+    """What a judge waits for is in the line of the progress bar, and stays above it on the terminal."""
     (folder / "waiting.py").write_text(WAITING, encoding="utf-8")
     printed = _on_a_terminal(["run", "data.jsonl", "-m", "faithfulness", "-j", "python:waiting:judge"], folder)
-    assert "waiting 90 s for a server" in printed
+    assert "judging, waiting 90 s for a server" in printed
+    assert re.search(r"(?<!, )waiting 90 s for a server", printed)
 
 
 @pytest.mark.slow

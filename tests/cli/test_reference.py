@@ -1,10 +1,12 @@
-"""`ragauge docs`, and the list of commands."""
+"""`ragauge docs`, the list of commands, and what the Tab key completes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+from click.shell_completion import BashComplete
 from click.testing import CliRunner, Result
 
 from ragauge.cli import main
@@ -38,3 +40,25 @@ def test_an_unknown_page_is_told_with_close_names(call: Call) -> None:
     result = call("docs", "embeded-judge")
     assert result.exit_code == 2
     assert "unknown page 'embeded-judge'; did you mean 'embedded-judge'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        (["pl"], "plan"),
+        (["run", "data.jsonl", "-m", "faithfulness,claim_rec"], "faithfulness,claim_recall"),
+        (["score", "-m", "faithf"], "faithfulness"),
+        (["report", "tr"], "trial"),
+        (["compare", "trial", "lat"], "latest"),
+        (["report", "--store", "elsewhere", "l"], None),
+        (["metrics", "token"], "token_f1"),
+        (["nothing", "x"], None),
+    ],
+)
+def test_what_is_typed_is_completed(call: Call, typed: list[str], expected: str | None) -> None:
+    """Commands, metrics and runs of the store are completed; what is not there completes to nothing."""
+    call("run", "data.jsonl", "-m", "bleu", "--name", "trial")
+    found = BashComplete(main, {}, "ragauge", "_RAGAUGE_COMPLETE").get_completions(typed[:-1], typed[-1])
+    values = [item.value for item in found]
+    assert expected in values if expected else values == []
+    assert all(value.startswith(typed[-1]) for value in values)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ragauge as rg
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.registry import select_metrics
-from ragauge.run.live import Watch, alarm_rules, is_sampled, parsed_time, seconds
+from ragauge.run.live import Answers, Watch, alarm_rules, is_sampled, parsed_time, seconds
 from ragauge.run.stream import StreamRow, StreamScores
 from ragauge.scores import SampleRecord, ScoreRecord
 from ragauge.types import Sample
@@ -205,17 +205,19 @@ def test_evidence_is_about_one_bound() -> None:
 
 
 def test_an_acknowledged_alarm_starts_anew() -> None:
-    """Acknowledged, an alarm is quiet, and raised again where scores stay bad."""
+    """Acknowledged, an alarm is quiet, and raised again where scores stay bad; a silent one is told after its time."""
     watched = watch("exact_match<0.8")
     for place in range(100):
         watched.add(trace(str(place), place, 0.0), NOW)
-    (alarm,) = watched.to_notify()
-    acknowledged = {alarm.name: alarm.raised}
-    watched.acknowledge(acknowledged)
+    (alarm,) = watched.to_notify({}, NOW)
+    assert list(watched.to_notify({alarm.name: Answers(silent_until=NOW + 5)}, NOW)) == []
+    assert list(watched.to_notify({alarm.name: Answers(silent_until=NOW + 5)}, NOW + 5)) == [alarm]
+    answers = {alarm.name: Answers(acknowledged=alarm.raised)}
+    watched.answer(answers)
     assert not watched.kept.alarms[alarm.name].raised
     for place in range(100, 200):
         watched.add(trace(str(place), place, 0.0), NOW)
-    watched.acknowledge(acknowledged)  # it was about the first
+    watched.answer(answers)  # it was about the first
     assert watched.kept.alarms[alarm.name].raised > alarm.raised
     assert len([line for line in written(watched) if "alarm" in line]) == 2
 

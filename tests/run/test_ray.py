@@ -29,7 +29,7 @@ from tests.run.test_llm_run import _samples
 
 import ragauge as rg
 from ragauge.cli.main import main
-from ragauge.run.cluster import RayEngine, connected
+from ragauge.run.cluster import RayEngine, Session
 from ragauge.store import Store
 
 pytest.importorskip("ray")
@@ -60,8 +60,9 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> Path:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     """Ray on this machine for the tests of this module, as a run starts it."""
-    with connected(RayEngine(workers=3)) as (ray, _):
-        yield ray
+    session = Session(RayEngine(workers=3))
+    yield session.connect()
+    session.close()
 
 
 def _listening(process: int) -> set[str]:
@@ -84,21 +85,24 @@ def _listening(process: int) -> set[str]:
 @slow
 @pytest.mark.parametrize("ending", ["jsonl", "parquet", "csv"])
 def test_a_run_on_ray_is_the_run_of_one_process(cluster: Any, tmp_path: Path, ending: str) -> None:
-    """Samples read from two files and scored by two workers give the record, scores and evidence of a run.
+    """Samples read by Ray Data from two files and scored by two workers give the record, scores and evidence of a run.
 
-    Ray listens to this machine alone.
+    Parquet in the folder holds the same values, and Ray listens to this machine alone.
     """
     rows = _rows(300)
     _write(tmp_path / "data" / f"a.{ending}", rows[:130])
     _write(tmp_path / "data" / f"b.{ending}", rows[130:])
     one = rg.evaluate(_write(tmp_path / f"all.{ending}", rows), METRICS, "lexical")
-    engine = rg.ray(workers=2)
+    engine = rg.ray(workers=2, output=tmp_path / "out")
     place = tmp_path / "data" if ending == "csv" else f"{tmp_path}/data/*.{ending}"
     many = rg.evaluate(place, METRICS, "lexical", tmp_path / "store", engine=engine)
     assert many.estimates == one.estimates
     assert list(many.records()) == list(one.records())
     assert (many.record.data_hash, many.record.asked) == (one.record.data_hash, one.record.asked)
     assert rg.Run.open(tmp_path / "store").record.status == "finished"
+    written = pyarrow.parquet.read_table(tmp_path / "out")
+    assert written["faithfulness"].to_pylist() == one.values("faithfulness")
+    assert set(written["run"].to_pylist()) == {many.id}
     assert _listening(os.getpid()) <= {"127.0.0.1", "[::ffff:127.0.0.1]", "[::1]"}
 
 
@@ -236,14 +240,16 @@ def test_mistakes_are_reported_before_any_work(tmp_path: Path, monkeypatch: pyte
     refused = _complaint(data, "-m", "token_f1", "--engine", f"ray:127.0.0.1:{port}")
     assert f"no Ray at 127.0.0.1:{port} ([Errno 111] Connection refused); give HOST:PORT" in refused
     assert "give HOST:PORT" in _complaint(data, "-m", "token_f1", "--engine", "ray:nowhere")
+    assert "one folder of Parquet can be written, with --engine ray" in _complaint(data, "-o", "scores/")
     assert "no file there ends in" in _complaint("empty", "--engine", "ray")
     assert "files of several formats" in _complaint("both", "--engine", "ray")
     assert "cannot be read: " in _complaint("nosuch://bucket/a.parquet", "--engine", "ray")
+    assert "cannot be written to: " in _complaint(data, "--engine", "ray", "-o", f"{data}/")
     assert "unknown metric 'faithfulnes'" in _complaint(data, "-m", "faithfulnes", "--engine", "ray")
 
 
 def test_a_bucket_without_rights_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bucket that answers 403 to everything is an error of one line."""
+    """A bucket that answers 403 to everything is an error of one line, to read from as to write to."""
 
     class Forbidden(BaseHTTPRequestHandler):
         def handle_one_request(self) -> None:
@@ -267,8 +273,8 @@ def test_a_bucket_without_rights_is_one_line(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @slow
-def test_buckets_are_read(tmp_path: Path) -> None:
-    """`ragauge run s3://...` has the scores of the rows in one process."""
+def test_buckets_are_read_and_written(tmp_path: Path) -> None:
+    """`ragauge run s3://... -o s3://...` has the scores of the rows in one process, and leaves them there."""
     pytest.importorskip("moto.server")
     port = _closed_port()
     keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_DEFAULT_REGION": "us-east-1"}
@@ -291,18 +297,20 @@ def test_buckets_are_read(tmp_path: Path) -> None:
                     file.write(path.read_bytes())
             command = ["run", "s3://bucket/answers/*.parquet", "-m", METRICS, "-j", "lexical", "--engine", "ray"]
             subprocess.run(
-                [sys.executable, "-m", "ragauge", *command, "--store", "store"],
+                [sys.executable, "-m", "ragauge", *command, "--store", "store", "-o", "s3://bucket/scores/"],
                 check=True,
                 cwd=tmp_path,
                 env={**environment, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"},
                 capture_output=True,
                 timeout=600,
             )
+            run = rg.Run.open(tmp_path / "store")
+            written = pyarrow.parquet.read_table(f"bucket/scores/run={run.record.id}", filesystem=bucket)
         finally:
             server.kill()
-    run, plain = rg.Run.open(tmp_path / "store"), rg.evaluate(_rows(30), METRICS, "lexical")
+    plain = rg.evaluate(_rows(30), METRICS, "lexical")
     assert run.estimates == plain.estimates
-    assert run.values("token_f1") == plain.values("token_f1")
+    assert Counter(written["token_f1"].to_pylist()) == Counter(plain.values("token_f1"))
 
 
 def test_without_ray_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from ragauge.cli.run import progress_bar
 from ragauge.errors import BadParameter
 from ragauge.judges.base import JudgeSpec
 from ragauge.report.wording import counted, dollars, usage_words
-from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, release_lost, submit
+from ragauge.run.batch.collect import Imported, Sent, fetch, import_results, release_lost, status, submit
 from ragauge.run.batch.export import export
 from ragauge.run.batch.folder import BatchSettings, Folder
 from ragauge.store import Place
@@ -37,6 +37,7 @@ def command() -> None:
     \b
     export, submit, fetch      repeat until everything is answered: OpenAI, Anthropic and compatible servers
     export, import             for files that you send to a provider yourself
+    status                     progress of each file
     """
 
 
@@ -111,21 +112,38 @@ def submit_command(folder: Path) -> None:
             say(f"next: ragauge batch fetch {quote(str(folder))}")
 
 
+@command.command("status")
+@_folder
+@allow_host_option
+def status_command(folder: Path) -> None:
+    """Show the progress of each file; the provider is asked about those that were sent."""
+    with _opened(folder) as opened:
+        for file, progress in status(opened):
+            state = f"not sent, {file.waiting} without a result" if file.waiting else "done"
+            if progress:
+                state = f"sent as {file.batch}: {progress.status}, {progress.done} of {progress.total} done, "
+                state += f"{progress.failed} failed" + (f" ({progress.fault})" if progress.fault else "")
+            say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {state}")
+        if not opened.ledger.files():
+            say(FINISHED)
+
+
 @command.command("fetch")
 @_folder
 @allow_host_option
 def fetch_command(folder: Path) -> None:
-    """Show the progress of each batch, import the results of those that ended, and write the next round."""
+    """Import the results of finished batches, and write the next round."""
     with _opened(folder) as opened:
         with progress_bar("importing") as progress:
             fetched = fetch(opened, progress)
         for file, batch, imported, again in fetched:
-            fault = f" ({batch.fault})" if batch.fault else ""
-            say(f"{file.name}, {file.batch}: {batch.status}, {batch.done} of {batch.total} done{fault}")
-            if imported:
-                _show_imported(imported)
+            say(f"{file.name}: {batch.status}" + (f" ({batch.fault})" if batch.fault else ""))
+            _show_imported(imported)
             if again:
                 say(f"without a result, asked again: {counted(again, 'request')}")
+        for file in opened.ledger.files():
+            if file.under_way:
+                say(f"{file.name}: not ended yet")
         _export_round(opened)
 
 

@@ -175,7 +175,7 @@ def edited_command(test_set: Path, output: Path, store: Store) -> None:
     changed = edited(test_set, store)
     changed.save(output)
     say(*_closing_lines(changed))
-    say(f"wrote {output}")
+    say(f"wrote {output}; what has changed: ragauge dataset diff {quote(str(test_set))} {quote(str(output))}")
 
 
 def _question_lines(made: QuestionSet) -> Iterator[str]:

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import click
 import msgspec
@@ -23,7 +24,7 @@ from ragauge.errors import BadParameter, RunFailed, UnknownName
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.files import check_place
 from ragauge.report.wording import counted
-from ragauge.run.live import Alarm, Watch, WatchState, WindowRuns, alarm_rules, iso_time, seconds
+from ragauge.run.live import Alarm, Answers, Watch, WatchState, WindowRuns, alarm_rules, iso_time, seconds
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
 from ragauge.run.stream import Stream, StreamRow, folder_lines, standard_input_lines
@@ -33,7 +34,7 @@ from ragauge.scores import RunRecord
 from ragauge.store import Place, Store
 from ragauge.version import VERSION
 
-#: Seconds between two looks at the clock, after which without a trace a stream is idle, and for a command.
+#: Seconds between two looks at the clock, after which without a trace a stream is idle, and for a command or webhook.
 TICK, IDLE, PATIENCE = 0.5, 2.0, 30.0
 #: Seconds after which somebody who could not be told of an alarm is told again.
 RETRY = 60.0
@@ -63,7 +64,7 @@ _window_options = opts.combined(
     ),
     click.option("--alarm", multiple=True, metavar="METRIC<NUMBER", help="Raise an alarm for such a mean; repeatable."),
     click.option("--against", metavar="RUN", help="Raise an alarm too where a metric of --alarm is worse than there."),
-    click.option("--on-alarm", metavar="COMMAND", help="Run this, with the alarm as JSON on its input."),
+    click.option("--on-alarm", metavar="COMMAND|URL", help="Run this, or post to it, with the alarm as JSON."),
     click.option("--fail-on-alarm", is_flag=True, help="End with 3 at the first alarm."),
     click.option("-o", "--output", type=opts.OUT_FILE, help="Append windows and alarms to this file (.jsonl)."),
 )
@@ -225,11 +226,11 @@ class _Session:
             self._tell()
 
     def _tell(self) -> None:
-        """Tell of raised alarms, unless they are acknowledged."""
-        if self._store and self._tail:
-            self.watch.acknowledge(_acknowledged(self._store, self._tail.name))
+        """Tell of raised alarms, unless they are silent or acknowledged."""
+        answers = _answers(self._store, self._tail.name) if self._store and self._tail else {}
+        self.watch.answer(answers)
         self._next_look = time.monotonic() + TICK
-        for alarm in self.watch.to_notify():
+        for alarm in self.watch.to_notify(answers, time.time()):
             retry = self._retries.pop(alarm.name, 0.0)
             if not retry:
                 say(f"alarm: {_described(alarm)}", err=True)
@@ -268,17 +269,20 @@ def _missing(output: Path | None, lines: Sequence[str]) -> list[str]:
     return [line for line in lines if line.encode() not in whole]
 
 
-def _told(command: str, alarm: Alarm, tail: FolderTail | None) -> bool:
-    """Run a command with an alarm as its input; whether that went well."""
+def _told(where: str, alarm: Alarm, tail: FolderTail | None) -> bool:
+    """Run a command with an alarm as its input, or post it to a URL; whether that went well."""
     folder = tail.name if tail else None
     message = alarm.message or {"alarm": alarm.name, "raised": iso_time(alarm.raised), "evidence": alarm.evidence}
     mean = f", mean in this window {message['mean']:.3g}" if "mean" in message else ""
     text = f"{folder or 'standard input'}: {_described(alarm)}{mean}"
     body = msgspec.json.encode({**message, "folder": folder, "text": text})
     try:
-        subprocess.run(command, shell=True, input=body, timeout=PATIENCE, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        say(f"--on-alarm {command}: {error}; it is tried again", err=True)
+        if where.startswith(("http://", "https://")):
+            urlopen(Request(where, body, {"Content-Type": "application/json"}), timeout=PATIENCE).close()
+        else:
+            subprocess.run(where, shell=True, input=body, timeout=PATIENCE, check=True)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        say(f"--on-alarm {where}: {error}; it is tried again", err=True)
         return False
     return True
 
@@ -293,36 +297,45 @@ def _state_name(folder: str) -> str:
     return f"{folder}#windows"
 
 
-def _acknowledged(store: Store, folder: str) -> dict[str, float]:
-    """The alarms that people have acknowledged, with when they were raised."""
+def _answers(store: Store, folder: str) -> dict[str, Answers]:
     kept = store.stream_state(f"{folder}#answers")
-    answers = msgspec.json.decode(kept, type=dict[str, dict[str, float]]) if kept else {}
-    return {alarm: answer.get("acknowledged", 0.0) for alarm, answer in answers.items()}
+    return msgspec.json.decode(kept, type=dict[str, Answers]) if kept else {}
 
 
 @click.command("alarms")
 @click.argument("folder", type=opts.FOLDER)
 @click.option("--acknowledge", multiple=True, metavar="ALARM", help="Start a raised alarm anew; repeatable.")
+@click.option(
+    "--silence",
+    multiple=True,
+    metavar="ALARM=TIME",
+    help="Tell nobody of an alarm for a time, such as 2h, though it is still raised; repeatable.",
+)
 @opts.open_store_option("The store of the watch.", to_read=False)
-def alarms_command(folder: Path, acknowledge: Texts, store: Store) -> None:
-    """Show or acknowledge the alarms of a watched folder. `ragauge score --watch` watches it."""
+def alarms_command(folder: Path, acknowledge: Texts, silence: Texts, store: Store) -> None:
+    """Show, acknowledge or silence the alarms of a watched folder. `ragauge score --watch` watches it."""
     name = str(folder.resolve())
     kept = store.stream_state(_state_name(name))
     if kept is None:
         raise BadParameter(f"{folder} was not watched with this store; see `ragauge score --watch FOLDER --window 1h`")
     alarms = msgspec.json.decode(kept, type=WatchState).alarms
-    acknowledged = _acknowledged(store, name)
-    for wanted in acknowledge:
+    answers = _answers(store, name)
+    silences = [written.rpartition("=") for written in silence]
+    for wanted in (*acknowledge, *(wanted for wanted, _, _ in silences)):
         if wanted not in alarms:
             raise UnknownName("alarm", wanted, alarms)
+    for wanted in acknowledge:
         if not alarms[wanted].raised:
             raise BadParameter(f"{wanted} is not raised; acknowledge those that are")
-        acknowledged[wanted] = alarms[wanted].raised
-    if acknowledge:
-        answers = {alarm: {"acknowledged": raised} for alarm, raised in acknowledged.items()}
+        answers.setdefault(wanted, Answers()).acknowledged = alarms[wanted].raised
+    for wanted, _, duration in silences:
+        answers.setdefault(wanted, Answers()).silent_until = time.time() + seconds(duration)
+    if acknowledge or silences:
         store.keep_stream_states({f"{name}#answers": msgspec.json.encode(answers).decode()})
     for alarm in alarms.values():
-        is_acknowledged = alarm.raised and acknowledged.get(alarm.name) == alarm.raised
-        say(f"{_described(alarm)}{'; acknowledged' if is_acknowledged else ''}")
+        answer = answers.get(alarm.name, Answers())
+        states = ["acknowledged"] if alarm.raised and answer.acknowledged == alarm.raised else []
+        states += [f"silent until {iso_time(answer.silent_until)}"] if answer.silent_until > time.time() else []
+        say("; ".join([_described(alarm), *states]))
     if not alarms:
         say("no alarm has seen a score yet")

@@ -13,13 +13,14 @@ from typing import Any
 import click
 import msgspec
 
-from ragauge.errors import BadParameter, UsageError
+from ragauge.errors import BadParameter, RagaugeError, UsageError
 from ragauge.judges.base import JudgeSpec
 from ragauge.metrics.base import Measure, Metric
 from ragauge.metrics.checks import check
 from ragauge.metrics.registry import (
     CATALOGUE,
     OF_SUMMARIES,
+    installed_names,
     key_of,
     select_metrics,
     split_specs,
@@ -92,6 +93,24 @@ POSITIVE = click.IntRange(min=1)
 def combined(*options: Option) -> Option:
     """Several options as one, in the order of the help."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def complete_metrics(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """The list of metrics that was typed, with each name that completes its last."""
+    before, comma, last = typed.rpartition(",")
+    names = dict.fromkeys([metric.name for metric in CATALOGUE] + installed_names())
+    return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+
+def complete_runs(context: click.Context, _: click.Parameter, typed: str) -> list[str]:
+    """The ids and names of the runs in the store that begin as typed."""
+    try:
+        with existing_store(context.params["store"]) as store:
+            runs = store.runs()
+    except RagaugeError:
+        return []
+    names = dict.fromkeys(["latest", *(run.name for run in runs), *(run.id for run in runs)])
+    return [name for name in names if name and name.startswith(typed)]
 
 
 def _keep_in_context(context: click.Context, option: click.Parameter, value: Any) -> None:
@@ -243,6 +262,7 @@ judging_options = combined(
         metavar="LIST",
         help="Metrics, such as faithfulness,rouge(stemmer=true), or functions of your own: FILE.py:NAME. "
         "[default: all that DATA has the fields for]",
+        shell_complete=complete_metrics,
     ),
     judges_option(
         "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE, repeatable. [default: embedded]"
@@ -320,7 +340,9 @@ def store_option(help: str, **more: Any) -> Option:
 def open_store_option(help: str, *, to_read: bool = True) -> Option:
     """--store of a command on an existing store, which the command receives open. to_read: it may be read-only."""
 
-    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store:
+    def opened(context: click.Context, _: click.Parameter, place: Place) -> Store | Place:
+        if context.resilient_parsing:  # to complete the line, after which the context is closed
+            return place
         return context.with_resource(existing_store(place, to_read=to_read))
 
     return store_option(help, callback=opened)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from ragauge.cli.main import say, show_parts
+from ragauge.cli.options import complete_metrics
 from ragauge.errors import BadParameter, UnknownName
 from ragauge.metrics.base import Metric, pass_all, pooled
 from ragauge.metrics.registry import ALIASES, CATALOGUE, composite, installed_metric, installed_names, metric_named
@@ -25,7 +26,7 @@ COMBINED: dict[str, tuple[str, Callable[..., Any]]] = {
 
 
 @click.command("metrics")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_metrics)
 def metrics_command(name: str | None) -> None:
     """List the metrics, or describe one in full. Those of installed packages are listed too."""
     if name:

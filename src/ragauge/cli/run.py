@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,8 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import discard_output, interrupt_exit_code, say, show_parts
 from ragauge.cli.options import Texts
 from ragauge.cli.trackers import TRACKERS, data_and_labels, log_to, logger
-from ragauge.errors import RunFailed
+from ragauge.errors import RunFailed, UsageError
+from ragauge.host import LOG
 from ragauge.readers import read
 from ragauge.report.explain import certainty_words, chooser, headline_metrics, worst
 from ragauge.report.files import WRITERS, check_output
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """A bar on standard error if that is a terminal. Yields a function that takes the number of samples done.
 
-    Messages, such as what a judge waits for, are printed above the bar.
+    Messages, such as what a judge waits for, are printed above the bar, and stay in it until the next sample is done.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -48,7 +50,20 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)
+
+        class Handler(logging.Handler):
+            def emit(self, record: logging.LogRecord) -> None:
+                message = record.getMessage()
+                console.print(message, markup=False, highlight=False)
+                bar.update(task, description=f"{label}, {message}")
+
+        handler = Handler()
+        if console.is_terminal:
+            LOG.addHandler(handler)
+        try:
+            yield lambda done: bar.update(task, completed=done, description=label)
+        finally:
+            LOG.removeHandler(handler)
 
 
 @contextmanager
@@ -85,7 +100,7 @@ def exit_stopped(why: str, store: Place | None) -> NoReturn:
 #: The endings of the files that decide what follows a run in CI; they are written before the others.
 GATE_FILE_ENDINGS = (".xml", ".sarif", ".json")
 #: What else a run can be written to.
-_OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT")
+_OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a FOLDER/ of Parquet")
 
 
 @click.command("run")
@@ -130,14 +145,17 @@ def run_command(
     as "s3://bucket/*.parquet". Columns are recognised by the names that ragas, DeepEval, RAGChecker, Trust-Eval and
     others use.
     """
-    engine = _engine(arguments.pop("engine"), arguments.pop("workers"), arguments.pop("gpus"))
+    engine_options = {name: arguments.pop(name) for name in ("engine", "workers", "gpus")}
     settings, store = opts.evaluation_arguments(**arguments), arguments["store"]
     trackers = [place for place in output if place.startswith(tuple(f"{name}:" for name in TRACKERS))]
     loggers = {place: logger(place) for place in trackers}
     if otlp:
         loggers[receiver_address(otlp)] = logger(otlp)
-    files = [Path(place) for place in output if place not in loggers]
+    output = [place for place in output if place not in loggers]
+    folders = [place for place in output if place.endswith("/") or "://" in place]
+    files = [Path(place) for place in output if place not in folders]
     files.sort(key=lambda file: file.suffix not in GATE_FILE_ENDINGS)
+    engine = _engine(folders, **engine_options) if folders or any(engine_options.values()) else None
     for file in files:
         check_output(file, [data, settings["labels"]])
     gates = opts.gates(under, over, settings["metrics"], min_measured)
@@ -156,6 +174,7 @@ def run_command(
     elif by or shows_all:
         run.keep()
     written = [str(run.save(file, raw_csv=raw_csv)) for file in files]
+    written += [f"{folder.rstrip('/')}/run={run.id}" for folder in folders]
     try:
         show_run(run, show)
         say(*(f"wrote {path}" for path in written))
@@ -192,12 +211,13 @@ def _check_slices(rows: Any, settings: Mapping[str, Any], by: Texts, gates: Sequ
     check_slices(reader, by, gates, reader.columns.get("group", GROUP_COLUMN))
 
 
-def _engine(engine: str | None, workers: int | None, gpus: float) -> RayEngine | None:
-    if not (engine or workers or gpus):
-        return None
+def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpus: float) -> RayEngine:
+    """The engine of --engine, --workers, --gpus, and of -o where that names a folder."""
     from ragauge.run.cluster import engine_of
 
-    return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus)
+    if len(folders) > 1 or not (engine or workers or gpus):
+        raise UsageError(f"-o {folders[-1]}: one folder of Parquet can be written, with --engine ray")
+    return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
 
 
 def show_run(run: Run, count: int | None) -> None:

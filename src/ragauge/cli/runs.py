@@ -34,7 +34,7 @@ from ragauge.view import Server
 
 
 @click.command("report")
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the run is kept.")
 @opts.output_option("Write it")
 @opts.raw_csv_option
@@ -71,7 +71,7 @@ _page_options = opts.combined(
 
 
 @click.command("view")
-@click.argument("run", default="")
+@click.argument("run", default="", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the runs are kept.")
 @_page_options
 def view_command(run: str, store: Store, port: int, by: str | None, no_open: bool) -> None:
@@ -136,10 +136,16 @@ _judging_options = opts.combined(opts.judges_option(), opts.max_cost_option)
 
 
 @click.command("compare")
-@click.argument("a")
-@click.argument("b")
+@click.argument("a", shell_complete=opts.complete_runs)
+@click.argument("b", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the runs are kept.")
-@click.option("-m", "--metrics", metavar="LIST", help="Compare these, or all. [default: the six that a run shows]")
+@click.option(
+    "-m",
+    "--metrics",
+    metavar="LIST",
+    shell_complete=opts.complete_metrics,
+    help="Compare these, or all. [default: the six that a run shows]",
+)
 @click.option("--prefer", metavar="CRITERION", help=f"{_PREFER_HELP} Other metrics only with -m.")
 @_judging_options
 @opts.group_option
@@ -185,7 +191,7 @@ def compare_command(
 
 
 @click.command("rank")
-@click.argument("runs", nargs=-1, required=True, metavar="A B [C ...]")
+@click.argument("runs", nargs=-1, required=True, metavar="A B [C ...]", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the runs are kept.")
 @click.option("--prefer", required=True, metavar="CRITERION", help=_PREFER_HELP)
 @_judging_options
@@ -274,7 +280,7 @@ def _to_label(store: Store, wanted: str) -> Run:
 
 
 @click.command("label")
-@click.argument("run", default="latest")
+@click.argument("run", default="latest", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the run is kept.", to_read=False)
 @click.option("-m", "--metric", help="Label the judgments of this metric. [default: the one that chooses the worst]")
 @_page_options

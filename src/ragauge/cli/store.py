@@ -27,7 +27,7 @@ from ragauge.store.pruning import prune, size, sizes
 
 
 @click.command("history")
-@click.argument("of", metavar="[NAME|DATA]", default="")
+@click.argument("of", metavar="[NAME|DATA]", default="", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the runs are kept.")
 @click.option("-m", "--metric", help="The metric. [default: the one that reports choose]")
 @click.option("--tag", help="Only runs with this tag.")
@@ -140,7 +140,7 @@ def copy_command(source: Place, target: Place) -> None:
 
 
 @store_command.command("edit")
-@click.argument("run")
+@click.argument("run", shell_complete=opts.complete_runs)
 @opts.open_store_option("Where the run is kept.", to_read=False)
 @click.option("--name", help="Its new name.")
 @click.option("--tag", multiple=True, help="Add a tag; repeatable. `prune` keeps runs with tags.")

@@ -95,7 +95,7 @@ def _joined(data: str, benchmarks: Paths, asked: dict[str, Any]) -> Source:
 
 
 @click.command("log")
-@click.argument("run")
+@click.argument("run", shell_complete=opts.complete_runs)
 @click.argument("places", nargs=-1, required=True, metavar="TRACKER...")
 @opts.open_store_option("The store of the run.")
 def log_command(run: str, places: Texts, store: Store) -> None:

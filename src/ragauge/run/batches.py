@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from functools import cached_property
 from pathlib import Path
@@ -128,7 +128,7 @@ class BatchScorer:
         records, stopped, _ = self.score(list(read(rows, map=self._map))) if rows.num_rows else ([], "", None)
         if stopped:
             raise RunFailed(stopped)
-        table = arrow.RecordBatch.from_pylist([_row(record) for record in records], self.schema)
+        table = self.arrow(records)
         return arrow.Table.from_batches([table]) if isinstance(batch, arrow.Table) else table
 
     async def score_async(
@@ -143,6 +143,10 @@ class BatchScorer:
         return records, scoring.stopped, dispatcher
 
     score = blocking(score_async, "score", shared=True)
+
+    def arrow(self, records: Sequence[SampleRecord]) -> pyarrow.RecordBatch:
+        """The records of samples as a batch with the columns of `schema`."""
+        return pyarrow_for("scoring batches").RecordBatch.from_pylist([_row(record) for record in records], self.schema)
 
 
 def _row(record: SampleRecord) -> dict[str, Any]:

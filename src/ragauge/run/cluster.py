@@ -17,7 +17,6 @@ from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from functools import cached_property, partial
-from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
@@ -29,8 +28,7 @@ from ragauge.errors import BadData, BadParameter, RagaugeError, RunFailed, Usage
 from ragauge.host import disable_telemetry, optional, processors
 from ragauge.metrics.base import Measure
 from ragauge.metrics.registry import select_metrics
-from ragauge.readers.budget import default_limits
-from ragauge.readers.formats import Source, csv_rows, decoded_lines, json_lines_rows
+from ragauge.readers.formats import Source, json_lines_rows
 from ragauge.run.aggregation import Accumulators
 from ragauge.run.batches import BatchScorer
 from ragauge.run.budget import Budget
@@ -39,6 +37,7 @@ from ragauge.run.results import Run
 from ragauge.run.scoring import Evaluation
 from ragauge.run.specs import load_judges
 from ragauge.run.sync import ordered_map
+from ragauge.scores import SampleRecord
 from ragauge.store import Store, is_url
 from ragauge.store.store import MemoryStore
 from ragauge.types import Sample, TotalUsage
@@ -52,7 +51,7 @@ AHEAD = 8
 NAMESPACE = "ragauge"
 #: Seconds in which an address must accept a connection.
 REACHABLE = 5.0
-#: The endings of files that are read from folders and buckets, each also compressed by gzip but for Parquet.
+#: The endings of files that Ray Data reads, each also compressed by gzip but for Parquet.
 ENDINGS = (".parquet", ".jsonl", ".ndjson", ".csv")
 
 
@@ -65,6 +64,8 @@ class RayEngine:
             environment variable RAY_ADDRESS; without it Ray is started on this machine and reachable from it alone.
         workers: the number of processes that score. By default one per CPU of this machine, or of the cluster.
         gpus: the share of a GPU that each worker has, such as 0.5.
+        output: a folder or bucket, such as "scores/" or "s3://bucket/scores", in which the workers write the scores as
+            Parquet, in a folder of its own for each run.
 
     Raises:
         BadParameter: workers or gpus are out of range.
@@ -73,6 +74,7 @@ class RayEngine:
     address: str = ""
     workers: int | None = None
     gpus: float = 0.0
+    output: str | Path = ""
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -96,21 +98,23 @@ async def evaluate_on_ray(
     engine: str | RayEngine, request: RunRequest, name: str, progress: Callable[[int], None] | None
 ) -> Run:
     """As `evaluate`, which documents the arguments and errors, on Ray."""
-    engine = engine_of(engine)
-    _ray()  # before any work
+    session = Session(engine_of(engine))
     is_shared = request.store is not None and not isinstance(request.store, MemoryStore)
     store = opened_store(request.store) if is_shared else Store.temporary()
-    data = request.data
-    if _is_spread(data):
-        system, paths, ending = _files_of(data)
-        data = Source(str(data), partial(_rows_of, system, paths, ending), is_table=ending == ".parquet")
-    judge = load_judges(request.judge, store=request.store)
-    task = prepared(replace(request, data=data, store=store, judge=judge))
-    metrics = [_portable(metric) for metric in task.settings.metrics]
-    scorer = BatchScorer(metrics, request.judge, store, labels=request.labels)
-    scorer.by_name = task.settings.by_name
-    with connected(engine) as (ray, is_ours):
-        return await _RayEvaluation(task, name, engine, scorer, ray, is_ours).run(progress)
+    try:
+        data = request.data
+        if _is_spread(data):
+            system, paths, ending = _files_of(data)
+            rows = partial(session.rows, system, paths, ending)
+            data = Source(str(data), rows, is_table=ending == ".parquet")
+        judge = load_judges(request.judge, store=request.store)
+        task = prepared(replace(request, data=data, store=store, judge=judge))
+        metrics = [_portable(metric) for metric in task.settings.metrics]
+        scorer = BatchScorer(metrics, request.judge, store, labels=request.labels)
+        scorer.by_name = task.settings.by_name
+        return await _RayEvaluation(task, name, session, scorer).run(progress)
+    finally:
+        session.close()
 
 
 def _portable(measure: Measure) -> str | Measure:
@@ -121,39 +125,70 @@ def _portable(measure: Measure) -> str | Measure:
     return measure
 
 
-def _ray() -> Any:
-    """The module `ray`, without its reports. Raises MissingExtra."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    disable_telemetry()
-    return optional("engine='ray'", "ray", "ray")
+class Session:
+    """A connection to Ray, made when it is first needed. ours: it was made here, and ends with the session."""
 
+    def __init__(self, engine: RayEngine) -> None:
+        self.engine = engine
+        self.folder = ""
+        self.ours = False
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        disable_telemetry()
+        self._address = engine.address or os.environ.get("RAY_ADDRESS", "")
+        self.ray = optional("engine='ray'", "ray", "ray")
+        if engine.output:
+            self.folder = str(engine.output if _is_uri(engine.output) else Path(engine.output).absolute())
+            with _file_errors(engine.output, "written to", UsageError):
+                system, path = _filesystem(self.folder)
+                system.create_dir(path, recursive=True)
 
-@contextmanager
-def connected(engine: RayEngine) -> Iterator[tuple[Any, bool]]:
-    """The module `ray`, connected, and whether it was connected here, which then ends with the context.
+    def connect(self) -> Any:
+        """The module `ray`, connected. Raises UsageError where the address does not answer."""
+        is_connected = self.ray.is_initialized()
+        if self._address and (self.engine.address or not is_connected):
+            _check_reachable(self._address)
+        if is_connected:
+            return self.ray
+        options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": self._address}
+        if not self._address:
+            _set_up_locally()
+            cpus = (self.engine.workers or processors()) + 1  # one to read
+            options |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
+        try:
+            self.ray.init(**options)
+        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+            raise UsageError(f"Ray cannot be used at {self._address or 'this machine'}: {_reason(error)}") from error
+        self.ours = True
+        return self.ray
 
-    Raises UsageError where the address does not answer.
-    """
-    ray, address = _ray(), engine.address or os.environ.get("RAY_ADDRESS", "")
-    is_connected = ray.is_initialized()
-    if address and (engine.address or not is_connected):
-        _check_reachable(address)
-    if is_connected:
-        yield ray, False
-        return
-    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False, "address": address}
-    if not address:
-        _set_up_locally()
-        cpus = (engine.workers or processors()) + 1  # one to read
-        options |= {"address": "local", "num_cpus": cpus, "include_dashboard": False}
-    try:
-        ray.init(**options)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        raise UsageError(f"Ray cannot be used at {address or 'this machine'}: {_reason(error)}") from error
-    try:
-        yield ray, True
-    finally:
-        ray.shutdown()
+    def close(self) -> None:
+        """End the connection, and Ray itself where it was started for this run."""
+        if self.ours:
+            self.ray.shutdown()
+
+    def rows(self, system: Any, paths: list[str], ending: str) -> Iterator[Any]:
+        """The rows of files in their order, read by Ray Data on any machine."""
+        self.connect()
+        from ray import data
+
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        context = data.DataContext.get_current().copy()
+        context.execution_options.preserve_order = True
+        context.enable_progress_bars = False
+        options: dict[str, Any] = {"filesystem": system, "file_extensions": None}
+        read = {".parquet": data.read_parquet, ".csv": data.read_csv}.get(ending, data.read_text)
+        if ending == ".csv":
+            options |= _csv_options(system, paths[0])
+        with data.DataContext.current(context):
+            dataset = read(paths, **options)
+        batches: Any = dataset.iter_batches(batch_size=BATCH, batch_format="pyarrow")
+        rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
+        if read is data.read_text:
+            rows = json_lines_rows(row["text"] for row in rows)
+        try:
+            yield from rows
+        except self.ray.exceptions.RayError as error:
+            raise BadData(f"{paths[0]} or a file beside it: {_reason(error)}; write it again") from error
 
 
 def _reason(error: BaseException) -> str:
@@ -187,7 +222,7 @@ def _is_uri(place: object) -> bool:
 
 
 def _is_spread(data: Any) -> bool:
-    """Whether data are a bucket, a folder, or a pattern such as answers/*.parquet."""
+    """Whether data are what Ray Data reads: a bucket, a folder, or a pattern such as answers/*.parquet."""
     return _is_uri(data) or (isinstance(data, str | Path) and ("*" in str(data) or Path(data).is_dir()))
 
 
@@ -202,11 +237,11 @@ def _filesystem(place: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _file_errors(place: object) -> Iterator[None]:
+def _file_errors(place: object, what: str = "read", error: type[UsageError] = BadData) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError, ImportError) as error:
-        raise BadData(f"{place} cannot be read: {_reason(error)}; check its name and your rights") from error
+    except (OSError, ValueError, ImportError) as problem:
+        raise error(f"{place} cannot be {what}: {_reason(problem)}; check its name and your rights") from problem
 
 
 def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
@@ -232,20 +267,14 @@ def _files_of(place: str | Path) -> tuple[Any, list[str], str]:
     return system, paths, endings.pop()
 
 
-def _rows_of(system: Any, paths: Sequence[str], ending: str) -> Iterator[Any]:
-    """The rows of files in their order."""
-    limits = default_limits()
-    for path in paths:
-        with _file_errors(path):
-            if ending == ".parquet":
-                from pyarrow.parquet import ParquetFile
+def _csv_options(system: Any, path: str) -> dict[str, Any]:
+    from pyarrow import csv, string
 
-                for batch in ParquetFile(path, filesystem=system).iter_batches(BATCH):
-                    yield from batch.to_pylist()
-            else:
-                with BufferedReader(system.open_input_stream(path)) as stream:
-                    lines = decoded_lines(stream, path, limits)
-                    yield from csv_rows(lines, path, limits) if ending == ".csv" else json_lines_rows(lines)
+    parse = csv.ParseOptions(newlines_in_values=True)
+    with _file_errors(path), system.open_input_stream(path) as file:
+        names = csv.open_csv(file, parse_options=parse).schema.names
+    convert = csv.ConvertOptions(column_types=dict.fromkeys(names, string()), strings_can_be_null=False)
+    return {"parse_options": parse, "convert_options": convert}
 
 
 class Part(NamedTuple):
@@ -266,9 +295,10 @@ class Part(NamedTuple):
 class Worker:
     """What each process of the pool runs: it loads the judge once, and works on AT_ONCE batches at a time."""
 
-    def __init__(self, pickled: bytes, run_id: str, workers: int, limit: float | None) -> None:
+    def __init__(self, pickled: bytes, run_id: str, folder: str, workers: int, limit: float | None) -> None:
         disable_telemetry()
-        self._pickled, self._run, self._workers, self._limit = pickled, run_id, workers, limit
+        self._pickled, self._workers, self._limit = pickled, workers, limit
+        self._run, self._folder = run_id, folder
 
     @cached_property
     def _scorer(self) -> BatchScorer:
@@ -299,6 +329,8 @@ class Worker:
         try:
             records, stopped, dispatcher = await scorer.score_async(samples, budget)
             scorer.store.keep_samples(self._run, first, records)
+            if self._folder and records:
+                self._write(f"part-{first:012}.parquet", records)
         except RagaugeError as error:
             return error
         finally:
@@ -310,6 +342,18 @@ class Worker:
         counts = dispatcher.asked, dispatcher.reused, dispatcher.labelled, dispatcher.disputed
         left_out = dict(scorer.settings.left_out)
         return Part(len(records), stopped, accumulators, left_out, *counts, budget.spent, budget.exceeded)
+
+    def _write(self, name: str, records: Sequence[SampleRecord]) -> None:
+        """Write a file of the result, whole or not at all; a batch that is scored again replaces its file."""
+        import pyarrow.parquet
+
+        system, base = _filesystem(self._folder)
+        folder = f"{base}/run={self._run}"
+        with _file_errors(self._folder, "written to", UsageError):
+            system.create_dir(folder, recursive=True)
+            table = pyarrow.Table.from_batches([self._scorer.arrow(records)])
+            pyarrow.parquet.write_table(table, f"{folder}/_{name}", filesystem=system)
+            system.move(f"{folder}/_{name}", f"{folder}/{name}")
 
     async def notes(self) -> list[str]:
         """What the judges have to say about their work."""
@@ -375,11 +419,9 @@ class LeasedBudget(Budget):
 
 
 class _RayEvaluation(Evaluation):
-    def __init__(
-        self, task: Prepared, name: str, engine: RayEngine, scorer: BatchScorer, ray: Any, is_ours: bool
-    ) -> None:
+    def __init__(self, task: Prepared, name: str, session: Session, scorer: BatchScorer) -> None:
         super().__init__(task, name)
-        self._engine, self._scorer, self._ray, self._is_ours = engine, scorer, ray, is_ours
+        self._session, self._scorer = session, scorer
         self._read = 0
         self._stopping = False
         self._free: asyncio.Queue[Any] = asyncio.Queue()
@@ -402,14 +444,14 @@ class _RayEvaluation(Evaluation):
                         if progress:
                             progress(done)
                 notes = await asyncio.gather(*(worker.notes.remote() for worker in workers))
-        except self._ray.exceptions.RayError as error:
+        except self._session.ray.exceptions.RayError as error:
             raise RunFailed(f"Ray gave up: {_reason(error)}; run again, what is judged is kept in the store") from error
         self._notes = list(dict.fromkeys(note for of_worker in notes for note in of_worker))
         return self._ended(done, self._read, stopped)
 
     @asynccontextmanager
     async def _workers(self) -> AsyncIterator[list[Any]]:
-        ray, engine = self._ray, self._engine
+        ray, engine = self._session.connect(), self._session.engine
         machines = {node["NodeManagerAddress"] for node in ray.nodes() if node["Alive"]}
         if len(machines) > 1 and not is_url(self._store.place):
             fix = "give one that all machines reach: --store postgresql://USER@HOST/DATABASE"
@@ -429,7 +471,8 @@ class _RayEvaluation(Evaluation):
         limit = self._dispatcher.budget.limit
         named = {"name": self._record.id, "namespace": NAMESPACE, "num_cpus": 0}
         purse = [] if limit is None else [ray.remote(Purse).options(**named).remote(limit)]
-        workers = [made.remote(pickled, self._record.id, count, limit) for _ in range(count)]
+        shared = (pickled, self._record.id, self._session.folder, count, limit)
+        workers = [made.remote(*shared) for _ in range(count)]
         try:
             for fault in await asyncio.gather(*(worker.ready.remote() for worker in workers)):
                 if fault:
@@ -439,7 +482,7 @@ class _RayEvaluation(Evaluation):
             self._begin()
             yield workers
         finally:
-            for actor in [] if self._is_ours else workers + purse:  # else they end with the connection
+            for actor in [] if self._session.ours else workers + purse:  # else they end with the connection
                 ray.kill(actor)
 
     def _batches(self) -> Iterator[tuple[int, list[bytes]]]:

@@ -134,6 +134,13 @@ class Alarm(msgspec.Struct):
     notified: bool = False
 
 
+class Answers(msgspec.Struct):
+    """What people said about an alarm: which they acknowledged, by when it was raised, and until when it is silent."""
+
+    acknowledged: float = 0.0
+    silent_until: float = 0.0
+
+
 class Window(msgspec.Struct):
     """An open window: what is counted in it, the traces of each slice, and by slice and metric the sums of the scores,
     which are written before it is kept."""
@@ -397,11 +404,11 @@ class Watch:
         place = 1 if value == ALL else 2 + (self.kept.slices.index(value) if value in self.kept.slices else MAX_SLICES)
         return 1 / (place * (place + 1))
 
-    def acknowledge(self, raised: Mapping[str, float]) -> None:
-        """Start alarms anew that people have acknowledged. raised: when these were raised, by name."""
-        for name, moment in raised.items():
+    def answer(self, answers: Mapping[str, Answers]) -> None:
+        """Start alarms anew that people have acknowledged."""
+        for name, answer in answers.items():
             alarm = self.kept.alarms.get(name)
-            if alarm and alarm.raised and moment == alarm.raised:
+            if alarm and alarm.raised and answer.acknowledged == alarm.raised:
                 self._renewed(name, alarm.bound, alarm.needed)
 
     def _renewed(self, name: str, bound: float, needed: float = 0.0) -> Alarm:
@@ -410,9 +417,10 @@ class Watch:
         self.kept.alarms[name] = Alarm(name, bound, needed)
         return self.kept.alarms[name]
 
-    def to_notify(self) -> list[Alarm]:
-        """The raised alarms that nobody was told of yet."""
-        return [alarm for alarm in self.kept.alarms.values() if alarm.raised and not alarm.notified]
+    def to_notify(self, answers: Mapping[str, Answers], now: float) -> list[Alarm]:
+        """The raised alarms that nobody was told of yet and that are not silent."""
+        alarms = [alarm for alarm in self.kept.alarms.values() if alarm.raised and not alarm.notified]
+        return [alarm for alarm in alarms if answers.get(alarm.name, Answers()).silent_until <= now]
 
     def _time(self, sample: Sample) -> float | None:
         values = (sample.metadata.get(name) for name in self._times)

@@ -236,13 +236,12 @@ class Sent(NamedTuple):
 
 
 class Fetched(NamedTuple):
-    """A file that is a batch. imported: its results, once that has ended. again: how many requests got none, and are
-    asked again."""
+    """A file whose batch has ended. imported: its results. again: how many requests got none, and are asked again."""
 
     file: LedgerFile
     progress: BatchProgress
-    imported: Imported | None = None
-    again: int = 0
+    imported: Imported
+    again: int
 
 
 async def submit_async(folder: Folder, on_sent: Callable[[Sent], None] | None = None) -> list[Sent]:
@@ -281,8 +280,20 @@ async def _sent(folder: Folder, provider: Batches, file: LedgerFile) -> Sent:
     return Sent(file, batch, existed=False)
 
 
+async def status_async(folder: Folder) -> list[tuple[LedgerFile, BatchProgress | None]]:
+    """All files, with the progress of those that are sent and not fetched. Raises as `submit`."""
+    files: list[tuple[LedgerFile, BatchProgress | None]] = []
+    async with _open(folder) as provider:
+        for file in folder.ledger.files():
+            progress = None
+            if file.under_way:
+                progress = await (await provider(file)).progress(file.batch)
+            files.append((file, progress))
+    return files
+
+
 async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = None) -> list[Fetched]:
-    """All batches under way; the results of those that ended are downloaded and imported. Raises as `submit`."""
+    """Download the results of the batches that ended, and import them. Raises as `submit`."""
     fetched = []
     async with _open(folder) as provider:
         for file in folder.ledger.files():
@@ -291,8 +302,6 @@ async def fetch_async(folder: Folder, progress: Callable[[int], None] | None = N
                 batch_progress = await endpoint.progress(file.batch)
                 if batch_progress.ended:
                     fetched.append(await _fetched(folder, endpoint, file, batch_progress, progress))
-                else:
-                    fetched.append(Fetched(file, batch_progress))
     return fetched
 
 
@@ -321,6 +330,7 @@ async def _fetched(
 
 
 submit = blocking(submit_async, "submit")
+status = blocking(status_async, "status")
 fetch = blocking(fetch_async, "fetch")
 
 
