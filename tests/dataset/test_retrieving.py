@@ -9,7 +9,7 @@ import pytest
 
 from ragauge.datasets import build
 from ragauge.datasets.corpus import Corpus
-from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError
+from ragauge.datasets.retrieval import RetrieverAdapter, RetrieverError, corpus_search
 from ragauge.errors import BadParameter, MissingExtra
 from ragauge.types import Chunk
 
@@ -136,7 +136,7 @@ def test_what_is_no_retriever() -> None:
 
 def test_passages_have_their_scores() -> None:
     """What is found in a corpus keeps id, title and metadata, and says how well it fits."""
-    (chunk,) = asyncio.run(CorpusRetriever(CORPUS).retrieve("cold ice", 5))
+    (chunk,) = asyncio.run(RetrieverAdapter(corpus_search(CORPUS, 5)).retrieve("cold ice", 5))
     assert (chunk.id, chunk.title, chunk.metadata["year"]) == ("i", "Ice", 1931)
     assert chunk.metadata["score"] > 0
 

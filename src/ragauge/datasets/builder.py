@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from ragauge.datasets.corpus import Corpus, read_corpus
-from ragauge.datasets.retrieval import CorpusRetriever, RetrieverAdapter, RetrieverError, load_bm25s
+from ragauge.datasets.retrieval import RetrieverAdapter, RetrieverError, corpus_search, load_bm25s
 from ragauge.datasets.samples import (
     SampleOptions,
     SampleSet,
@@ -97,8 +97,6 @@ def _answers(sample: Sample, claims: Claims) -> QuestionFlow[GoldAnswers]:
     return (sample.references,)
 
 
-Retriever = CorpusRetriever | RetrieverAdapter
-
 #: Documents per sample, as in Trust-Eval.
 TOP = 5
 #: Samples that are built at once.
@@ -164,7 +162,7 @@ async def build_async(
         corpus = read_corpus(corpus, skip_bad=chosen.skip_bad_rows)
     opened = opened_store(chosen.store)
     built = Built(corpus=corpus)
-    search = _retriever(corpus, retriever)
+    search = _retriever(corpus, retriever, top)
     if search is None and reader.columns and "contexts" not in reader.columns:
         raise MissingField(f"{reader.name}: no documents; give a corpus (--corpus FOLDER), or a retriever")
     dispatcher = Dispatcher(router, opened, Budget(chosen.max_cost))
@@ -184,9 +182,9 @@ async def build_async(
 build = blocking(build_async, "build")
 
 
-def _retriever(corpus: Corpus | None, retriever: Any) -> Retriever | None:
+def _retriever(corpus: Corpus | None, retriever: Any, top: int) -> RetrieverAdapter | None:
     if corpus is not None:
-        return CorpusRetriever(corpus)
+        retriever = corpus_search(corpus, top)
     if isinstance(retriever, str) and retriever.startswith("python:"):
         retriever = python_object(retriever.removeprefix("python:"))
     return None if retriever is None else RetrieverAdapter(retriever)
@@ -205,7 +203,7 @@ def _questions(data: Any, options: SampleOptions) -> tuple[SampleReader, Iterato
     return reader, (msgspec.structs.replace(sample, references=gold, response=None) for sample, gold in only_answers)
 
 
-async def _with_documents(sample: Sample, retriever: Retriever, top: int, built: Built) -> Sample:
+async def _with_documents(sample: Sample, retriever: RetrieverAdapter, top: int, built: Built) -> Sample:
     answerable = sample.answerable if sample.contexts is None else None
     bare = msgspec.structs.replace(sample, contexts=None, answerable=answerable)
     if not sample.query:

@@ -112,11 +112,6 @@ class QuestionSet(SampleSet):
         self.dropped[reason] += 1
         self.first_dropped.setdefault(reason, question or "")
 
-    def seal(self, **origin: Any) -> None:
-        """Give each row the identity of the set, and what it was made with."""
-        self.samples = sealed(self.samples, origin)
-        self.identity = set_of(self.samples[0]) if self.samples else ""
-
 
 def sealed(samples: Sequence[Sample], origin: Mapping[str, Any]) -> list[Sample]:
     """The rows of a test set with its identity, a hash of them in any order, and what it was made with."""
@@ -191,7 +186,8 @@ async def questions_async(corpus: CorpusLike, model: Any = None, **options: Any)
         made.spent = budget.spent
         judges = [str(judge.identity) for judge in dispatcher.router.unique]
         origin |= {"model": str(calls.identity), "judge": ", ".join(judges), "prompts": prompts_digest()}
-    made.seal(**origin)
+    made.samples = sealed(made.samples, origin)
+    made.identity = set_of(made.samples[0]) if made.samples else ""
     return made
 
 
@@ -500,12 +496,12 @@ class _Maker:
                     continue
                 words = shown[0].text.split()
                 query = " ".join(words[:15])
-                read = [_reading(query, searched[:_READ]), drafting.unaided_prompt(query)]
-                if kind == "unanswerable":
-                    read = [_reading(query, searched)]
+                others = searched if kind == "unanswerable" else searched[:_READ]
+                read = [_reading(query, others)]
+                if kind != "unanswerable":
+                    read.append(drafting.unaided_prompt(query))
                 if draft.question.turns:
                     read.append(drafting.standalone_prompt(draft.question))
-                others = searched if kind == "unanswerable" else searched[:_READ]
                 rounds = drafting.expected_rounds(kind, " ".join(words[:25]), shown, others)
                 asked = chain.from_iterable(map(self._dispatcher.router.by_judge, rounds))
                 judging = chain.from_iterable(judge.expect(group) for judge, group in asked if judge)

@@ -6,7 +6,7 @@ Robertson and Zaragoza, 2009, with the inverse document frequency of Lucene, by 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from inspect import isawaitable, iscoroutinefunction
 from itertools import chain, zip_longest
 from typing import Any
@@ -101,19 +101,15 @@ class PassageSearch:
         return [position for position in dict.fromkeys(both) if position is not None]
 
 
-class CorpusRetriever:
-    """Retrieves passages of a corpus by BM25; each has its score in its metadata."""
+def corpus_search(corpus: Corpus, top: int) -> Callable[[str], Awaitable[list[Chunk]]]:
+    """A function that finds the `top` best passages of a corpus by BM25; each has its score in its metadata."""
+    passages, index = corpus.passages, BM25(passage.passage for passage in corpus.passages)
 
-    def __init__(self, corpus: Corpus) -> None:
-        self._passages = corpus.passages
-        self._index = BM25(passage.passage for passage in corpus.passages)
+    async def search(query: str) -> list[Chunk]:
+        best = index.search(query, top)
+        return [add_metadata(passages[position], score=round(score, 4)) for position, score in best]
 
-    async def retrieve(self, query: str, top: int) -> tuple[Chunk, ...]:
-        """The `top` best passages; none where none shares a word with the question."""
-        return tuple(
-            add_metadata(self._passages[position], score=round(score, 4))
-            for position, score in self._index.search(query, top)
-        )
+    return search
 
 
 class RetrieverError(Exception):

@@ -367,21 +367,17 @@ def _calls_of(spans: Sequence[dict[str, Any]], said: Sequence[ToolCall]) -> list
         if _does(span) != "tool":
             continue
         call = _call_of(span)
-        if (place := _place_of(call, calls, left)) is None:
+        same = [place for place in left if calls[place].name == call.name]
+        by_id = [place for place in same if call.id == calls[place].id]
+        unnamed = [place for place in same if not (call.id and calls[place].id)]
+        if not (by_id or unnamed):
             calls.append(call)
         else:
+            place = (by_id or unnamed)[0]
             left.remove(place)
             result = calls[place].result if call.result is None else call.result
             calls[place] = msgspec.structs.replace(calls[place], result=result, error=calls[place].error or call.error)
     return calls
-
-
-def _place_of(call: ToolCall, calls: Sequence[ToolCall], left: Sequence[int]) -> int | None:
-    """Which of the calls that are left is the same."""
-    same = [place for place in left if calls[place].name == call.name]
-    by_id = [place for place in same if call.id == calls[place].id]
-    unnamed = [place for place in same if not (call.id and calls[place].id)]
-    return next(iter(by_id or unnamed), None)
 
 
 def _call_of(span: Mapping[str, Any]) -> ToolCall:
