@@ -6,13 +6,14 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from errno import EFBIG, EINVAL
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from stat import S_ISDIR, S_ISFIFO, S_ISREG
+from threading import Timer
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import msgspec
@@ -42,16 +43,38 @@ def processors() -> int:
 #: Reports long waits: its warnings are shown by progress bars, else on standard error.
 LOG = logging.getLogger("ragauge")
 
+#: Seconds after which a pipe that has given nothing yet is announced.
+SILENT = 5.0
+
+
+@contextmanager
+def announced(name: object) -> Iterator[Callable[[], None]]:
+    """Announce what is waited for, once nothing has come for some seconds. Yields what is called when something has."""
+    timer = Timer(SILENT, LOG.warning, [f"waiting for {name}, which has given nothing yet"])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield timer.cancel
+    finally:
+        timer.cancel()
+
+
 #: Bytes of a file that is read as a whole: many times what a prompt, a schema or a judge file has.
 MAX_WHOLE_FILE = 64_000_000
 
 
 def open_file(path: Path, *, pipes: bool = False) -> BinaryIO:
-    """Open a file to read it. pipes: whether it may be a pipe. Raises OSError, also where it is a device."""
+    """Open a file to read it. pipes: whether it may be a pipe, which is announced while it gives nothing.
+
+    Raises OSError, also where it is a device.
+    """
     mode = path.stat().st_mode
     if not (S_ISREG(mode) or S_ISDIR(mode) or (pipes and S_ISFIFO(mode))):
         raise OSError(EINVAL, "a device or pipe, not a file", str(path))
-    return path.open("rb")
+    with announced(path):
+        file = path.open("rb")
+        file.peek(1)
+    return file
 
 
 def read_file(path: Path) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import os
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from pathlib import Path
 from threading import Thread
@@ -19,9 +20,11 @@ import pytest
 from click.testing import CliRunner
 
 import ragauge as rg
+from ragauge import host
 from ragauge.cli import main
 from ragauge.errors import BadData
 from ragauge.readers.formats import parquet_rows
+from ragauge.store.recording import read_labels
 
 ROW = json.dumps({"query": "q", "response": "r"}) + "\n"
 LABEL = json.dumps(
@@ -39,6 +42,29 @@ def test_a_pipe_that_is_named_is_read(tmp_path: Path, name: str) -> None:
     assert len(list(reader)) == 3
     with pytest.raises(BadData, match="can be read only once"):
         list(reader)
+
+
+@pytest.mark.parametrize("read", [rg.read, read_labels])
+def test_a_silent_pipe_is_announced(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    read: Callable[[Path], Iterable[Any]],
+) -> None:
+    """A pipe of rows or labels that gives nothing is named after some seconds, and read once it gives something."""
+    monkeypatch.setattr(host, "SILENT", 0.05)
+    pipe = tmp_path / "rows.jsonl"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        while not caplog.records:
+            pass
+        pipe.write_text(ROW if read is rg.read else LABEL)
+
+    with caplog.at_level(logging.WARNING, "ragauge"):
+        Thread(target=write).start()
+        assert len(list(read(pipe))) == 1
+    assert f"waiting for {pipe}, which has given nothing yet" in caplog.text
 
 
 def test_a_pipe_cannot_be_read_from_the_middle(tmp_path: Path) -> None:

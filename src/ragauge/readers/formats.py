@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ragauge.errors import BadData, RagaugeError
-from ragauge.host import LOG, RepeatedKey, installed, load_only, object_without_repeats, optional
+from ragauge.host import LOG, RepeatedKey, announced, installed, load_only, object_without_repeats, optional
 from ragauge.readers.budget import BYTES_OF_A_VALUE, LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, REQUEST, adk_rows, inspect_rows
 from ragauge.readers.values import Malformed, describe, native
@@ -55,10 +55,17 @@ TextFile = io.BufferedReader | gzip.GzipFile
 def open_bytes(path: Path | None) -> Iterator[TextFile]:
     """The bytes of a file, decompressed if its name ends in .gz; standard input for None."""
     if path is None:
+        with announced("standard input"):
+            sys.stdin.buffer.peek(1)  # type: ignore[attr-defined,union-attr,unused-ignore]
         yield sys.stdin.buffer  # type: ignore[misc]
         return
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream:
+        with (
+            announced(path) as arrived,
+            gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as stream,
+        ):
+            stream.peek(1)
+            arrived()
             yield stream
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise BadData(f"{path}: not a whole gzip file ({error}); compress it again, or rename it without .gz") from None
