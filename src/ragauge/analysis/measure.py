@@ -639,7 +639,7 @@ _TEXTS = ("set",)  # columns of words, which are set to the left
 
 def measurement_view(measurement: Measurement) -> Iterator[RenderableType]:
     """The figures, the comparison with the other judge, and remarks."""
-    for title, columns, rows in _tables(measurement):
+    for title, columns, rows in filter(itemgetter(2), _tables(measurement)):
         yield title
         left = [column for column in columns if column in _TEXTS or column.endswith(" is")]
         yield rich_table(columns, rows, left=left, whole=["set"], padding=(0, 1, 0, 0))
@@ -649,12 +649,13 @@ def measurement_view(measurement: Measurement) -> Iterator[RenderableType]:
 def measurement_markdown(measurement: Measurement) -> str:
     """The same as Markdown."""
     lines: list[str] = []
-    for title, columns, rows in _tables(measurement):
+    for title, columns, rows in filter(itemgetter(2), _tables(measurement)):
         lines += [plain(title), "", *markdown_table(columns, rows), ""]
     return "\n".join(lines + [f"{plain(line)}  " for line in _remarks(measurement)]).rstrip() + "\n"
 
 
 def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
+    """The tables, of which some may have no rows."""
     measured = [result for result in measurement.sets if result.rows]
     columns: tuple[str, ...] = ("set", "rows", "AUC", "balanced accuracy", "AUC of words")
     rows = [
@@ -662,21 +663,18 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
         for row in measured
         if row.balanced_accuracy is not None or row.auc is not None
     ]
-    if rows:
-        yield f"{measurement.judge} compared with people's labels, with 95 % intervals:", columns, rows
+    yield f"{measurement.judge} compared with people's labels, with 95 % intervals:", columns, rows
     verdicts = [
         [row.name, _words(row.accuracy), _words(row.kappa), *row.confusion.shares()]
         for row in measured
         if row.confusion
     ]
-    if verdicts:
-        columns = ("set", "accuracy", "kappa", "yes by people, judge yes", "no by people, judge no")
-        yield "Verdicts against people's labels:", columns, verdicts
+    columns = ("set", "accuracy", "kappa", "yes by people, judge yes", "no by people, judge no")
+    yield "Verdicts against people's labels:", columns, verdicts
     sure = [[row.name, *_sure(row.calibration)] for row in measured if row.calibration]
-    if sure:
-        title = "Right of the verdicts by confidence, with their share; the best threshold, known afterwards:"
-        columns = ("set", "ECE", *(f"{5 + tenth}0 %" for tenth in range(_TENTHS)), "best at", "balanced", "lost")
-        yield title, columns, sure
+    title = "Right of the verdicts by confidence, with their share; the best threshold, known afterwards:"
+    columns = ("set", "ECE", *(f"{5 + tenth}0 %" for tenth in range(_TENTHS)), "best at", "balanced", "lost")
+    yield title, columns, sure
     compared = [
         [
             *(row.name, f"{against.one:.3f}", f"{against.other:.3f}"),
@@ -686,10 +684,9 @@ def _tables(measurement: Measurement) -> Iterator[MeasurementTable]:
         for row in measured
         if (against := row.against) is not None
     ]
-    if compared and measurement.baseline is not None:
-        judge, baseline = str(measurement.judge), str(measurement.baseline)
-        columns = ("set", judge, baseline, "difference, 95 %", "p", f"{judge} is")
-        yield f"{judge} against {baseline} on the same rows:", columns, compared
+    judge, baseline = str(measurement.judge), str(measurement.baseline)
+    columns = ("set", judge, baseline, "difference, 95 %", "p", f"{judge} is")
+    yield f"{judge} against {baseline} on the same rows:", columns, compared
 
 
 def _sure(calibration: Calibration) -> Iterator[str]:

@@ -188,28 +188,24 @@ def _change(
 ) -> Change:
     """The change of verdicts. repeated: whether each verdict changed by repetition; filled in by the repetition."""
     pairs = [(case, before, again.label) for case, before, again in answers if isinstance(again, Verdict)]
+    changed = [(case, float(before is not after)) for case, before, after in pairs]
     flips = [
         Flip(case.sample, case.question.hypothesis, before, after)
         for case, before, after in pairs
         if before is not after
     ]
     if name == "repetition":
-        repeated.update((case.question, before is not after) for case, before, after in pairs)
-    compared = [
-        (case.sample, float(before is not after) - repeated[case.question])
-        for case, before, after in pairs
-        if case.question in repeated
-    ]
-    samples = [sample for sample, _ in compared]
-    excess = [difference for _, difference in compared]
+        repeated.update((case.question, change == 1) for case, change in changed)
+    compared = [(case, change) for case, change in changed if case.question in repeated]
+    excess = [change - repeated[case.question] for case, change in compared]
     return Change(
         name,
         claims=len(pairs),
         failed=len(answers) - len(pairs),
-        rate=mean_interval(
-            [float(before is not after) for _, before, after in pairs], clusters=[case.sample for case, *_ in pairs]
-        ),
-        excess=None if name == "repetition" else paired_mean(excess, clusters=samples).interval,
+        rate=mean_interval([change for _, change in changed], clusters=[case.sample for case, _ in changed]),
+        excess=None
+        if name == "repetition"
+        else paired_mean(excess, clusters=[case.sample for case, _ in compared]).interval,
         to_supported=sum(flip.after is Label.ENTAILED for flip in flips),
         from_supported=sum(flip.before is Label.ENTAILED for flip in flips),
         flips=tuple(flips[:_MAX_EXAMPLES]),
