@@ -287,6 +287,9 @@ def compared(
 ) -> dict[str, Difference]:
     """The differences of several values, adjusted for their number.
 
+    Their intervals agree with the verdicts: those of the values that Holm's test does not decide have a confidence of
+    95 % together (Strassburger and Bretz 2008).
+
     groups: of the samples, drawn together. tasks: of which a metric by group has a value each; all samples of a task
     are in one group.
     """
@@ -296,7 +299,13 @@ def compared(
     alone = {
         key: msgspec.structs.replace(change, detectable=sides[key].detectable(tests)) for key, change in alone.items()
     }
-    return _adjusted_intervals(adjusted(alone), lambda key, confidence: _tested(sides[key], confidence))
+    together = adjusted(alone)
+    undecided = sum(not change.verdict for change in together.values() if change.p is not None)
+    confidence = 1 - LEVEL / max(1, undecided)
+    return {
+        key: _adjusted_interval(change, _tested(sides[key], confidence).interval if undecided > 1 else None)
+        for key, change in together.items()
+    }
 
 
 def number_of_tests(differences: Mapping[str, Difference]) -> int:
@@ -415,20 +424,6 @@ def adjusted(differences: Mapping[str, Difference]) -> dict[str, Difference]:
         key: replace(
             change, p_adjusted=of_values.get(key), missing=replace(change.missing, p_adjusted=of_missing.get(key))
         )
-        for key, change in differences.items()
-    }
-
-
-def _adjusted_intervals(
-    differences: Mapping[str, Difference], tested: Callable[[str, float], Paired]
-) -> dict[str, Difference]:
-    """The differences with intervals that agree with the verdicts: those of the values that Holm's test does not decide
-    have a confidence of 95 % together (Strassburger and Bretz 2008). tested: of a metric, at a confidence.
-    """
-    undecided = sum(not change.verdict for change in differences.values() if change.p is not None)
-    confidence = 1 - LEVEL / max(1, undecided)
-    return {
-        key: _adjusted_interval(change, tested(key, confidence).interval if undecided > 1 else None)
         for key, change in differences.items()
     }
 
