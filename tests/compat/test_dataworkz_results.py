@@ -86,7 +86,9 @@ def test_scores_of_the_counts_of_all_rows(results: Rows) -> None:
 def test_the_result_file_comes_out_again(results: Rows, evaluation: Evaluation) -> None:
     """Texts, claims and counts are the same, scores to the four digits that are shown."""
     assert list(results[0]) == list(COLUMNS[:-1])
-    assert evaluation.report == {}
+    assert evaluation.report.keys() == {
+        "with a reference that is a bare number or date, as spreadsheets make of $411 or May 24"
+    }
     for theirs, ours in zip(results, evaluation.rows, strict=True):
         same = ("SNo.", "Question", "Golden Context", "Golden Response", "Candidate Response")
         assert [ours[column] for column in same] == [theirs[column] for column in same]
