@@ -233,15 +233,14 @@ class Repeat(Panel):
 
     def notes(self) -> list[str]:
         """The flip rate and the agreement on what this process asked, and the judge's own notes, each once."""
-        return list(dict.fromkeys([*self._flips(), *super().notes()]))
-
-    def _flips(self) -> Iterator[str]:
+        flips = []
         for name, votes in sorted(self._votes.items()):
             pairs = math.comb(len(self.members), 2)
             same = sum(n * sum(math.comb(k, 2) for k in Counter(labels).values()) for labels, n in votes.items())
             rate = 1 - same / (pairs * votes.total())
             where = f"{name} questions asked now, the share on which two repeats differ"
-            yield f"{self.identity}: flip rate {rate:.1%} on {where}."
+            flips.append(f"{self.identity}: flip rate {rate:.1%} on {where}.")
+        return list(dict.fromkeys([*flips, *super().notes()]))
 
 
 def _is_out_of_money(answer: Answer | Failure | None) -> bool:

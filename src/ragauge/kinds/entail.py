@@ -7,7 +7,6 @@ judge by than that the text contradicts itself. Where chunks differ, contradicti
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -122,12 +121,13 @@ class Entail(VerdictQuestion, frozen=True):
     def add_to(self, document: calls.Document, key: str) -> calls.ReplyForm:
         group = document.group(self)
         if not group:
-            ids = list(dict.fromkeys([document.sources[text] for text in self.premise]))
+            sources = list(dict.fromkeys([document.sources[text] for text in self.premise]))
             if document.shuffled:
-                ids.sort(key=lambda source: int(source[1:]))
-            group.update(document.query(self.query, self.history), sources=ids, claims={})
+                sources.sort(key=lambda source: int(source[1:]))
+            group.update(document.query(self.query, self.history), sources=sources, claims={})
         group["claims"][key] = self.hypothesis
-        return _form(tuple(group["sources"]))
+        ids = tuple(group["sources"])
+        return _JointForm("joint", quoted=True, labels=tuple(ENTAILMENT), ids=ids) if len(ids) > 1 else _SINGLE
 
     def parse(self, item: object, call: calls.AskedCall, style: calls.PromptStyle) -> Verdict:
         fields = calls.item_of(item, "label")
@@ -234,11 +234,6 @@ class Entail(VerdictQuestion, frozen=True):
 
 
 _SINGLE = calls.LabelForm("entail", quoted=True, labels=tuple(ENTAILMENT))
-
-
-@lru_cache(maxsize=256)
-def _form(ids: tuple[str, ...]) -> calls.ReplyForm:
-    return _JointForm("joint", quoted=True, labels=tuple(ENTAILMENT), ids=ids) if len(ids) > 1 else _SINGLE
 
 
 def _joint_labels(

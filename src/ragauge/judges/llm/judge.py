@@ -72,6 +72,11 @@ class _CallResult(msgspec.Struct):
     fault: str = ""
     rest: Mapping[Question, SplitQuestion] = {}
 
+    @property
+    def reason(self) -> str:
+        """Why questions failed; "" where none did."""
+        return next((failure.reason for failure in self.failures.values()), "")
+
 
 class CallRound:
     """The calls for the questions of one round. answers: filled as replies arrive."""
@@ -108,25 +113,26 @@ class CallRound:
         """Answer or fail each question of a pack; a reply that can be corrected is asked for once more."""
         prompt = prompts.prompt_of(pack, self._style)
         result = await self._call(pack, prompt)
-        last = len(pack.questions) == 1 and asked + 1 == _MAX_CALLS
-        if result.failures and not last and _is_correctable(result.failures, pack):
+        alone = len(pack.questions) == 1
+        # Faults are reported to the model; a reply that was cut off is better fixed by asking less at once.
+        is_correctable = result.reason == "invalid_answer" or (result.reason == "truncated" and alone)
+        if is_correctable and not (alone and asked + 1 == _MAX_CALLS):
             self._client.incomplete += 1
             result = await self._call(pack, prompts.repeat_prompt(prompt, result.reply, result.faults))
             asked += 1
         if result.failures:
-            await self._ask_again(pack, result.failures, asked + 1)
+            await self._ask_again(pack, result, asked + 1)
 
-    async def _ask_again(self, pack: Pack, failures: dict[Question, Failure], asked: int) -> None:
+    async def _ask_again(self, pack: Pack, result: _CallResult, asked: int) -> None:
         """Ask failed questions again in halves, or in parts if too long; what cannot be asked again stays failed."""
-        reason = next(iter(failures.values())).reason
-        alone = len(pack.questions) == 1
+        reason, failed, alone = result.reason, list(result.failures), len(pack.questions) == 1
         if (reason in _RETRYABLE and not (alone and asked >= _MAX_CALLS)) or (reason in _CAUSED_BY_ONE and not alone):
             self._client.incomplete += reason in _RETRYABLE
-            await self.ask(_halves(list(failures), pack.shuffle), asked=asked)
-            return
-        if reason == "too_long" and await self._ask_parts(pack.questions[0]):
-            return
-        self.answers.update(failures)
+            middle = len(failed) // 2
+            halves = [tuple(half) for half in (failed[:middle], failed[middle:]) if half]
+            await self.ask([Pack(half, pack.shuffle) for half in halves], asked=asked)
+        elif reason != "too_long" or not await self._ask_parts(pack.questions[0]):
+            self.answers.update(result.failures)
 
     async def _ask_parts(self, question: Question) -> bool:
         """Ask a question that is too long for the server in parts, starting with the first; False where that fails."""
@@ -169,7 +175,7 @@ class CallRound:
                 context.record(call, answered, reserved)
             else:
                 context.release(reserved)
-        if result.failures and next(iter(result.failures.values())).reason == "too_long":
+        if result.reason == "too_long":
             self._judge.reduce_limits(pack, len(prompt.user))
         if result.rest:  # the parts of texts that the reply did not reach
             await self.ask(self._judge.policy.packs([split.parts[1] for split in result.rest.values()]), result.rest)
@@ -216,17 +222,6 @@ def unanswered(completion: messages.Completion, fault: str) -> Failure:
     """Why a question has no answer in a reply. fault: as `replies.parse_reply` describes it."""
     reason, detail = _FAILURES_BY_FINISH[completion.finish]
     return Failure(reason, detail or fault, completion.text[:MAX_RAW_CHARS])
-
-
-def _is_correctable(failures: Mapping[Question, Failure], pack: Pack) -> bool:
-    """Whether to report the faults to the model; a reply that was cut off is better fixed by asking less at once."""
-    reason = next(iter(failures.values())).reason
-    return reason == "invalid_answer" or (reason == "truncated" and len(pack.questions) == 1)
-
-
-def _halves(questions: Sequence[Question], shuffle: int | None) -> list[Pack]:
-    middle = len(questions) // 2
-    return [Pack(tuple(half), shuffle) for half in (questions[:middle], questions[middle:]) if half]
 
 
 def prompt_style(options: LLMOptions) -> PromptStyle:

@@ -196,11 +196,9 @@ def section(name: str, style: PromptStyle) -> str:
     """The text of a section, the user's or the packaged one, with the lines that apply to the style."""
     own = dict(style.sections)
     text = own[name] if name in own else packaged(name)
-    return _CONDITION.sub(lambda line: line[3] if _chosen(style, line[1]) == line[2] else "", text).strip()
-
-
-def _chosen(style: PromptStyle, option: str) -> str:
-    return str(getattr(style, option, "")).lower()
+    return _CONDITION.sub(
+        lambda line: line[3] if line[2] == str(getattr(style, line[1], "")).lower() else "", text
+    ).strip()
 
 
 def check_lines(style: PromptStyle) -> None:
@@ -213,7 +211,8 @@ def check_lines(style: PromptStyle) -> None:
             if value not in _CHOICES[option]:
                 raise UnknownName(f"value of {option} at a line of {file_name(name)}", value, _CHOICES[option])
         for option, value in sorted(ours - marks):
-            if _chosen(style, option) == value != _chosen(PromptStyle(), option):
+            chosen, usual = (str(getattr(options, option)).lower() for options in (style, PromptStyle()))
+            if chosen == value != usual:
                 fix = f"begin one with [{option}={value}], or leave the option out"
                 raise BadData(f"{file_name(name)}: no line of the section is for {option}={value}; {fix}")
 

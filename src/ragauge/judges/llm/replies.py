@@ -249,7 +249,9 @@ def _in_order(pack: Pack, text: str) -> ReplyItem:
         value = [value]
     if not isinstance(value, list) or len(value) != len(pack.keys):
         return {}
-    return dict(zip(pack.keys, value, strict=True)) if all(map(_is_item, value)) else {}
+    if not all(any(kind.looks_like_item(item) for kind in KIND_TYPES.values()) for item in value):
+        return {}
+    return dict(zip(pack.keys, value, strict=True))
 
 
 def _one_a_line(body: str, keys: Sequence[str]) -> list[Any] | None:
@@ -264,8 +266,3 @@ def _one_a_line(body: str, keys: Sequence[str]) -> list[Any] | None:
     if named.keys() == set(keys):
         return [named[key] for key in keys]
     return None if named else lines
-
-
-def _is_item(value: object) -> bool:
-    """Whether a value without a key can be an answer."""
-    return any(kind.looks_like_item(value) for kind in KIND_TYPES.values())

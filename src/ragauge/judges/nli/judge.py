@@ -189,17 +189,13 @@ class PairScorer:
         for batch in _batches(tokens, self._model.batch_tokens):
             if stopped():
                 raise InterruptedError("the caller was cancelled")
-            rows = self._probabilities([tokens[text] for text in batch])
-            self._cache.update(zip(batch, rows, strict=True))
-
-    def _probabilities(self, batch: Sequence[Tokens]) -> list[ClassProbabilities]:
-        longest = max(len(tokens.ids) for tokens in batch)
-        ids = np.full((len(batch), longest), self._model.card.pad, dtype=np.int64)
-        mask, type_ids = np.zeros_like(ids), np.zeros_like(ids)
-        for row, tokens in enumerate(batch):
-            size = len(tokens.ids)
-            ids[row, :size], mask[row, :size], type_ids[row, :size] = tokens.ids, 1, tokens.type_ids
-        return _softmax(self._model.logits(ids, mask, type_ids))
+            longest = max(len(tokens[text].ids) for text in batch)
+            ids = np.full((len(batch), longest), self._model.card.pad, dtype=np.int64)
+            mask, type_ids = np.zeros_like(ids), np.zeros_like(ids)
+            for row, text in enumerate(batch):
+                read, size = tokens[text], len(tokens[text].ids)
+                ids[row, :size], mask[row, :size], type_ids[row, :size] = read.ids, 1, read.type_ids
+            self._cache.update(zip(batch, _softmax(self._model.logits(ids, mask, type_ids)), strict=True))
 
 
 def _batches(tokens: dict[TextPair, Tokens], budget: int) -> Iterator[list[TextPair]]:
