@@ -170,7 +170,7 @@ def test_an_alarm_that_an_earlier_version_raised_is_told(start: Start, call: Cal
         (["--label", "5"], "--label needs --window TIME"),
         ([*WINDOWS, "--against", "main"], "name its metrics with --alarm"),
         ([*WINDOWS, "--alarm", "exact_match<0.5", "--against", "main"], "it holds no runs yet"),
-        ([*WINDOWS, "--alarm", "exact_match>0.5"], "a gate on exact_match fails below its bound"),
+        ([*WINDOWS, "--alarm", "exact_match>0.5"], "write exact_match<0.5"),
         ([*WINDOWS, "--alarm", "exact_match<=0.5"], "exact_match<=0.5: write METRIC<NUMBER or METRIC>NUMBER"),
     ],
 )

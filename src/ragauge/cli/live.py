@@ -27,7 +27,7 @@ from ragauge.report.wording import counted
 from ragauge.run.live import Alarm, Answers, Watch, WatchState, WindowRuns, alarm_rules, iso_time, seconds
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
-from ragauge.run.stream import Stream, StreamRow, folder_lines, standard_input_lines
+from ragauge.run.stream import Stream, StreamRow, standard_input_lines
 from ragauge.run.sync import blocking
 from ragauge.run.tail import FolderTail
 from ragauge.scores import RunRecord
@@ -115,8 +115,13 @@ def score_command(data: str, watch: Path | None, store: Place | None, **options:
         exit_stopped(stream.stopped, store)
 
 
-def _rows(tail: FolderTail | None) -> AsyncIterator[StreamRow]:
-    return folder_lines(tail) if tail else standard_input_lines()
+async def _rows(tail: FolderTail | None) -> AsyncIterator[StreamRow]:
+    if tail:
+        async for line in tail.lines():
+            yield StreamRow(line.file.name, line.position.line, line.text, line)
+    else:
+        async for row in standard_input_lines():
+            yield row
 
 
 async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter[bool]) -> None:

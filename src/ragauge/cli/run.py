@@ -25,11 +25,11 @@ from ragauge.report.files import WRITERS, check_output
 from ragauge.report.otlp import receiver_address
 from ragauge.report.text import PERFECT, RenderableType, estimates_table, run_view, sample_view, worst_view
 from ragauge.report.wording import failed_scores, gate_words
+from ragauge.run.aggregation import check_slices
 from ragauge.run.evaluate import evaluate
 from ragauge.run.plan import plan
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
-from ragauge.run.slices import check_slices
 from ragauge.scores import GROUP_COLUMN, Gate
 from ragauge.store import Place
 

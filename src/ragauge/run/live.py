@@ -15,10 +15,9 @@ import msgspec
 
 from ragauge.errors import BadParameter, UnknownName, UsageError
 from ragauge.metrics.base import DatasetMetric, Measure
-from ragauge.run.aggregation import Accumulators, recovered_run
+from ragauge.run.aggregation import MAX_SLICES, Accumulators, recovered_run
 from ragauge.run.budget import Budget, DailyBudget
 from ragauge.run.results import Run
-from ragauge.run.slices import MAX_SLICES
 from ragauge.run.stream import StreamScores
 from ragauge.scores import Gate, RunRecord, SampleRecord, Scale, check_gate, gate_on, slice_value
 from ragauge.statistics.intervals import Summary

@@ -17,8 +17,7 @@ from ragauge.report.losses import loss_section
 from ragauge.report.sections import Section, sections_of, slice_section
 from ragauge.report.text import plain_text, run_markdown, run_view, worst_view
 from ragauge.report.wording import score_words
-from ragauge.run.aggregation import recovered_run
-from ragauge.run.slices import slices_of
+from ragauge.run.aggregation import recovered_run, slices_of
 from ragauge.scores import Estimate, Gate, RunRecord, SampleRecord, Score, Slice, gates_of
 from ragauge.store import Place, Store
 from ragauge.types import Sample

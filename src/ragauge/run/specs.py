@@ -177,7 +177,7 @@ def foreign_hosts(judge: str) -> list[str]:
 
 def _names_model(spec: str) -> bool:
     """Whether a spec names a provider and its model."""
-    is_made = spec.partition(":")[0] in MAKERS or spec.partition("/")[0] in LOCAL
+    is_made = spec.partition(":")[0] in MAKERS or spec.startswith("hf/")
     return "/" in spec.partition("?")[0] and not is_made
 
 
@@ -207,9 +207,6 @@ MAKERS: dict[str, Callable[[str], Any]] = {
     "recording": _recording,
     "python": python_object,
 }
-
-#: What comes before the first slash of a spec of a model that runs here, and what makes the judge of the whole spec.
-LOCAL = {"hf": _by_torch}
 
 #: The entry points of other packages, NAME = "module:factory"; the factory is given what follows "NAME:" in a spec.
 ENTRY_POINTS = "ragauge.judges"
@@ -281,7 +278,7 @@ def _maker(judge_spec: JudgeSpec) -> Callable[[], Any]:
     if spec.endswith(".json"):
         return partial(judge_of_file, judge_file(judge_spec))
     if "/" in spec.partition("?")[0]:
-        return partial(LOCAL.get(spec.partition("/")[0], _model), spec)
+        return partial(_by_torch if spec.startswith("hf/") else _model, spec)
     points = installed(ENTRY_POINTS)
     if matching := [point for point in points if point.name == name]:
         return partial(load_only(matching, f"judge {name!r}"), argument)

@@ -30,7 +30,7 @@ from ragauge.run.prepare import LabelsLike, MetricsLike, RunRequest, RunSettings
 from ragauge.run.results import SampleScores
 from ragauge.run.scoring import SampleScoring, concurrency
 from ragauge.run.specs import load_judges
-from ragauge.run.tail import FolderTail, Line
+from ragauge.run.tail import Line
 from ragauge.scores import SampleRecord
 from ragauge.store.store import MemoryStore
 from ragauge.types import Call, Sample
@@ -285,12 +285,3 @@ async def _input() -> bytes:
 
     Thread(target=read, daemon=True).start()
     return await received
-
-
-async def folder_lines(tail: FolderTail) -> AsyncIterator[StreamRow]:
-    """The lines of the .jsonl and .ndjson files in a folder, and without end those that are added.
-
-    A line counts once a line break ends it. `StreamRow.line` is to be given to `tail.delivered` once it was.
-    """
-    async for line in tail.lines():
-        yield StreamRow(line.file.name, line.position.line, line.text, line)

@@ -83,10 +83,6 @@ class _Followed:
         status = os.fstat(self.handle.fileno())
         return status.st_dev, status.st_ino
 
-    def state(self) -> FileState:
-        """What the store keeps of it."""
-        return FileState(self.name, *self.key, self.delivered)
-
     def was_cut(self) -> bool:
         """Whether what was read is not in the file any more."""
         return not fits(self.handle, self.position)
@@ -170,7 +166,8 @@ class FolderTail:
         start = self._recorded = time.monotonic()
         if self._store is None or not self._looked:
             return
-        states = [file.state() for file in [*self._left, *self._followed.values()]]
+        files = [*self._left, *self._followed.values()]
+        states = [FileState(file.name, *file.key, file.delivered) for file in files]
         state = msgspec.json.encode(states).decode()
         self._store.keep_stream_states({self.name: state, **self.companion()})
         self._took = time.monotonic() - start
@@ -219,7 +216,8 @@ class FolderTail:
             if states and start is None:  # cut while nobody followed it
                 start = beginning(handle, states[0].position.chain)
             if start is None:
-                start = self._copied(handle)
+                copied = [position for position in self._gone if position.offset and _is_copy(handle, position)]
+                start = max(copied, key=lambda position: position.offset, default=None)
             is_named = path.suffix.lower() in ENDINGS
             may_be_copy = start is None and key not in self._seen and self._may_be_copy(handle)
             if may_be_copy or not (is_named or start):
@@ -232,11 +230,6 @@ class FolderTail:
                 self._followed[key] = file
             else:
                 self._left.append(file)
-
-    def _copied(self, handle: BinaryIO) -> Position | None:
-        """The position from which a copy of a file that was cut is new."""
-        fitting = [position for position in self._gone if position.offset and _is_copy(handle, position)]
-        return max(fitting, key=lambda position: position.offset, default=None)
 
     def _may_be_copy(self, handle: BinaryIO) -> bool:
         """Whether a new file begins as one that is followed."""
