@@ -155,3 +155,13 @@ def test_mini_copies_the_packaged_corpus(call: Call, folder: Path) -> None:
     assert len((folder / "small" / "questions.jsonl").read_text(encoding="utf-8").splitlines()) == 15
     again = call("dataset", "mini", "small")
     assert (again.exit_code, "small is there already" in again.stderr) == (2, True)
+
+
+def test_claims_are_of_the_first_gold_answer(call: Call, workplace: Path) -> None:
+    """With --claims the number of samples with more gold answers is printed."""
+    row = {"question": "The harbour?", "references": ["It opens at six. It is of basalt.", "At six; of basalt."]}
+    (workplace / "several.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    command = ["dataset", "build", "several.jsonl", "--corpus", "corpus", "-o", "samples.jsonl"]
+    result = call(*command, "--claims", "embedded")
+    assert "only the first of several gold answers was taken apart: 1 sample" in result.output
+    assert "only the first" not in call(*command).output

@@ -75,6 +75,7 @@ def test_a_judge_with_other_settings_is_named(call: Call) -> None:
     ("arguments", "message"),
     [
         (["history", "mian"], "did you mean 'main'"),
+        (["history", "exact_match"], "ragauge history [NAME] -m exact_match"),
         (["history", "main", "-m", "bleu"], "exact_match"),
         (["history", "main", "--tag", "none"], "main"),
         (["store", "prune"], "--keep"),

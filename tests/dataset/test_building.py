@@ -107,11 +107,13 @@ def test_any_wording_of_a_gold_answer_counts(wordings: list[str], judge: rg.judg
     assert sample.answerable is True
 
 
-def test_the_first_of_several_references_is_taken_apart(judge: rg.judges.Judge) -> None:
-    """With a judge of claims the first of several correct answers alone is decomposed."""
+def test_further_references_that_are_not_taken_apart_are_counted(judge: rg.judges.Judge) -> None:
+    """With a judge of claims the first of several correct answers alone is decomposed, and the result says so."""
     rows = [{"question": "How is tea?", "references": ["Tea is hot; Tea is green", "Hot; green"]}, QUESTION]
     built = build(rows, CORPUS, judge=judge, claims=judge)
     assert built.samples[0].answers == (("Tea is hot",), ("Tea is green",))
+    assert built.first_of_several == 1
+    assert build(rows, CORPUS, judge=judge).first_of_several == 0
 
 
 def test_a_retriever_is_named(judge: rg.judges.Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,6 +181,11 @@ def test_versions_of_a_set_are_told_apart(tmp_path: Path) -> None:
     assert shown[:2] == ["added: 1", "  own"]
     assert f'  {second["id"]}: references {json.dumps(before)} → ["something else"]' in shown
     assert shown[-2:] == ["columns: 1", "  difficulty: 1 row"]
+    query = {"id": "own", "query": f"{'Who? ' * 50}Ada", "references": None}
+    (tmp_path / "c.jsonl").write_text(json.dumps(query), encoding="utf-8")
+    (tmp_path / "d.jsonl").write_text(json.dumps({**query, "query": f"{'Who? ' * 50}Bob"}), encoding="utf-8")
+    long = _call("dataset", "diff", tmp_path / "c.jsonl", tmp_path / "d.jsonl").output.splitlines()
+    assert '  own: query …Who? Who? Who? Who? Ada" → …Who? Who? Who? Who? Bob"' in long
 
 
 def test_building_a_set_changes_no_row(tmp_path: Path) -> None:

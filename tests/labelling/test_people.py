@@ -161,7 +161,7 @@ def test_labels_of_colleagues_come_from_files(measured: Measured, store: Store, 
         assert run.record.samples == 4
     read = CliRunner().invoke(main, ["label", "--store", str(tmp_path / "other"), "--read", str(file)])
     assert read.exit_code == 0, read.output
-    assert f"read 32 labels from {file}" in read.output
+    assert f"read 32 labels from {file}: 32 of them answer questions of run {run.id}" in read.output
     with Store.open(tmp_path / "other") as other:
         assert len(other.labels()) == 32
 

@@ -47,7 +47,7 @@ def test_scores_are_read_by_position(run: rg.Run) -> None:
     assert [one.sample.id for one in scores[1:4]] == ["2", "3", "4"]
     assert [one.sample.id for one in scores[::-17]] == ["fails", "18", "1"]
     assert scores[5:5] == []
-    with pytest.raises(TypeError, match="must be integers or slices, not str"):
+    with pytest.raises(TypeError, match=r"scores have positions, as in run.scores\[0\], not '1'"):
         scores["1"]  # type: ignore[call-overload]
     for beyond in (WRITE_BATCH + 3, -WRITE_BATCH - 4):
         with pytest.raises(IndexError, match="out of range"):

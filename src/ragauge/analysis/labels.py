@@ -276,6 +276,12 @@ class Labelling:
         undecided = sum(question not in human.labels for question in differing.values())
         return PeopleSummary(len(place_of), dict(counts), pairs, differing, undecided)
 
+    def asked(self, labels: Iterable[Judgment]) -> int:
+        """How many of these labels, which the store has, answer a question of the run."""
+        keys = {key for item in self._items for key in item.every}
+        questions = {question for key, question in self._human().questions.items() if key in keys}
+        return sum(judgment.question in questions for judgment in labels)
+
     def pieces(self, position: int, metric: str, by: str = "", first: str = "") -> list[LabelPiece]:
         """The judged pieces of one metric of a sample, each question once, in the order of the evidence.
 

@@ -80,6 +80,7 @@ def _dataset_lines(built: Built) -> Iterator[str]:
     remarks = {
         "without documents": built.without_documents,
         "without a gold answer, so not labelled": built.without_gold,
+        "only the first of several gold answers was taken apart": built.first_of_several,
     }
     yield from (f"{remark}: {counted(number, 'sample')}" for remark, number in remarks.items() if number)
     yield from _closing_lines(built)
@@ -152,7 +153,7 @@ def diff_command(a: Path, b: Path) -> None:
     """What distinguishes test set B from A: rows that were added, removed or changed, with both values in short."""
     parts = difference(a, b)
     parts["changed"] = [
-        f"{id}: {'; '.join(f'{field} {_short(old)} → {_short(new)}' for field, (old, new) in changes.items())}"
+        f"{id}: {'; '.join(f'{field} {_both(*values)}' for field, values in changes.items())}"
         for id, changes in parts["changed"].items()
     ]
     parts["columns"] = [f"{column}: {counted(len(ids), 'row')}" for column, ids in parts["columns"].items()]
@@ -161,8 +162,12 @@ def diff_command(a: Path, b: Path) -> None:
         say(f"{what}: {len(lines)}", *(f"  {line}" for line in (*lines[:_SHOWN], *hidden)))
 
 
-def _short(value: Any) -> str:
-    return shortened(msgspec.json.encode(value).decode(), 60)
+def _both(*values: Any) -> str:
+    """Two values in short, from shortly before the place where they differ."""
+    texts = [msgspec.json.encode(value).decode() for value in values]
+    same = next((place for place, (old, new) in enumerate(zip(*texts, strict=False)) if old != new), 0)
+    start = max(0, same - 20)
+    return " → ".join(shortened(f"{'…' if start else ''}{text[start:]}", 60) for text in texts)
 
 
 @dataset_command.command("edited")

@@ -304,10 +304,13 @@ def label_command(
     and half as most informative. The judge's verdict is hidden until you ask for it. Both scores and the agreement are
     printed when Ctrl-C ends it.
     """
-    for path, labels in [(path, list(read_labels(path))) for path in read]:
+    files = {path: list(read_labels(path)) for path in read}
+    for labels in files.values():
         store.keep_labels(labels)
-        say(f"read {counted(len(labels), 'label')} from {path}")
     labelling = Labelling(_to_label(store, run))
+    for path, labels in files.items():
+        answering = f"{labelling.asked(labels)} of them answer questions of run {labelling.run.id}"
+        say(f"read {counted(len(labels), 'label')} from {path}: {answering}")
     chosen = labelling.metric(metric)
     if not (read or write):
         _serve(store, {"run": labelling.run.id, "view": "label", "metric": chosen}, port, **page)

@@ -46,6 +46,8 @@ def history_command(of: str, store: Store, metric: str | None, tag: str | None, 
         raise UsageError("no run has an estimate yet; make one with: ragauge run DATA --name NAME")
     of = of or stored[0].name or stored[0].data
     runs = [run for run in reversed(stored) if of in (run.name, run.data) and (not tag or tag in run.tags)]
+    if not runs and any(of in run.estimates for run in stored):
+        raise UsageError(f"{of} is a metric, not the name or data of a run; write: ragauge history [NAME] -m {of}")
     if not runs:
         names = sorted({run.name or run.data for run in stored} | {run.data for run in stored})
         raise UnknownName("name or data of a run", of, names)

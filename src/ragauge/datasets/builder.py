@@ -108,12 +108,13 @@ class Built(SampleSet):
     """A data set that was built from questions.
 
     without_gold, without_documents: the number of samples without a gold answer, which are not labelled, and without
-    documents.
+    documents. first_of_several: of samples of whose references only the first was decomposed.
     """
 
     corpus: Corpus | None = None
     without_gold: int = 0
     without_documents: int = 0
+    first_of_several: int = 0
 
 
 async def build_async(
@@ -219,6 +220,8 @@ async def _labelled(sample: Sample, dispatcher: Dispatcher, need: Need[SampleLab
     if isinstance(outcome, Sample):
         return outcome
     if isinstance(outcome, SampleLabels):
+        several = sample.answers is None and len(sample.references or ()) > 1
+        built.first_of_several += several and outcome.answers != (sample.references,)
         return outcome.on(sample)
     if sample.answers or sample.references:
         return built.fail(sample, "labels", cast(Undefined, outcome).reason)

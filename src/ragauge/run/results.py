@@ -87,6 +87,8 @@ class Scores(Sequence[SampleScores]):
     @overload
     def __getitem__(self, position: slice) -> list[SampleScores]: ...
     def __getitem__(self, position: int | slice) -> SampleScores | list[SampleScores]:
+        if isinstance(position, str):
+            raise TypeError(f"scores have positions, as in run.scores[0], not {position!r}; each has its sample.id")
         chosen = range(len(self))[position]
         if isinstance(chosen, range):
             return [self[index] for index in chosen]
