@@ -354,7 +354,7 @@ class GEval(_Ours):
 
     It reads the evaluation_params, by default input and actual output. The embedded judge grades nothing, so a model
     must be named, here or in the environment. Raises BadInput without one, without criteria and steps, and for a rubric
-    whose ranges overlap or are one grade. by_rubric: whether the rubric is the scale.
+    whose ranges overlap; BadParameter for one of one grade. by_rubric: whether the rubric is the scale.
     """
 
     by_rubric = True
