@@ -38,7 +38,7 @@ def store(call: Call, folder: Path) -> Path:
         {
             "id": f"{n}{EVIL}",
             "query": f"who wrote {n}? {EVIL}",
-            "response": f"Ada wrote {n}. {EVIL}" if n % 2 else f"::error::Bob wrote {n}",
+            "response": f"Ada wrote {n}. {EVIL}" if n % 2 else f"::error::Bob sang all night {n}",
             "contexts": [{"id": f"c{n}{EVIL}", "text": f"Ada wrote {n}. {EVIL}"}],
             "references": [f"Ada wrote {n}. {EVIL}"],
             "faithfulness": 0.1 * n,

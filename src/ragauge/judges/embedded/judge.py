@@ -32,13 +32,14 @@ _RULES, _SPLITTING = "20", "24"  # of verdicts and of decomposition; increased w
 
 
 class Case(NamedTuple):
-    """A question of entailment: what its texts hold by words, and what is to be read.
+    """A question of entailment: the claim, what its texts hold of it by words, and what is to be read.
 
     chunks: for each chunk the readings of each sentence of the claim; () where it is not read. across: the readings of
     several chunks at once, where these hold more of the claim than any one. answer: whether the readings are of a short
     text as an answer to the query, in several ways.
     """
 
+    claim: Terms
     texts: tuple[Held, ...]
     chunks: tuple[tuple[Reading, ...], ...]
     across: tuple[Reading, ...] = ()
@@ -92,10 +93,9 @@ class Trained(Lexical):
     def entailment(self, question: Entail) -> Verdict:
         """The verdict of the encoder on what is no copy."""
         case = self.case(question)
-        alone = [
-            _finding(text, self._values(case, [chunk])) for text, chunk in zip(case.texts, case.chunks, strict=True)
-        ]
-        return combined(_finding(None, self.joint(question)), alone, case.texts)
+        pairs = zip(case.texts, case.chunks, strict=True)
+        alone = [_finding(case.claim, [text], self._values(case, [readings])) for text, readings in pairs]
+        return combined(_finding(case.claim, case.texts, self.joint(question)), alone, case.texts)
 
     def relevance(self, question: Relevant) -> Verdict:
         """The verdict of words and similarity."""
@@ -139,7 +139,7 @@ class Trained(Lexical):
         texts = tuple(held(claim, text) for text in question.premise)
         lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER_WORDS
         if query and lone and not texts[0].verbatim and question.premise[0].strip():
-            return Case(texts, (as_answer(query, question.premise, question.hypothesis),), answer=True)
+            return Case(claim, texts, (as_answer(query, question.premise, question.hypothesis),), answer=True)
         sentences = _sentences(question.hypothesis)
         if query and len(question.hypothesis.split()) <= _SHORT_WORDS:
             sentences = (f"{query} {question.hypothesis}",)
@@ -149,7 +149,7 @@ class Trained(Lexical):
             for text, own in zip(question.premise, texts, strict=True)
         )
         across = complementary(claim, texts) if sum(map(bool, chunks)) > 1 else []
-        return Case(texts, chunks, tuple(_at_once([chunks[place] for place in across])))
+        return Case(claim, texts, chunks, tuple(_at_once([chunks[place] for place in across])))
 
     def _readings(self, claims: Sequence[tuple[str, Terms]], text: str) -> Iterator[Reading]:
         """Each sentence with the windows of a text; nothing of a blank text."""
@@ -213,20 +213,21 @@ def claim_features(logits: Sequence[Sequence[Logits]], *, answer: bool = False) 
     }
 
 
-def _finding(text: Held | None, values: Mapping[str, float]) -> Finding:
-    """The finding of the encoder; where it read nothing, whether the text is a copy of the claim.
+def _finding(claim: Terms, texts: Sequence[Held], values: Mapping[str, float]) -> Finding:
+    """The finding of the encoder; where it read nothing, whether a text is a copy of the claim.
 
-    text: what the lone text holds, None for several. Only a text that has a word of the claim contradicts it.
+    Only texts that have a word of the claim contradict it, unless it is a bare yes or no.
     """
-    best = text.best if text else None
+    best = next((text.best for text in texts if text.best), None)
     if not values:
-        copied = text is not None and text.verbatim
+        copied = any(text.verbatim for text in texts)
         return Finding(Label.ENTAILED, VERBATIM, best) if copied else Finding(Label.NEUTRAL, 0.0, best)
     layers = coefficients("trained")
     probability = predict(layers["entailed"], values)
     if probability >= 0.5:
         return Finding(Label.ENTAILED, probability, best)
-    against = values["contradicted"] >= layers["thresholds"]["contradicted"] and (text is None or best is not None)
+    related_by_words = best is not None or not claim.items
+    against = related_by_words and values["contradicted"] >= layers["thresholds"]["contradicted"]
     return Finding(Label.CONTRADICTED if against else Label.NEUTRAL, probability, best)
 
 
