@@ -74,8 +74,8 @@ class _CallResult(msgspec.Struct):
 
     @property
     def reason(self) -> str:
-        """Why questions failed; "" where none did."""
-        return next((failure.reason for failure in self.failures.values()), "")
+        """Why questions failed; only where some did."""
+        return next(iter(self.failures.values())).reason
 
 
 class CallRound:
@@ -113,6 +113,8 @@ class CallRound:
         """Answer or fail each question of a pack; a reply that can be corrected is asked for once more."""
         prompt = prompts.prompt_of(pack, self._style)
         result = await self._call(pack, prompt)
+        if not result.failures:
+            return
         alone = len(pack.questions) == 1
         # Faults are reported to the model; a reply that was cut off is better fixed by asking less at once.
         is_correctable = result.reason == "invalid_answer" or (result.reason == "truncated" and alone)
@@ -175,7 +177,7 @@ class CallRound:
                 context.record(call, answered, reserved)
             else:
                 context.release(reserved)
-        if result.reason == "too_long":
+        if result.failures and result.reason == "too_long":
             self._judge.reduce_limits(pack, len(prompt.user))
         if result.rest:  # the parts of texts that the reply did not reach
             await self.ask(self._judge.policy.packs([split.parts[1] for split in result.rest.values()]), result.rest)
