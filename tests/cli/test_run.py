@@ -3,7 +3,10 @@ from __future__ import annotations
 import csv
 import json
 import re
+import signal
 import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,8 @@ import pandas
 import pyarrow.parquet
 import pytest
 from click.testing import Result
+from tests.interrupts import hear_ctrl_c
+from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
 from ragauge.store import Store
@@ -233,9 +238,10 @@ def test_the_first_screen_says_what_matters(call: Call, folder: Path, rows: list
     assert "Ada Bell wrote book" not in shown  # which is supported
     assert "The judge was unsure of " in shown
     assert "ragauge view " in shown
-    assert "compare it with a later run: ragauge compare " in shown
+    assert "compare it with the run before: ragauge compare " in shown
     assert "token_f1" not in shown
     assert "token_f1" in call("report", "-m", "all").stdout
+    assert "compare it with a later run: " in call("run", "data.jsonl", "-m", "bleu").stdout
 
 
 def test_estimates_by_a_column(call: Call, folder: Path) -> None:
@@ -276,3 +282,22 @@ def test_responses_in_a_file_of_their_own_are_joined_to_a_benchmark(call: Call, 
     run = rg.Run.open(folder / ".ragauge")
     assert (run.record.data, run.estimates["exact_match"].value) == ("out.jsonl", 1)
     assert [record.sample.metadata for record in run.records()] == [{"ms": 7}]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+@pytest.mark.parametrize("is_slow", [False, True])
+def test_after_ctrl_c_a_run_names_what_can_be_read(start: Start, stub_server: StubFactory, is_slow: bool) -> None:
+    """An interrupted run names the report with its store, unless no sample is done."""
+    server = stub_server(latency=30 if is_slow else 0.3)
+    judge = f"openai/m?base_url={server.url}&concurrency=1"
+    child = start("run", "data.jsonl", "-m", "faithfulness", "-j", judge, "--store", "my store", preexec_fn=hear_ctrl_c)
+    while server.stats()["calls"] < (1 if is_slow else 6):
+        assert child.poll() is None
+        time.sleep(0.02)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(timeout=60) == 130
+    _, complaint = child.communicate()
+    shown = "to resume, and `ragauge report --store 'my store'` shows the samples that are done." in complaint
+    assert shown != is_slow
+    assert "run the same command again to resume" in complaint

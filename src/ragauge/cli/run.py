@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.resources import as_file, files
+from operator import attrgetter
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -67,10 +68,10 @@ def progress_bar(label: str, total: int | None = None) -> Iterator[Callable[[int
 
 
 @contextmanager
-def exit_on_interrupt(store: Place | None, what: str = "judgment") -> Iterator[None]:
+def exit_on_interrupt(store: Place | None, what: str = "judgment", more: Sequence[str] = ()) -> Iterator[None]:
     """Exit with 130 if the work is interrupted, or with 143 on SIGTERM, and print how to go on.
 
-    store: where finished work is kept; None: nowhere. what: a piece of it.
+    store: where finished work is kept; None: nowhere. what: a piece of it. more: what else can be done by then.
     """
     try:
         yield
@@ -78,7 +79,8 @@ def exit_on_interrupt(store: Place | None, what: str = "judgment") -> Iterator[N
         code = interrupt_exit_code()
         outcome = "Nothing was kept, because of --no-store."
         if store:
-            outcome = f"Every {what} made so far is kept in {store}; run the same command again to resume."
+            resume = f"run the same command again to resume{''.join(more)}"
+            outcome = f"Every {what} made so far is kept in {store}; {resume}."
         say("", f"Stopped. {outcome}", err=True)
         raise SystemExit(code) from None
 
@@ -86,8 +88,19 @@ def exit_on_interrupt(store: Place | None, what: str = "judgment") -> Iterator[N
 @contextmanager
 def judging(store: Place | None, limit: int | None = None, label: str = "judging") -> Iterator[Callable[[int], None]]:
     """A progress bar for a run that may be interrupted."""
-    with exit_on_interrupt(store), progress_bar(label, limit) as progress:
+    more: list[str] = []
+    with exit_on_interrupt(store, more=more), progress_bar(label, limit) as show:
+
+        def progress(done: int) -> None:
+            more[:] = [f", and `ragauge report{_store_option(store)}` shows the samples that are done"]
+            show(done)
+
         yield progress
+
+
+def _store_option(store: Place | None) -> str:
+    """The option that names a store to a command, where it needs one."""
+    return "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
 
 
 def exit_stopped(why: str, store: Place | None) -> NoReturn:
@@ -179,10 +192,7 @@ def run_command(
         show_run(run, show)
         say(*(f"wrote {path}" for path in written))
         if store:
-            kept = "" if store == Path(opts.DEFAULT_STORE) else f" --store {quote(str(store))}"
-            say(f"run {run.id}; read it again with: ragauge report {run.id}{kept}")
-            say(f"all evidence in the browser:  ragauge view {run.id}{kept}")
-            say(f"compare it with a later run: ragauge compare {run.id} latest{kept}")
+            say(*_next_steps(run, store))
     except BrokenPipeError:
         discard_output()
     is_logged = log_to(loggers, run, is_kept=store is not None)
@@ -218,6 +228,18 @@ def _engine(folders: Sequence[str], engine: str | None, workers: int | None, gpu
     if len(folders) > 1 or not (engine or workers or gpus):
         raise UsageError(f"-o {folders[-1]}: one folder of Parquet can be written, with --engine ray")
     return replace(engine_of(engine or "ray"), workers=workers, gpus=gpus, output="".join(folders))
+
+
+def _next_steps(run: Run, store: Place) -> Iterator[str]:
+    """How to read a run again, open it in the browser, and compare it."""
+    kept = _store_option(store)
+    yield f"run {run.id}; read it again with: ragauge report {run.id}{kept}"
+    yield f"all evidence in the browser:  ragauge view {run.id}{kept}"
+    same = attrgetter("data", "fields", "metrics")
+    others = (stored for stored in run.store.runs() if stored.id != run.id)
+    earlier = next((stored for stored in others if same(stored) == same(run.record)), None)
+    old, new = (earlier.id, run.id) if earlier else (run.id, "latest")
+    yield f"compare it with {'the run before' if earlier else 'a later run'}: ragauge compare {old} {new}{kept}"
 
 
 def show_run(run: Run, count: int | None) -> None:
