@@ -25,7 +25,7 @@ from ragauge.store import texts
 from ragauge.store.database import Database, store_errors
 from ragauge.store.recording import Opinions, RowEdit, answered, decides, label, opinions, person_of, settled
 from ragauge.store.texts import Connection, unpack
-from ragauge.types import PEOPLE, Answer, Call, Identity, ModelResponse
+from ragauge.types import PEOPLE, Answer, Call, Failure, Identity, ModelResponse
 
 if TYPE_CHECKING:
     from ragauge.store.postgres import Postgres, PostgresUrl
@@ -596,7 +596,9 @@ class MemoryStore(Store):
         with self._lock:
             if self._file is not None:
                 return super().keep(judgments, calls, own=own)
-            for judgment in list(answered(judgments)):
+            if any(isinstance(judgment.answer, Failure) for judgment in judgments):
+                raise ValueError("a failure is not an answer and cannot be stored")
+            for judgment in judgments:
                 self._judgments.setdefault(judgment.key, judgment)
             self._calls.extend(calls)
             return None
