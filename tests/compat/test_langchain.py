@@ -1,19 +1,21 @@
-"""langsmith's runners with metrics of ours."""
+"""langsmith's runners and LangChain's string evaluators with metrics of ours."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.llm.stub.fixture import StubFactory
 
 import ragauge as rg
+from ragauge.compat import langchain
 from ragauge.compat.langchain import aevaluator, evaluator
-from ragauge.errors import BadParameter, MissingField, UnknownName
+from ragauge.errors import BadParameter, MissingExtra, MissingField, UnknownName
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # the libraries warn of their own deprecated parts
 
@@ -141,10 +143,52 @@ def test_aevaluate_of_langsmith(client: Any, examples: list[Any]) -> None:
     assert found == [[undefined, ("context_recall", 1.0, "1.000 (1 of 1)")]] * 6
 
 
-def test_a_model_of_langchain_judges() -> None:
+@pytest.fixture
+def evaluation() -> Any:
+    """LangChain's module of evaluators; a test that needs it is skipped where it is not installed."""
+    reason = "langchain-classic is not installed (extra dev-compat)"
+    return pytest.importorskip("langchain_classic.evaluation", reason=reason)
+
+
+def test_string_evaluators(evaluation: Any) -> None:
+    """A metric is a StringEvaluator, sync and async, with the reasoning that the comments have."""
+    judging = langchain.StringEvaluator("faithfulness")
+    assert isinstance(judging, evaluation.StringEvaluator)
+    assert (judging.evaluation_name, judging.requires_input, judging.requires_reference) == (
+        "faithfulness",
+        True,
+        False,
+    )
+    given = {"prediction": OUTPUTS["answer"], "input": "Who?", "contexts": OUTPUTS["documents"]}
+    expected = {"score": 0.5, "reasoning": "0.500 (1 of 2); not supported by contexts: “Bob sang.”"}
+    assert judging.evaluate_strings(**given) == expected
+    assert asyncio.run(judging.aevaluate_strings(**given)) == expected
+
+
+def test_string_evaluators_with_references(evaluation: Any) -> None:
+    """One value of several is named with a point, and a reference is asked for where the metric reads one."""
+    judging = langchain.StringEvaluator("rouge.rougeL")
+    assert judging.requires_reference
+    assert judging.evaluate_strings(prediction="Ada wrote it.", reference="Ada wrote it.")["score"] == 1.0
+    with pytest.raises(MissingField, match="no sample has 'references'"):
+        judging.evaluate_strings(prediction="Ada wrote it.", input="Who?")
+
+
+def test_a_model_of_langchain_judges(evaluation: Any) -> None:
     """A chat model of LangChain is a judge as it is; a reply of no use is a failure with its reason."""
-    fakes = pytest.importorskip("langchain_core.language_models.fake_chat_models", reason="needs langchain-core")
-    model = fakes.FakeListChatModel(responses=["no idea"])
-    (feedback,) = evaluator("faithfulness", model)(INPUTS, OUTPUTS)["results"]
-    assert feedback["score"] is None
-    assert feedback["comment"].startswith("failed: ")
+    from langchain_core.language_models.fake_chat_models import FakeListChatModel
+
+    (found,) = evaluator("faithfulness", FakeListChatModel(responses=["no idea"]))(INPUTS, OUTPUTS)["results"]
+    assert found["score"] is None
+    assert found["comment"].startswith("failed: ")
+
+
+def test_without_langchain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the library only the string evaluator is missing, and says what to install."""
+    monkeypatch.setitem(sys.modules, "langchain_classic", None)
+    monkeypatch.setitem(sys.modules, "langchain_classic.evaluation", None)
+    cast(Any, langchain.__getattr__).cache_clear()
+    with pytest.raises(MissingExtra, match=r"pip install 'ragauge\[langchain\]'"):
+        langchain.StringEvaluator("faithfulness")
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = langchain.Nothing

@@ -1,18 +1,20 @@
-"""Questions of ours are test sets of ragas and DeepEval."""
+"""ragas' TestsetGenerator and DeepEval's Synthesizer make questions that are proven, in their systems' forms."""
 
 from __future__ import annotations
 
 import json
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import ragauge as rg
 from ragauge.compat import NotOffered
 from ragauge.compat.deepeval_dataset import EvaluationDataset
-from ragauge.compat.ragas import EvaluationDataset as RagasDataset
-from ragauge.datasets import questions
+from ragauge.compat.ragas import testset as ragas
+
+Synthesizer = import_module("ragauge.compat.deepeval.synthesizer").Synthesizer
 
 TEXTS = [f"The ferry to {town} costs {6 + n} crowns in summer." for n, town in enumerate(("Alva", "Esk", "Hythe"))]
 
@@ -45,29 +47,61 @@ def judge() -> rg.Judge:
     )
 
 
-def test_questions_are_a_data_set_of_ragas(judge: rg.Judge) -> None:
-    """The samples have the columns of ragas, and documents of LangChain are a corpus as they are."""
-    documents = pytest.importorskip("langchain_core.documents")
-    read = [documents.Document(page_content=text, metadata={"source": "a.txt"}) for text in TEXTS]
-    made = questions(read, Model(), n=3, kinds=["single"], judge=judge)
-    rows = RagasDataset(made.samples).to_list()
+def test_a_generator_makes_rows_as_ragas_has_them(judge: rg.Judge) -> None:
+    """Documents in, rows with user_input, reference and reference_contexts out, which evaluate() takes."""
+    documents: list[Any] = [{"text": text} for text in TEXTS]
+    generator = ragas.TestsetGenerator(llm=Model(), embedding_model=None)
+    testset = generator.generate_with_langchain_docs(documents, testset_size=3, kinds=["single"], judge=judge)
+    rows = testset.to_list()
     assert sorted(row["reference"] for row in rows) == sorted(TEXTS)
+    assert {row["synthesizer_name"] for row in rows} == {"single"}
     assert all(row["reference_contexts"] == [row["reference"]] for row in rows)
+    assert len(testset.to_evaluation_dataset()) == len(testset.samples) == 3
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(testset.to_pandas(), pandas.DataFrame)
 
 
-def test_questions_are_goldens_of_deepeval(tmp_path: Path, judge: rg.Judge) -> None:
+def test_documents_of_langchain_are_read(judge: rg.Judge) -> None:
+    """Documents of LangChain are a corpus as they are."""
+    documents = pytest.importorskip("langchain_core.documents")
+    made = [documents.Document(page_content=text, metadata={"source": "a.txt"}) for text in TEXTS]
+    generator = ragas.TestsetGenerator.from_langchain(Model(), None)
+    testset = generator.generate_with_langchain_docs(made, 2, kinds=["single"], judge=judge)
+    assert len(testset.samples) == 2
+
+
+def test_a_synthesizer_makes_goldens(tmp_path: Path, judge: rg.Judge) -> None:
+    """Files in, goldens out, which DeepEval's data set writes and reads again, as it reads our own file."""
+    for number, text in enumerate(TEXTS):
+        (tmp_path / f"{number}.txt").write_text(text)
+    synthesizer = Synthesizer(model=Model())
+    paths = [tmp_path / f"{number}.txt" for number in range(3)]
+    goldens = synthesizer.generate_goldens_from_docs(paths, include_expected_output=True, kinds=["single"], judge=judge)
+    assert sorted(golden.expected_output or "" for golden in goldens) == sorted(TEXTS)
+    assert {golden.source_file for golden in goldens} == {"0.txt", "1.txt", "2.txt"}
+    written = synthesizer.save_as("json", tmp_path / "out")
+    dataset = EvaluationDataset()
+    dataset.add_goldens_from_json_file(written)
+    assert [golden.input for golden in dataset.goldens] == [golden.input for golden in goldens]
+    of_contexts = Synthesizer(Model()).generate_goldens_from_contexts([TEXTS[:1]], 1, kinds=["single"], judge=judge)
+    assert [golden.context for golden in of_contexts] == [[TEXTS[0]]]
+
+
+def test_goldens_and_test_sets_of_ours_are_read(tmp_path: Path, judge: rg.Judge) -> None:
     """A file that `ragauge dataset questions` writes holds goldens for DeepEval's data set."""
-    made = questions(TEXTS, Model(), n=2, kinds=["single"], judge=judge)
+    made = ragas.TestsetGenerator(Model()).generate_with_chunks(TEXTS, 2, kinds=["single"], judge=judge).made
     made.save(tmp_path / "tests.jsonl")
     dataset = EvaluationDataset()
     dataset.add_goldens_from_jsonl_file(tmp_path / "tests.jsonl")
     assert [golden.expected_output for golden in dataset.goldens] == [
-        sample.references[0] for sample in made.samples if sample.references
+        one.references[0] for one in made.samples if one.references
     ]
 
 
-@pytest.mark.parametrize("module", ["ragas.testset", "ragas.testset.graph", "deepeval.synthesizer"])
-def test_what_makes_test_sets_says_what_does_here(module: str) -> None:
-    """The generators of both systems are an error with advice."""
-    with pytest.raises(NotOffered, match=r"ragauge\.datasets\.questions"):
-        _ = import_module(f"ragauge.compat.{module}").Generator
+def test_what_is_not_offered_says_what_is(judge: rg.Judge) -> None:
+    """Graphs and distributions are an error with advice, and an unknown argument is an error."""
+    with pytest.raises(NotOffered, match=r"docs/test-sets\.md"):
+        _ = import_module("ragauge.compat.ragas.testset.graph").KnowledgeGraph
+    for name, message in {"query_distribution": "give kinds", "personas": "unexpected keyword"}.items():
+        with pytest.raises(TypeError, match=message):
+            ragas.TestsetGenerator(Model()).generate_with_langchain_docs(TEXTS, 2, judge=judge, **{name: []})

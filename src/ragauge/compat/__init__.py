@@ -9,12 +9,14 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from types import ModuleType
 from typing import Any
 
 import ragauge as rg
+from ragauge.host import optional
 
 #: System -> the modules that it has, and what to use in place of what is not offered.
 DOORS: dict[str, Any] = tomllib.loads((files(__name__) / "doors.toml").read_text(encoding="utf-8"))
@@ -58,6 +60,20 @@ class Described:
 
 class UndefinedScore(rg.errors.UsageError, ZeroDivisionError):
     """There is nothing to count, where other systems divide by zero."""
+
+
+def derived(ours: type, extra: str, module: str, base: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module whose class is a subclass of another library's too, which is imported on use."""
+    public = ours.__name__.strip("_")
+
+    @cache
+    def look_up(name: str) -> Any:
+        if name != public:
+            raise AttributeError(f"module {ours.__module__!r} has no attribute {name!r}")
+        theirs = getattr(optional(ours.__module__, extra, module), base)
+        return type(public, (ours, theirs), {"__doc__": ours.__doc__, "__module__": ours.__module__})
+
+    return look_up
 
 
 def open_modules(system: str) -> None:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import wraps
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import ragauge as rg
 from ragauge.compat import BadInput, not_offered, parsed, passages_of
@@ -25,6 +25,8 @@ class Golden(LLMTestCase):
     source_file: str | None = None
     custom_column_key_values: dict[str, str] | None = None
 
+
+Case = TypeVar("Case", bound=LLMTestCase)
 
 #: For `map`: parts of test cases that are taken as they are.
 _AS_THEY_ARE = {"tool_calls": "", "reference_tool_calls": "", "metadata": ""}
@@ -43,14 +45,18 @@ def _adds(kind: type[LLMTestCase], attribute: str, bar: str = "") -> Callable[..
         reader = rg.read(file_path, map=_AS_THEY_ARE | renamed)
         is_ideal = reader.columns.get("contexts") == "context"
         bars = {part: named.get(f"{part}_col_delimiter", bar) for part in ("context", "retrieval_context")}
-        getattr(self, attribute).extend(_case(kind, sample, named, bars, is_ideal) for sample in reader)
+        getattr(self, attribute).extend(case_of(kind, sample, named, bars, is_ideal) for sample in reader)
 
     return add
 
 
-def _case(
-    kind: type[LLMTestCase], sample: rg.Sample, named: Mapping[str, str], bars: Mapping[str, str], is_ideal: bool
-) -> LLMTestCase:
+def case_of(
+    kind: type[Case],
+    sample: rg.Sample,
+    named: Mapping[str, str] = {},
+    bars: Mapping[str, str] = {},
+    is_ideal: bool = False,
+) -> Case:
     """The sample as a test case or golden.
 
     named: the columns of other parts, where their names differ. bars: what separates the chunks of contexts. is_ideal:
@@ -59,7 +65,7 @@ def _case(
     retrieved, ideal = (None, sample.contexts) if is_ideal else (sample.contexts, sample.reference_contexts)
     parts: dict[str, Any] = {}
     for part, texts in passages_of(retrieval_context=retrieved, context=ideal).items():
-        bar = bars[part]
+        bar = bars.get(part, "")
         parts[part] = [piece for text in texts for piece in text.split(bar) if piece.strip()] if bar else texts
     cells = _by_part(sample.metadata)
     for part in kind.__dataclass_fields__.keys() - FIELDS.keys():

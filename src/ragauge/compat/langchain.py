@@ -1,4 +1,4 @@
-"""LangChain: ragauge's metrics as evaluators of langsmith; docs/migrating/langchain.md."""
+"""LangChain: ragauge's metrics as evaluators of langsmith, and as string evaluators; docs/migrating/langchain.md."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import ragauge as rg
+from ragauge.compat import derived
 
 Feedback = dict[str, list[dict[str, Any]]]
 
@@ -42,3 +43,36 @@ def aevaluator(metrics: Any, judge: Any = "embedded", **options: Any) -> Callabl
         }
 
     return ragauge
+
+
+class _StringEvaluator:
+    """One value of a metric, such as "faithfulness" or "rouge.rougeL", as a string evaluator of LangChain.
+
+    `evaluate_strings` takes prediction, input, reference and contexts=[...], and returns a score and its reasoning, as
+    `evaluator` does. judge, options: as for `rg.evaluate`.
+    """
+
+    evaluation_name, requires_input, requires_reference = "", True, False
+
+    def __init__(self, metric: str, judge: Any = "embedded", **options: Any) -> None:
+        self._scorer = rg.Scorer([metric], judge, **options)
+        measure, self._key = self._scorer.values[metric]
+        self.evaluation_name = metric
+        self.requires_reference = any("references" in need.reads for need in measure.needs)
+
+    def _check_evaluation_args(self, *_: Any, **__: Any) -> None:
+        """The metric checks its own arguments."""
+
+    async def _aevaluate_strings(self, *, prediction: Any, **arguments: Any) -> dict[str, Any]:
+        fields = {"input": "query", "reference": "references", "contexts": "contexts"}
+        row = {
+            "response": prediction,
+            **{field: arguments[name] for name, field in fields.items() if arguments.get(name)},
+        }
+        scores = await self._scorer.score_async(self.evaluation_name, row)
+        return {"score": scores[self._key].value, "reasoning": scores.explain(self._key)}
+
+    _evaluate_strings = rg.blocking(_aevaluate_strings, "_evaluate_strings", shared=True)
+
+
+__getattr__ = derived(_StringEvaluator, "langchain", "langchain_classic.evaluation", "StringEvaluator")

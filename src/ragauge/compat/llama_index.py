@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import ragauge as rg
+from ragauge.compat import derived
 from ragauge.compat.trust_eval import TrustScoreEvaluator as TrustScoreEvaluator
-from ragauge.host import optional
 
 
 class _MetricEvaluator:
@@ -58,10 +57,4 @@ def evaluators(*metrics: str, judge: Any = "embedded", threshold: float = 0.5, s
     return {metric: made(metric, threshold=threshold, scorer=scorer) for metric in metrics}
 
 
-@cache
-def __getattr__(name: str) -> Any:
-    """`MetricEvaluator`, a subclass of LlamaIndex' own class, which is imported on use."""
-    if name != "MetricEvaluator":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    base = optional(__name__, "llama-index", "llama_index.core.evaluation").BaseEvaluator
-    return type(name, (_MetricEvaluator, base), {"__doc__": _MetricEvaluator.__doc__, "__module__": __name__})
+__getattr__ = derived(_MetricEvaluator, "llama-index", "llama_index.core.evaluation", "BaseEvaluator")
