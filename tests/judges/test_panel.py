@@ -336,6 +336,25 @@ def test_two_way_members_agree_on_what_they_can_tell() -> None:
     assert panel.notes() == ["panel(a, b): all agreed on 2 of 2 entail questions asked now (100%, kappa 1.00)."]
 
 
+def test_agreement_on_support_is_reported_apart() -> None:
+    """Where members differ between neutral and contradicted, it also says how often they agree on support alone."""
+    other, third = Entail(("p",), "other"), Entail(("p",), "third")
+    labels: dict[str, dict[Question, Label]] = {
+        "a": {CLAIM: N, other: E, third: C},
+        "b": {CLAIM: C, other: E, third: E},
+    }
+
+    def saying(name: str) -> Saying:
+        return Saying(name, lambda question: Verdict(labels[name][question]))
+
+    panel = Panel([saying("a"), saying("b")])
+    ask(panel, CLAIM, other, third)
+    assert panel.notes() == [
+        "panel(a, b): all agreed on 1 of 3 entail questions asked now (33%, kappa 0.00); "
+        "on 2 in whether a claim is supported (67%, kappa 0.40)."
+    ]
+
+
 def test_it_keeps_the_contract() -> None:
     """A panel passes the contract that anybody's judge can run."""
     functions = {"entail": lambda premise, hypothesis: hypothesis in premise, "relevant": lambda query, text: True}

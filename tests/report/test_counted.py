@@ -52,22 +52,19 @@ def test_the_reasons_are_in_the_footnotes(run: rg.Run) -> None:
     assert "trust_score" not in rg.evaluate(ROWS[:1], "trust").record.undefined
 
 
-def test_the_most_frequent_reasons_come_first() -> None:
-    """Each reason has its number of samples, the most frequent comes first, and the sixth is not named."""
+def test_reasons_of_one_kind_are_counted_together() -> None:
+    """Other languages are one reason, the most frequent comes first, and the sixth is not named."""
     contexts = ["Für das Gerät gilt eine Garantie von zwei Jahren ab Kaufdatum."]
     german = {"response": "Die Garantie gilt fünf Jahre ab dem Kauf.", "contexts": contexts}
     french = {"response": "La garantie dure cinq ans à partir de la date d'achat.", "contexts": ["It lasts a year."]}
     silent = {"response": "", "contexts": ["It lasts a year."]}
     undefined = rg.evaluate([silent, silent, german, german, french], "faithfulness").record.undefined
     assert undefined["faithfulness"] == (
-        "2 because the response makes no claim; 2 because the embedded judge reads English, and this is 'de'; name a "
-        "judge for it: de=PROVIDER/MODEL; 1 because the embedded judge reads English, and this is 'fr'; name a judge "
-        "for it: fr=PROVIDER/MODEL"
+        "3 because the embedded judge reads English, and this is 'de' (2), 'fr' (1); name a judge for it: "
+        "de=PROVIDER/MODEL; 2 because the response makes no claim"
     )
     quoting = rg.evaluate([{"response": word} for word in ("yes", "no", "yes")], [_no_flag]).record.undefined
-    assert quoting["_no_flag"] == (
-        "2 because the reader's 'flag' of it is 'yes'; 1 because the reader's 'flag' of it is 'no'"
-    )
+    assert quoting["_no_flag"] == "the reader's 'flag' of it is 'yes' (2), 'no' (1)"
     six = rg.evaluate([{"response": "a" * length} for length in range(1, 7)], [_no_length]).record.undefined
     assert six["_no_length"].endswith("1 because it has aaaaa; 1 for other reasons")
 

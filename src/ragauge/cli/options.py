@@ -197,7 +197,10 @@ def gate_option(name: str, help: str) -> Option:
 samples_option = click.option("-o", "--output", type=OUT_FILE, required=True, help="Where the samples go (.jsonl).")
 
 max_cost_option = click.option(
-    "--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="DOLLARS", help="Stop before calls cost more."
+    "--max-cost",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="DOLLARS",
+    help="Stop before the calls to models cost more; what is done is kept. Exit with 4 then.",
 )
 
 
@@ -244,7 +247,7 @@ map_option = click.option(
     multiple=True,
     metavar="FIELD=COLUMN",
     callback=lambda _, __, value: pairs(value, "--map"),
-    help="Take a field from this column; a.b is b in a. Repeatable.",
+    help="Take a field from this column; a.b is b in a; contexts.split=TEXT splits contexts. Repeatable.",
 )
 _LIMIT = click.option("--limit", type=POSITIVE, metavar="N", help="Only the first N samples.")
 skip_option = click.option("--skip-bad-rows", is_flag=True, help="Leave out rows that cannot be read, and count them.")
@@ -265,7 +268,8 @@ judging_options = combined(
         shell_complete=complete_metrics,
     ),
     judges_option(
-        "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE, repeatable. [default: embedded]"
+        "embedded, PROVIDER/MODEL, recording:PATH, python:MODULE:NAME; KIND=JUDGE or LANGUAGE=JUDGE, repeatable. "
+        "[default: embedded]"
     ),
     map_option,
 )

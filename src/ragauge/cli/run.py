@@ -128,9 +128,13 @@ _OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a F
 @opts.by_option
 @click.option("--otlp", metavar="URL", help="Send the scores to this receiver of OpenTelemetry's protocol over HTTP.")
 @opts.gate_option(
-    "--fail-under", "Exit with 3 if the estimate is lower; repeatable. METRIC@COLUMN=VALUE:NUMBER is for a slice."
+    "--fail-under",
+    "Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "
+    "METRIC@COLUMN=VALUE:NUMBER is for a slice.",
 )
-@opts.gate_option("--fail-over", "Exit with 3 if the estimate is higher; repeatable.")
+@opts.gate_option(
+    "--fail-over", "Exit with 3 if the estimate is higher, for metrics of which less is better; repeatable."
+)
 @click.option(
     "--min-measured",
     type=click.FloatRange(0, 1),

@@ -188,22 +188,29 @@ class Panel(CompositeJudge):
 
     def _agreement(self) -> Iterator[str]:
         for name, votes in sorted(self._votes.items()):
+            merged: Counter[tuple[Label, ...]] = Counter()
+            for labels, count in votes.items():
+                merged[tuple(Label.NOT_ENTAILED if label in UNSUPPORTED else label for label in labels)] += count
             if any(Label.NOT_ENTAILED in labels for labels in votes):  # a member is two-way, so all are compared so
-                merged: Counter[tuple[Label, ...]] = Counter()
-                for labels, count in votes.items():
-                    merged[tuple(Label.NOT_ENTAILED if label in UNSUPPORTED else label for label in labels)] += count
                 votes = merged
-            agreed = sum(count for labels, count in votes.items() if len(set(labels)) == 1)
-            measured = kappa(votes)
-            beyond = "" if measured is None else f", kappa {measured:.2f}"
-            share = f"{agreed / votes.total():.0%}{beyond}"
-            yield f"{self.identity}: all agreed on {agreed} of {votes.total()} {name} questions asked now ({share})."
+            (agreed, share), (agreed_on_support, share_of_support) = map(_agreed, (votes, merged))
+            note = f"{self.identity}: all agreed on {agreed} of {votes.total()} {name} questions asked now ({share})"
+            on_support = f"; on {agreed_on_support} in whether a claim is supported ({share_of_support})"
+            yield f"{note}{on_support if agreed_on_support > agreed else ''}."
         if self._spreads:
             mean = sum(self._spreads) / len(self._spreads)
             yield f"{self.identity}: grades lay {mean:.0%} of their scale apart on average ({len(self._spreads)})."
         if self._skipped:
             skipped = ", ".join(f"{member} {count}" for member, count in self._skipped.items())
             yield f"{self.identity}: questions that a member failed at, so that the others decided: {skipped}."
+
+
+def _agreed(votes: Counter[tuple[Label, ...]]) -> tuple[int, str]:
+    """On how many questions all members agreed, and on what share, with kappa where it is defined."""
+    agreed = sum(count for labels, count in votes.items() if len(set(labels)) == 1)
+    measured = kappa(votes)
+    beyond = "" if measured is None else f", kappa {measured:.2f}"
+    return agreed, f"{agreed / votes.total():.0%}{beyond}"
 
 
 class Repeat(Panel):

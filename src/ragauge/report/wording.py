@@ -232,7 +232,7 @@ FEW = 0.5
 #: A short report gives the reason for undefined scores from this share of the samples on.
 OFTEN_SHARE = 0.1
 
-#: How many reasons for undefined scores are listed.
+#: How many kinds of reasons for undefined scores are listed.
 MAX_LISTED_REASONS = 5
 
 #: The most rows that a short report says to have been skipped because of what.
@@ -273,19 +273,39 @@ def footnotes(run: RunRecord, shown: Collection[str] | None = None) -> list[str]
     return notes + [f"Not measured: {reason}." for reason in by_reason(left_out)]
 
 
+_QUOTED = re.compile(r"(?<!\w)'[^']*'(?!\w)")
+
+
 def reasons_words(samples: Mapping[str, int]) -> str:
     """The reasons for undefined scores; of several each with its number of samples, the most frequent first.
 
-    samples: by reason; "" for all others.
+    Reasons of one kind differ in what they quote, such as a language, or advise. samples: by reason; "" for all others.
     """
-    reasons = Counter(samples)
-    others = reasons.pop("", 0)
-    if len(reasons) == 1 and not others:
-        return next(iter(reasons))
-    listed = reasons.most_common(MAX_LISTED_REASONS)
-    others += reasons.total() - sum(number for _, number in listed)
-    words = [f"{number} because {reason}" for reason, number in listed]
+    kinds: dict[str, Counter[str]] = {}
+    for reason, number in samples.items():
+        kinds.setdefault(_QUOTED.sub("", reason.partition("; ")[0]), Counter())[reason] += number
+    others = kinds.pop("", Counter()).total()
+    ranked = sorted(kinds.values(), key=Counter.total, reverse=True)
+    others += sum(kind.total() for kind in ranked[MAX_LISTED_REASONS:])
+    if len(ranked) == 1 and not others:
+        return _kind_words(ranked[0])
+    words = [f"{kind.total()} because {_kind_words(kind)}" for kind in ranked[:MAX_LISTED_REASONS]]
     return "; ".join([*words, *([f"{others} for other reasons"] if others else [])])
+
+
+def _kind_words(kind: Counter[str]) -> str:
+    """The most frequent of the reasons of one kind, with what all of them quote."""
+    first = kind.most_common(1)[0][0]
+    quotations = {reason: _QUOTED.findall(reason) for reason in kind}
+    places = enumerate(zip(*quotations.values(), strict=False))
+    differing = next((place for place, quoted in places if len(set(quoted)) > 1), None)
+    if differing is None:
+        return first
+    numbers: Counter[str] = Counter()
+    for reason, number in kind.items():
+        numbers[quotations[reason][differing]] += number
+    start, end = list(_QUOTED.finditer(first))[differing].span()
+    return first[:start] + ", ".join(f"{quoted} ({number})" for quoted, number in numbers.most_common()) + first[end:]
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
