@@ -20,6 +20,7 @@ from ragauge.judges.llm.messages import Completion, Prompt, ReplyToken, tokens_o
 from ragauge.judges.llm.providers import parse_llm_spec
 from ragauge.judges.llm.replies import label_probabilities
 from ragauge.judges.llm.transport import clouds, protocols
+from ragauge.judges.llm.transport.session import ReplyError
 from ragauge.kinds.entail import ENTAILMENT
 from ragauge.questions import Classify, Entail, Question, Relevant
 from ragauge.run.specs import load_judge
@@ -107,6 +108,9 @@ def test_vertex_has_a_form_of_its_own() -> None:
     completion = clouds.read_vertex(json.dumps({"candidates": [candidate]}).encode())
     assert isinstance(completion, Completion)
     assert completion.tokens == (ReplyToken("ent", {"ent": -0.1, "neu": -2.4}),)
+    other["logProbability"] = "low"
+    with pytest.raises(ReplyError, match="none of Vertex AI"):
+        clouds.read_vertex(json.dumps({"candidates": [candidate]}).encode())
 
 
 def tokens(text: str, cuts: list[int], shares: dict[str, dict[str, float]]) -> list[ReplyToken]:

@@ -122,8 +122,10 @@ def read_vertex(body: bytes) -> Completion | Fault:
         text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
         logprobs, tokens = candidate.get("logprobsResult", {}), []
         for chosen, top in zip(logprobs.get("chosenCandidates", ()), logprobs.get("topCandidates", ()), strict=False):
-            alternatives = {token["token"]: token["logProbability"] for token in (chosen, *top["candidates"])}
-            tokens.append(ReplyToken(chosen["token"], alternatives))
+            alternatives = {
+                str(token["token"]): float(token["logProbability"]) for token in (chosen, *top["candidates"])
+            }
+            tokens.append(ReplyToken(str(chosen["token"]), alternatives))
         return Completion(text, FINISHES.get(candidate.get("finishReason") or "", "stop"), usage, model, tuple(tokens))
 
 

@@ -118,7 +118,7 @@ def read_chat(body: bytes) -> Completion | Fault:
     with reading(body, "no chat completion") as reply:
         if not reply.get("choices"):  # OpenRouter answers 200 with an error of the server behind it
             return fault_without("choices", reply.get("error"))
-        choice = only(reply["choices"], lambda choice: text_of(choice["message"].get("content")))
+        choice = only(reply["choices"], _said)
         finish, message = choice.get("finish_reason") or "", choice["message"]
         if finish in _ERROR_FINISH:
             raise ReplyError("server_error", f"the reply ended with {finish!r}")
@@ -129,6 +129,10 @@ def read_chat(body: bytes) -> Completion | Fault:
             return Completion(str(message["refusal"]), "refusal", usage, model)
         text, tokens = text_of(message.get("content")), tokens_of(choice.get("logprobs"))
         return Completion(text, FINISHES.get(finish, "stop"), usage, model, tokens)
+
+
+def _said(choice: dict[str, Any]) -> tuple[str, object]:
+    return text_of(choice["message"].get("content")), choice["message"].get("refusal")
 
 
 _OBJECT = msgspec.json.Decoder(dict[str, Any])
