@@ -67,7 +67,7 @@ FILES: dict[str, str | bytes] = {
         ("run header.csv", "write one sample a row"),
         ("run bare.csv", "check that the first row is a header"),
         ("run french.csv", "--map query=COLUMN"),
-        ("run latin.csv", "save the file as UTF-8"),
+        ("run latin.csv", "save it as UTF-8"),
         ("run wide.csv", "in double quotes"),
         ("run twice.csv", "give each column its own name"),
         ("run cut.json", "line 1, column 20"),

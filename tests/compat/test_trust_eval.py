@@ -104,7 +104,7 @@ def test_a_corpus_of_ones_own(model: str, workplace: Path) -> None:
     assert json.loads(Path("a/answers.json").read_text("utf-8"))["data"] == answered
     assert result == json.loads(Path("b/result.json").read_text("utf-8")) == evaluate("a/answers.json")
     assert result["trust_score"] is not None
-    assert result["trust_score"] > 80
+    assert result["trust_score"] > 70
     assert rg.Run.open("kept").record.samples == len(rows)
 
 

@@ -34,7 +34,7 @@ def test_from_questions_to_the_trust_score(
     _call("run", "answers.jsonl", "-m", "trust", "-o", "run.json")
 
     estimates = json.loads(Path("run.json").read_text(encoding="utf-8"))["estimates"]
-    assert 0.7 < estimates["trust_score"]["value"] < 1
+    assert 0.6 < estimates["trust_score"]["value"] < 1
     # Twelve of the questions can be answered; the embedded judge may take a refused one for such too.
     assert 12 <= estimates["answerable_recall"]["n"] <= 13
     assert estimates["reject_precision"]["value"] >= 0.5

@@ -280,7 +280,7 @@ def test_one_judge_for_several_languages_is_asked_as_one() -> None:
     ("judges", "message"),
     [
         ({"de": "lexical"}, "need one for all others"),
-        ({"de": "lexical", "entail": "lexical", "*": "embedded"}, "give one of the two"),
+        ({"de": "lexical", "entail": "lexical", "*": "embedded"}, "by language or by kind"),
         ({"xx": "lexical", "*": "embedded"}, "unknown language 'xx'"),
         ({"de": "embedded", "*": "embedded"}, "needs at least two judges"),
     ],
