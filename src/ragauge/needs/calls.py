@@ -59,7 +59,8 @@ def matched_calls(
         if match == "effects":
             made = {field: call for field, call in made.items() if _changes(call, reads) and not call.error}
             expected = {field: call for field, call in expected.items() if _changes(call, reads)}
-        fits = [[_fits(wanted, call, compared, subset) for call in made.values()] for wanted in expected.values()]
+        traits = [_traits(call, compared) for call in made.values()]
+        fits = [_fits(wanted, list(made.values()), traits, compared, subset) for wanted in expected.values()]
         pairs = _PAIRED[order](fits, len(made))
         return MatchedCalls(len(made), len(expected), len(pairs), _shown(made, expected, pairs))
 
@@ -75,20 +76,38 @@ def _changes(call: ToolCall, reads: Sequence[str]) -> bool:
     return not any(fnmatchcase(call.name, pattern) for pattern in reads) if reads else bool(call.effect)
 
 
-def _fits(expected: ToolCall, made: ToolCall, compared: Sequence[str] | None, subset: bool) -> bool:
-    """Whether a call is the expected one.
+def _traits(call: ToolCall, compared: Sequence[str] | None) -> frozenset[tuple[str, str]]:
+    """The name of a call and those of its arguments that are compared, None for all, each as JSON."""
+    named = {name: value for name, value in call.arguments.items() if compared is None or name in compared}
+    return frozenset({("", call.name), *((name, canonical(value)) for name, value in named.items())})
+
+
+def _fits(
+    expected: ToolCall,
+    made: Sequence[ToolCall],
+    traits: Sequence[frozenset[tuple[str, str]]],
+    compared: Sequence[str] | None,
+    subset: bool,
+) -> list[bool]:
+    """Whether each call that was made is the expected one. traits: those of the calls that were made.
 
     With acceptable values its name may have _ for a full stop, which models cannot write there.
 
     compared: the names of the arguments that count, None for all. subset: whether the call may have others.
     """
-    values = expected.arguments if expected.acceptable is None else expected.acceptable
-    wanted = {name: value for name, value in values.items() if compared is None or name in compared}
-    counted = wanted if subset else compared
-    arguments = {name: value for name, value in made.arguments.items() if counted is None or name in counted}
     if expected.acceptable is None:
-        return made.name == expected.name and canonical(arguments) == canonical(wanted)
-    return made.name in (expected.name, expected.name.replace(".", "_")) and _are_acceptable(arguments, wanted)
+        wanted = _traits(expected, compared)
+        return [wanted <= own if subset else wanted == own for own in traits]
+    acceptable = {name: value for name, value in expected.acceptable.items() if compared is None or name in compared}
+    counted = acceptable if subset else compared
+    names = (expected.name, expected.name.replace(".", "_"))
+    return [
+        call.name in names
+        and _are_acceptable(
+            {name: call.arguments[name] for name in call.arguments if counted is None or name in counted}, acceptable
+        )
+        for call in made
+    ]
 
 
 def _are_acceptable(made: Mapping[str, Any], acceptable: Mapping[str, Any]) -> bool:
