@@ -191,6 +191,7 @@ def test_the_runs_of_a_store(call: Call) -> None:
     ("arguments", "message"),
     [
         (["1999"], "unknown run '1999'"),
+        (["v1"], "no run here has a name: `ragauge run DATA --name NAME` gives one"),
         (["--store", "none"], "there is no store at none; `ragauge run` makes one, --store names another"),
         (["-o", "out.xlsx"], "unknown ending"),
     ],

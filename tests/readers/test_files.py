@@ -156,6 +156,7 @@ def test_a_missing_file_suggests_its_neighbours(here: Path) -> None:
     Path("answers.jsonl").write_text(JSONL, encoding="utf-8")
     with pytest.raises(BadData, match=r"answer\.jsonl: no such file; did you mean 'answers\.jsonl'\?"):
         read("answer.jsonl")
+    (here / "abc.csv").write_text("x")
     with pytest.raises(BadData, match=r"zzz\.csv: no such file; check the name; the folder looked in is "):
         read("zzz.csv")
     with pytest.raises(BadData, match=r"rows\.csv: no such file; check the name; the folder looked in is .*nowhere"):

@@ -567,8 +567,9 @@ def _check_is_there(path: Path) -> None:
                 raise BadData(f"{path}: the file is empty; write one sample a row")
     except FileNotFoundError:
         folder = path.parent
-        names = {entry.name.casefold(): entry for entry in folder.iterdir()} if folder.is_dir() else {}
-        near = " or ".join(repr(str(names[name])) for name in get_close_matches(path.name.casefold(), names))
+        entries = sorted(folder.iterdir(), key=lambda entry: entry.suffix == path.suffix) if folder.is_dir() else []
+        stems = {entry.stem.casefold(): entry for entry in entries}  # a common ending makes no name similar
+        near = " or ".join(repr(str(stems[stem])) for stem in get_close_matches(path.stem.casefold(), stems))
         fix = f"did you mean {near}?" if near else f"check the name; the folder looked in is {folder.absolute()}"
         raise BadData(f"{path}: no such file; {fix}") from None
     except OSError as error:

@@ -374,7 +374,8 @@ class Store:
             raise UsageError(f"{wanted!r} is the beginning of {len(matches)} runs ({listed}); give more of the id")
         if not matches:
             names = {run.name for run in _runs(db) if run.name}
-            raise UnknownName("run", wanted, [*ids[:20], *names, "latest"])
+            naming = "" if names else "(no run here has a name: `ragauge run DATA --name NAME` gives one)"
+            raise UnknownName("run", wanted, [*ids[:20], *names, "latest"], listing=naming)
         (record,) = db.execute("SELECT record FROM runs WHERE id = ?", matches).fetchone()
         return _decode_run(unpack(record))
 
