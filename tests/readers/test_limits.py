@@ -196,6 +196,14 @@ def test_a_text_that_a_parquet_file_keeps_once(tmp_path: Path, where: str) -> No
     tracemalloc.stop()
 
 
+def test_chunks_that_a_parquet_file_shares(tmp_path: Path) -> None:
+    """Rows whose lists share a few chunks, one of which is long and rare, are read."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    chunks = [["long " * 5_000], *([["short"] * 10] * 9_000)]
+    parquet.write_table(arrow.table({"query": ["q"] * 9_001, "contexts": chunks}), tmp_path / "rows.parquet")
+    assert sum(len(sample.contexts or ()) for sample in rg.read(tmp_path / "rows.parquet")) == 90_001
+
+
 def test_texts_of_a_parquet_file_in_any_place(tmp_path: Path) -> None:
     """Texts in categories, lists, maps and structures come as they are, and so do decimal numbers."""
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

@@ -364,7 +364,7 @@ def parquet_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file. Raises MissingExtra without pyarrow, BadData where the file is broken.
 
     A text that is kept once may stand in every row and any number of times in a list. So the dictionary of each group
-    of rows is read first; it decides how many rows are read at once, and whether the group is refused.
+    of rows is read first; it decides how many rows are read at once, and whether they are measured before.
     """
     pyarrow, packed, unpacked = pyarrow_for("reading Parquet files"), path.stat().st_size, 0
     try:
@@ -377,17 +377,14 @@ def parquet_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
             with pyarrow.parquet.ParquetFile(path, pre_buffer=False, read_dictionary=texts) as indexed:
                 for number, group in enumerate(groups):
                     first = next(indexed.iter_batches(batch_size=1, row_groups=[number]), None)
-                    if first is None:
-                        continue
-                    values = max(group.column(place).num_values for place in range(group.num_columns))
-                    most = max(4 * limits.bytes, limits.ratio * group.total_byte_size)
-                    if _longest_in_lists(first, pyarrow) * values > most:
-                        raise limits.exceeded(path, "ratio", "a text in its lists may be there too often")
-                    rows = min(max(1, limits.bytes // (4 * first.nbytes + 1)), BATCH)
-                    for batch in file.iter_batches(batch_size=rows, row_groups=[number]):
-                        is_category = pyarrow.types.is_dictionary
-                        plain = (c.dictionary_decode() if is_category(c.type) else c for c in batch.columns)
-                        size = sum(column.nbytes for column in plain)
+                    values = max((group.column(n).num_values for n in range(group.num_columns)), default=0)
+                    is_dense = first and _longest_in_lists(first, pyarrow) * values > max(
+                        4 * limits.bytes, limits.ratio * group.total_byte_size
+                    )
+                    rows = limits.bytes // (4 * first.nbytes + 1) if first else 1
+                    read = indexed if is_dense else file
+                    for batch in read.iter_batches(batch_size=min(max(1, rows), BATCH), row_groups=[number]):
+                        size = _unpacked_size(batch, pyarrow)
                         unpacked += size
                         limits.check_unpacked(path, packed, unpacked)
                         limits.check_held(path, size, "a row")
@@ -396,16 +393,32 @@ def parquet_rows(path: Path, limits: ReadingLimits) -> Iterator[dict[str, Any]]:
         raise BadData(f"{path}: not a whole Parquet file ({error}); write it again") from None
 
 
+def _lengths(values: Any, pyarrow: Any) -> Iterator[tuple[Any, Any]]:
+    """The lengths of the texts of each dictionary in a batch or array of Arrow, and the indices of those that occur."""
+    if isinstance(values, pyarrow.RecordBatch):
+        inner = values.columns
+    elif pyarrow.types.is_dictionary(values.type):
+        yield pyarrow.compute.binary_length(values.dictionary), values.indices
+        return
+    elif pyarrow.types.is_struct(values.type):
+        inner = values.flatten()
+    else:
+        inner = [values.values] if pyarrow.types.is_nested(values.type) else []
+    for array in inner:
+        yield from _lengths(array, pyarrow)
+
+
+def _unpacked_size(batch: Any, pyarrow: Any) -> int:
+    """The bytes of a batch in which a text counts as often as it occurs."""
+    sums = (pyarrow.compute.sum(lengths.take(indices)).as_py() for lengths, indices in _lengths(batch, pyarrow))
+    return int(batch.nbytes + sum(filter(None, sums)))
+
+
 def _longest_in_lists(batch: Any, pyarrow: Any) -> int:
     """The length of the longest text in the dictionaries of the lists of a batch."""
-    longest, left = 0, [column for column in batch.columns if pyarrow.types.is_nested(column.type)]
-    while left:
-        column = left.pop()
-        if pyarrow.types.is_dictionary(column.type):
-            longest = max(longest, pyarrow.compute.max(pyarrow.compute.binary_length(column.dictionary)).as_py() or 0)
-        elif pyarrow.types.is_nested(column.type):
-            left += column.flatten() if pyarrow.types.is_struct(column.type) else [column.values]
-    return longest
+    lists = [column for column in batch.columns if pyarrow.types.is_nested(column.type)]
+    longest = (pyarrow.compute.max(lengths).as_py() for column in lists for lengths, _ in _lengths(column, pyarrow))
+    return max(filter(None, longest), default=0)
 
 
 def eval_rows(path: Path, limits: ReadingLimits) -> Iterator[Mapping[str, Any]]:
