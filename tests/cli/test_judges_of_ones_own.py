@@ -81,11 +81,11 @@ def test_checks_of_ones_own_are_named_on_the_command_line(call: Call, folder: Pa
 @pytest.mark.parametrize(
     ("spec", "named"),
     [
-        ("checks.py:shrt", "has no attribute 'shrt'"),
+        ("checks.py:shrt", "did you mean 'short'"),
         ("checks.py:short(wrods=3)", "did you mean 'words'"),
         ("checks.py:limit", "name a function of a sample"),
-        ("chekcs.py:short", "No such file"),
-        ("python:chekcs:short", "is in this folder or installed"),
+        ("chekcs.py:short", "check the path"),
+        ("python:chekcs:short", "must be in this folder or installed"),
         ("broken.py:short", "SyntaxError"),
     ],
 )

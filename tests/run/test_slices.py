@@ -171,7 +171,7 @@ def test_what_cannot_be_sliced() -> None:
     with pytest.raises(BadParameter, match="off the scale"):
         run.hold_to({"faithfulness@lang=de": 5})
     bare = rg.evaluate([{"response": "a", "references": ["a"]}], "exact_match")
-    with pytest.raises(UsageError, match="unknown metadata column 'lang'"):
+    with pytest.raises(UsageError, match="no column 'lang': the samples have no columns beyond the known fields"):
         bare.by("lang")
 
 

@@ -57,16 +57,28 @@ class _Ending:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """In this context SIGTERM acts as Ctrl-C: it raises KeyboardInterrupt, or cancels the running task."""
+    """In this context SIGTERM acts as Ctrl-C: it raises KeyboardInterrupt, or cancels the running task.
+
+    One that is raised where Python must ignore it, as in the callback of a weak reference, is not printed.
+    """
     main = threading.current_thread() is threading.main_thread()
     if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
     _Ending.code = INTERRUPTED
     signal.signal(signal.SIGTERM, _terminate)
+    shown = sys.unraisablehook
+
+    def show(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            shown(unraisable)
+
+    sys.unraisablehook = show
     try:
         yield
     finally:
+        if sys.unraisablehook is show:
+            sys.unraisablehook = shown
         if signal.getsignal(signal.SIGTERM) is _terminate:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 

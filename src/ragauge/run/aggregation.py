@@ -280,6 +280,8 @@ def _check_number(column: str, values: Collection[str]) -> None:
 
 def _check_column(column: str, columns: Collection[str]) -> None:
     if column not in columns:
+        if not columns:
+            raise UsageError(f"there is no column {column!r}: the samples have no columns beyond the known fields")
         raise UnknownName("metadata column", column, columns)
 
 

@@ -139,9 +139,13 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
     topics = unanswerable(metric.needs, lambda topic: router.can(topic) and topic not in unable)
     if not topics:
         return None
+    unnamed = sorted({topic.partition(":")[0] for topic in topics} - router.judges.keys())
+    if unnamed and "*" not in router.judges:
+        kinds = ", ".join(unnamed)
+        return f"no judge was given for {kinds}; add one for all that is not named, as in {{'*': 'embedded'}}"
     names = " and ".join(sorted({str(judge.identity) for judge in router.judges.values()}))
     remedies = (judge.remedy for judge in router.unique if not judge.unable.isdisjoint(topics))
-    other = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind, and '*' for the rest"
+    other = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
     return f"{names} does not answer {', '.join(sorted(topics))}; {next(filter(None, remedies), other)}"
 
 

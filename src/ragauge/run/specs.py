@@ -70,12 +70,16 @@ def python_object(argument: str) -> Any:
     folder = str(Path(module).parent.absolute() if is_file else Path.cwd())
     sys.path.insert(0, folder)
     try:
-        return getattr(_module_of(Path(module)) if is_file else import_module(module), name)
+        loaded = _module_of(Path(module)) if is_file else import_module(module)
     except Exception as error:  # importing runs the code of the module
-        fix = "write python:MODULE:NAME, where MODULE.py is in this folder or installed"
+        fix = "check the path, or fix it" if is_file else "MODULE.py must be in this folder or installed"
         raise BadParameter(f"python:{argument}: {type(error).__name__}: {error}; {fix}") from error
     finally:
         sys.path.remove(folder)
+    if not hasattr(loaded, name):
+        names = [key for key in vars(loaded) if not key.startswith("_")]
+        raise BadParameter(f"python:{argument}: {UnknownName(f'name in {module}', name, names)}")
+    return getattr(loaded, name)
 
 
 def _module_of(path: Path) -> ModuleType:
