@@ -66,6 +66,8 @@ def python_object(argument: str) -> Any:
     Raises BadParameter where it cannot be imported, or has no such name.
     """
     module, _, name = argument.rpartition(":")
+    if not module:
+        raise BadParameter(f"python:{argument}: write python:MODULE:NAME, such as python:judges:mine")
     is_file = module.endswith(".py")
     folder = str(Path(module).parent.absolute() if is_file else Path.cwd())
     sys.path.insert(0, folder)
