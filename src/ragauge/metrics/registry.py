@@ -194,6 +194,9 @@ def parse_metric(spec: str) -> Measure:
 def composite(weights: Mapping[str, float]) -> Composite:
     """A weighted mean of metric values such as "rouge.rougeL" or "rouge(stemmer=true).rougeL".
 
+    Without weights it is the composite of the RAG Evals documentation. Where a part is undefined or failed, so is the
+    whole.
+
     Raises BadParameter for weights that are not positive and finite, a value given twice, a metric over the data set,
     or a mixture of metrics that are better high and better low.
     """

@@ -101,7 +101,9 @@ def _missing(metric: Measure, samples: Sequence[Sample], columns: Mapping[str, s
         return f"no sample has the column {column!r}; add it, or name another in the parameters of the metric"
     fix = _fix_for(fields, columns)
     if all("trace_id" in sample.metadata for sample in samples):
-        fix = "the traces hold none; where they hold ids of contexts, --corpus FILE has their texts"
+        has_ids = any("retrieved_context_ids" in sample.metadata for sample in samples)
+        content = "ids, not texts: --corpus FILE looks them up" if has_ids and fields[0] == "contexts" else "none"
+        fix = f"the traces hold {content}"
     are_turns = any(sample.is_turn for sample in samples)
     if are_turns and "reference_tool_calls" in fields and "reference_tool_calls" in columns:
         fix = OF_CONVERSATIONS
