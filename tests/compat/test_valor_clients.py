@@ -109,8 +109,9 @@ def test_a_client_that_talks_nonsense() -> None:
     assert isinstance(bleu.value, float)
 
 
-def test_a_client_that_raises() -> None:
+def test_a_client_that_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a client raises is reported by the metric that needed its reply, which is retried as often as configured."""
+    monkeypatch.setattr("ragauge.judges.llm.adapters.PAUSE_SECONDS", 0)
     calls: list[int] = []
 
     def broken(messages: list[dict[str, str]]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from ragauge.errors import BadParameter
+from ragauge.judges.llm import adapters
 from ragauge.judges.llm.adapters import FunctionTransport
 from ragauge.judges.llm.messages import CallFailed, Completion, Prompt, Turn
 from ragauge.types import Failure
@@ -36,6 +37,12 @@ def complete(transport: FunctionTransport, times: int = 1) -> list[Completion | 
             return list(await asyncio.gather(*(one() for _ in range(times))))
 
     return asyncio.run(opened())
+
+
+@pytest.fixture
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without pauses between tries."""
+    monkeypatch.setattr(adapters, "PAUSE_SECONDS", 0.0)
 
 
 def test_a_function_is_given_the_messages() -> None:
@@ -97,16 +104,21 @@ def test_so_many_run_at_once(asynchronous: bool) -> None:
     assert most == 3
 
 
-def test_an_exception_is_a_failure() -> None:
-    """A function that raises is called once; the failure names it and what it raised."""
+@pytest.mark.usefixtures("_impatient")
+def test_exceptions_are_retried_and_then_told() -> None:
+    """A function that raises is called twice more; then the failure names it and what it raised."""
     calls: list[int] = []
 
     def moody(messages: Messages) -> str:
         calls.append(1)
-        raise ConnectionError("gone")
+        if len(calls) % 3:
+            raise ConnectionError("gone")
+        return "yes"
 
-    assert complete(FunctionTransport(moody)) == [Failure("judge_error", "moody() raised ConnectionError: gone")]
-    assert len(calls) == 1
+    assert complete(FunctionTransport(moody)) == [Completion("yes")]
+    (failure,) = complete(FunctionTransport(moody, retries=1))
+    assert failure == Failure("judge_error", "moody() raised ConnectionError: gone")
+    assert len(calls) == 5
 
 
 def test_a_function_can_tell_what_went_wrong() -> None:
@@ -156,10 +168,11 @@ def test_a_transport_can_be_opened_again() -> None:
         assert complete(transport, 3) == complete(transport, 3)
 
 
-def test_wrong_options_are_refused() -> None:
-    """No calls at once are refused."""
+@pytest.mark.parametrize("options", [{"concurrency": 0}, {"retries": -1}])
+def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
+    """No calls at once, and fewer than no retries, are refused."""
     with pytest.raises(BadParameter, match="must be 1 or more"):
-        FunctionTransport(_other, concurrency=0)
+        FunctionTransport(_other, **options)
 
 
 def test_cancelling_does_not_wait_for_threads() -> None:

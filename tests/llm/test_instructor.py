@@ -244,7 +244,7 @@ def test_the_real_library(client: str, mode: str, stub_server: StubFactory) -> N
     instructor: Any = pytest.importorskip("instructor", minversion="1.7")
     openai: Any = pytest.importorskip("openai")
     server = stub_server(fault={"cut": 0.05, "length": 0.05, "500": 0.05, "429": 0.1})
-    plain = getattr(openai, client)(base_url=server.url, api_key="none", max_retries=5)
+    plain = getattr(openai, client)(base_url=server.url, api_key="none", max_retries=0)
     made = instructor.from_openai(plain, mode=getattr(instructor.Mode, mode))
     judge = rg.llm(made, model="some-model", temperature=0)
 

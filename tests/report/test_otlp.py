@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -108,6 +110,49 @@ def test_the_command_line_sends_them(receiver: Any, tmp_path: Path, monkeypatch:
     result = CliRunner().invoke(main, words)
     assert (result.exit_code, len(receiver.got)) == (0, 1)
     assert f"sent 3 events to {receiver.url}" in result.stdout
+
+
+@pytest.mark.parametrize("windows", [[], ["--window", "1h"]])
+def test_scores_of_a_stream_are_sent_as_they_come(receiver: Any, windows: list[str]) -> None:
+    """`ragauge score --otlp URL` sends each score once, refused or not, and says how many no receiver took."""
+    rows = [{**ROWS[0], "traceparent": f"00-{place:032x}-{SPAN}-01"} for place in range(1, 4)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    words = ["score", "-", *windows, "-m", "faithfulness", "-j", "lexical", "--no-store", "--otlp"]
+    result = CliRunner().invoke(main, [*words, receiver.url], input=lines)
+    assert (result.exit_code, sum(len(received(body)) for *_, body in receiver.got)) == (0, len(rows))
+    receiver.refused = 1
+    receiver.got.clear()
+    refused = CliRunner().invoke(main, [*words, receiver.url], input=lines)
+    assert sum(len(received(body)) for *_, body in receiver.got) == len(rows)
+    assert f"the scores of {len(rows)} traces were not sent to {receiver.url}" in refused.stderr
+    wrong = CliRunner().invoke(main, [*words, "localhost"], input=lines)
+    assert (wrong.exit_code, "is no address of a receiver" in wrong.stderr) == (2, True)
+
+
+def test_scores_do_not_wait_for_the_next_trace(receiver: Any, tmp_path: Path) -> None:
+    """What comes while a request is under way is sent after it, though no further trace comes."""
+    receiver.delay, sent = 0.5, 0
+    line = json.dumps(ROWS[0]) + "\n"
+    (tmp_path / "log.jsonl").write_text(line * 20)
+    words = ["score", "--watch", str(tmp_path), "-m", "faithfulness", "-j", "lexical", "--no-store", "--otlp"]
+    with subprocess.Popen([sys.executable, "-m", "ragauge", *words, receiver.url], stdout=subprocess.DEVNULL) as watch:
+        until = time.monotonic() + 30
+        while sent < 20 and time.monotonic() < until:
+            time.sleep(0.1)
+            sent = sum(len(received(body)) for *_, body in list(receiver.got))
+        watch.kill()
+    assert sent == 20
+
+
+def test_the_last_scores_wait_for_a_receiver(receiver: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where more traces come than may wait while a receiver fails, the first are lost, not the last."""
+    monkeypatch.setattr("ragauge.cli.live.MOST_WAITING", 2)
+    receiver.delay, receiver.failures = 0.5, 1
+    rows = [{**ROWS[0], "traceparent": f"00-{place:032x}-{SPAN}-01"} for place in range(1, 4)]
+    words = ["score", "-", "-m", "faithfulness", "-j", "lexical", "--no-store", "--otlp", receiver.url]
+    result = CliRunner().invoke(main, words, input="".join(json.dumps(row) + "\n" for row in rows))
+    assert [record.trace_id[-1] for *_, body in receiver.got for record in received(body)] == [2, 3]
+    assert "the scores of 1 trace were not sent" in result.stderr
 
 
 def test_a_receiver_that_is_gone_loses_nothing(receiver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

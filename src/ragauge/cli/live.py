@@ -6,9 +6,10 @@ import asyncio
 import json
 import subprocess
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -20,24 +21,28 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import say
 from ragauge.cli.options import Texts
 from ragauge.cli.run import exit_on_interrupt, exit_stopped
-from ragauge.errors import BadParameter, RunFailed, UnknownName
+from ragauge.errors import BadParameter, RunFailed, UnknownName, UsageError
 from ragauge.metrics.registry import select_metrics
 from ragauge.report.files import check_place
+from ragauge.report.otlp import RefusedEvents, receiver_address, send_events
 from ragauge.report.wording import counted
+from ragauge.run.aggregation import Accumulators
 from ragauge.run.live import Alarm, Answers, Watch, WatchState, WindowRuns, alarm_rules, iso_time, seconds
 from ragauge.run.prepare import RunRequest
 from ragauge.run.results import Run
-from ragauge.run.stream import Stream, StreamRow, standard_input_lines
+from ragauge.run.stream import Stream, StreamRow, StreamScores, standard_input_lines
 from ragauge.run.sync import blocking
 from ragauge.run.tail import FolderTail
-from ragauge.scores import RunRecord
+from ragauge.scores import RunRecord, SampleRecord
 from ragauge.store import Place, Store
 from ragauge.version import VERSION
 
 #: Seconds between two looks at the clock, after which without a trace a stream is idle, and for a command or webhook.
 TICK, IDLE, PATIENCE = 0.5, 2.0, 30.0
-#: Seconds after which somebody who could not be told of an alarm is told again.
+#: Seconds after which somebody who could not be told of an alarm, or a receiver that took no scores, is told again.
 RETRY = 60.0
+#: Traces whose scores wait for a receiver.
+MOST_WAITING = 10_000
 
 
 def _share(_: click.Context, __: click.Parameter, value: str) -> float:
@@ -76,8 +81,9 @@ _window_options = opts.combined(
     "--watch", type=opts.FOLDER, metavar="FOLDER", help="Score the lines of .jsonl files in this folder, without end."
 )
 @opts.stream_options
+@opts.otlp_option
 @_window_options
-def score_command(data: str, watch: Path | None, store: Place | None, **options: Any) -> None:
+def score_command(data: str, watch: Path | None, store: Place | None, otlp: str | None, **options: Any) -> None:
     """Score JSON Lines as they come, from standard input or a folder.
 
     Memory does not grow. One line of JSON is written for each, in order: its number, and its scores with evidence as in
@@ -93,8 +99,9 @@ def score_command(data: str, watch: Path | None, store: Place | None, **options:
     kept = None if store is None else Store.open(store)
     request = RunRequest(store=kept, **opts.evaluation_arguments(**options))
     tail = FolderTail(watch, kept) if watch else None
+    sender = _Sender(otlp)
     if windows["window"]:
-        session = _Session(request, tail, kept, windows)
+        session = _Session(request, tail, kept, windows, sender)
         with exit_on_interrupt(store):
             blocking(session.run, "score")()
         stream = session.stream
@@ -107,7 +114,7 @@ def score_command(data: str, watch: Path | None, store: Place | None, **options:
         counts: Counter[bool] = Counter()
         stream = Stream(request)
         with exit_on_interrupt(store):
-            blocking(_write_scores, "score")(stream, tail, counts)
+            blocking(_write_scores, "score")(stream, tail, counts, sender)
         say(f"{counted(counts.total(), 'line')}, {counts[False]} without scores", err=True)
         if counts[False] and not counts[True] and not stream.stopped:
             raise RunFailed("no line could be scored; the errors are in the output")
@@ -124,7 +131,59 @@ async def _rows(tail: FolderTail | None) -> AsyncIterator[StreamRow]:
             yield row
 
 
-async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter[bool]) -> None:
+class _Sender:
+    """Sends scores to a receiver of OpenTelemetry's protocol, if there is one; again where it did not answer.
+
+    While a request is under way, or the receiver is gone, scores wait: up to MOST_WAITING, and others are lost.
+    """
+
+    def __init__(self, url: str | None) -> None:
+        self._url = url
+        if url:
+            receiver_address(url)
+        self._run = RunRecord("", "", "", (), {}, VERSION)
+        self._waiting: deque[SampleRecord] = deque(maxlen=MOST_WAITING)
+        self._unsent, self._next = 0, 0.0
+        self._sending: asyncio.Task[None] | None = None
+
+    def add(self, result: StreamScores) -> None:
+        """Send the scores of a trace, if it has any, with those that wait."""
+        if not (self._url and result.record and result.settings):
+            return
+        if not self._run.estimates.keys() >= result.record.scores.keys():
+            self._run.estimates |= Accumulators(result.settings.metrics).estimates()
+        self._waiting.append(result.record)
+        self._unsent += 1
+        if (self._sending is None or self._sending.done()) and time.monotonic() >= self._next:
+            self._sending = asyncio.create_task(self._send(self._url))
+
+    async def _send(self, url: str) -> None:
+        """Send what waits, and what comes meanwhile, until a request fails."""
+        while records := list(self._waiting):
+            self._run.started = datetime.now(UTC).isoformat()
+            self._waiting.clear()
+            try:
+                await asyncio.to_thread(send_events, self._run, records, url)
+                self._unsent -= len(records)
+            except UsageError as error:
+                say(f"--otlp: {error}", err=True)
+                if isinstance(error, RefusedEvents):
+                    continue
+                self._waiting = deque([*records, *self._waiting], MOST_WAITING)
+                self._next = time.monotonic() + RETRY
+                return
+
+    async def close(self) -> None:
+        """Send what waits, and say what could not be sent."""
+        if self._sending:
+            await self._sending
+        if self._url and self._waiting:
+            await self._send(self._url)
+        if self._unsent:
+            say(f"--otlp: the scores of {counted(self._unsent, 'trace')} were not sent to {self._url}", err=True)
+
+
+async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter[bool], sender: _Sender) -> None:
     """Write a line for each row at once. counts: how many have scores, and how many have not."""
     try:
         async with aclosing(stream.scored(_rows(tail))) as results:
@@ -134,9 +193,11 @@ async def _write_scores(stream: Stream, tail: FolderTail | None, counts: Counter
                 document = {**place, "line": result.row.number, **result.document()}
                 click.echo(json.dumps(document, ensure_ascii=False).encode(errors="replace"))
                 counts[result.error is None] += 1
+                sender.add(result)
                 if tail and line and not result.ended:
                     tail.delivered(line)
     finally:
+        await sender.close()
         if tail:
             tail.close()
 
@@ -145,7 +206,12 @@ class _Session:
     """Scores traces into windows until they end. failed: whether it ended by an alarm."""
 
     def __init__(
-        self, request: RunRequest, tail: FolderTail | None, store: Store | None, options: Mapping[str, Any]
+        self,
+        request: RunRequest,
+        tail: FolderTail | None,
+        store: Store | None,
+        options: Mapping[str, Any],
+        sender: _Sender,
     ) -> None:
         alarm, against, self._output = options["alarm"], options["against"], options["output"]
         if request.metrics is None:
@@ -167,7 +233,7 @@ class _Session:
         self.stream = Stream(request, self.watch.chosen)
         self.watch.budget = self.stream.budget
         self.failed = False
-        self._tail, self._store = tail, store
+        self._tail, self._store, self._sender = tail, store, sender
         self._on_alarm, self._fail_on_alarm = options["on_alarm"], options["fail_on_alarm"]
         self._last_trace, self._next_look = time.monotonic(), 0.0
         self._retries: dict[str, float] = {}  # when an alarm that nobody could be told of is told again
@@ -198,6 +264,7 @@ class _Session:
                 if not result.ended:
                     self._last_trace = time.monotonic()
                     self.watch.add(result, time.time())
+                    self._sender.add(result)
                     if self._tail and result.row.line:
                         self._tail.delivered(result.row.line)
                     self._flush()
@@ -208,6 +275,7 @@ class _Session:
             coming.cancel()
             await asyncio.gather(coming, return_exceptions=True)
             await results.aclose()
+            await self._sender.close()
             if self._tail:
                 self._tail.close()
 

@@ -367,6 +367,10 @@ store_options = combined(
     _early_option("--no-store", is_flag=True, callback=_keep_in_context, help="Keep nothing."),
 )
 
+otlp_option = click.option(
+    "--otlp", metavar="URL", help="Send the scores to this receiver of OpenTelemetry's protocol over HTTP."
+)
+
 #: The options of `ragauge score`; see `evaluation_arguments` for all but the store.
 stream_options = combined(judging_options, _LABELS, store_options, daily_cost_option)
 

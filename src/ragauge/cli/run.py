@@ -126,7 +126,7 @@ _OTHER_OUTPUTS = ("mlflow:EXPERIMENT", "wandb:PROJECT", "or, with an engine, a F
 @opts.max_cost_option
 @opts.worst_option
 @opts.by_option
-@click.option("--otlp", metavar="URL", help="Send the scores to this receiver of OpenTelemetry's protocol over HTTP.")
+@opts.otlp_option
 @opts.gate_option(
     "--fail-under",
     "Exit with 3 if the estimate is lower, for metrics of which more is better; repeatable. "

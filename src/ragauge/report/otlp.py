@@ -71,6 +71,10 @@ def write_otlp(run: RunRecord, samples: Iterable[SampleRecord], path: Path) -> N
 _TIMEOUT = 30
 
 
+class RefusedEvents(UsageError):
+    """A receiver took a request but refused events in it; the protocol forbids to send it again."""
+
+
 def send_events(run: RunRecord, samples: Iterable[SampleRecord], url: str) -> int:
     """Send the scores to a receiver by OTLP over HTTP; returns their number.
 
@@ -92,7 +96,7 @@ def send_events(run: RunRecord, samples: Iterable[SampleRecord], url: str) -> in
         refused = reply.get("partialSuccess") or {}
         if int(refused.get("rejectedLogRecords") or 0):
             reason = refused.get("errorMessage") or "no reason given"
-            raise UsageError(f"{address}: {refused['rejectedLogRecords']} events were refused: {reason}")
+            raise RefusedEvents(f"{address}: {refused['rejectedLogRecords']} events were refused: {reason}")
         sent += number
     return sent
 

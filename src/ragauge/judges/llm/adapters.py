@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from functools import partial
 from importlib import import_module
 from inspect import getclosurevars, iscoroutinefunction, isfunction, signature
+from random import uniform
 from threading import Thread
 from typing import Any, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -33,7 +34,7 @@ from ragauge.judges.llm.messages import (
 from ragauge.judges.llm.pricing import price_of
 from ragauge.judges.llm.providers import PROVIDERS
 from ragauge.judges.llm.transport.protocols import anthropic_usage
-from ragauge.judges.llm.transport.session import call_failed, fault_of
+from ragauge.judges.llm.transport.session import call_failed, fault_of, is_transient
 from ragauge.redaction import redacted
 from ragauge.types import Failure
 
@@ -41,18 +42,28 @@ from ragauge.types import Failure
 CONCURRENCY = 8
 
 
+#: Seconds before a function that raised is called again.
+PAUSE_SECONDS = 0.5
+
+
+class _TransientFailure(CallFailed):
+    """A call that failed, and may succeed when it is repeated."""
+
+
 class _CallerTransport(Transport):
     """Calls `function`, at most `concurrency` times concurrently.
 
-    A blocking function runs in daemon threads. logprobs: whether replies are to have log-probabilities.
+    A blocking function runs in daemon threads. One that raises is called up to `retries` more times, after
+    PAUSE_SECONDS, then twice as long, and so on; CallFailed is a failure at once, unless it is a _TransientFailure.
+    logprobs: whether replies are to have log-probabilities.
     """
 
-    def __init__(self, function: Callable[..., Any], concurrency: int, logprobs: bool) -> None:
-        if concurrency < 1:
-            raise BadParameter(f"concurrency={concurrency} must be 1 or more")
+    def __init__(self, function: Callable[..., Any], concurrency: int, retries: int, logprobs: bool) -> None:
+        if concurrency < 1 or retries < 0:
+            raise BadParameter(f"concurrency={concurrency} must be 1 or more, and retries={retries} 0 or more")
         self._function = function
         self._is_async = iscoroutinefunction(function) or iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-        self.max_concurrency = concurrency
+        self.max_concurrency, self._retries = concurrency, retries
         self._slots = asyncio.Semaphore(concurrency)
         self._stopped: Failure | None = None
         self._logprobs = logprobs
@@ -77,7 +88,17 @@ class _CallerTransport(Transport):
         self._stopped = failure
 
     async def _called(self, *args: Any, **options: Any) -> Any:
-        """The function's result. Raises what it raises."""
+        """The function's result. Raises its last exception."""
+        for attempt in range(self._retries):
+            try:
+                return await self._call_once(*args, **options)
+            except Exception as error:
+                if isinstance(error, CallFailed) and not isinstance(error, _TransientFailure):
+                    raise
+                await asyncio.sleep(PAUSE_SECONDS * 2**attempt * uniform(0.5, 1.5))
+        return await self._call_once(*args, **options)
+
+    async def _call_once(self, *args: Any, **options: Any) -> Any:
         try:
             await self._slots.acquire()
         except asyncio.CancelledError:
@@ -111,8 +132,8 @@ class FunctionTransport(_CallerTransport):
 
     Messages are dicts with "role" ("system", "user", "assistant") and "content". A function that knows how many tokens
     a call took, or with logprobs=True their log-probabilities, returns a Completion. A sync function may block: it runs
-    in threads, up to `concurrency` at once. An exception is the failure "judge_error"; a function that knows what went
-    wrong raises ragauge.judges.llm.messages.CallFailed.
+    in threads, up to `concurrency` at once. An exception is retried `retries` times, then it is the failure
+    "judge_error"; a function that knows what went wrong raises ragauge.judges.llm.messages.CallFailed.
 
     name: of the model, for the identity in a store; else the function's `model_name`. Where there is neither, the
     identity is the function's `__name__` and a fingerprint of its code, as with `judge_from`.
@@ -124,9 +145,10 @@ class FunctionTransport(_CallerTransport):
         *,
         name: str | None = None,
         concurrency: int = CONCURRENCY,
+        retries: int = 2,
         logprobs: bool = False,
     ) -> None:
-        super().__init__(function, concurrency, logprobs)
+        super().__init__(function, concurrency, retries, logprobs)
         name = name or getattr(function, "model_name", None)
         self.name = str(name or getattr(function, "__name__", type(function).__name__))
         code = Fingerprint((), ()) if name else fingerprint({"function": function})
@@ -149,6 +171,9 @@ class FunctionTransport(_CallerTransport):
             raise CallFailed(Failure("judge_error", detail))
         return Completion(reply)
 
+
+#: How often a call is tried again after a transient error, in addition to the client's own retries.
+RETRIES = 4
 
 #: Arguments of a client that change no answer, or that may hold a key.
 _NOT_IN_IDENTITY = frozenset({"model", "max_retries", "timeout", "api_key", "extra_headers"})
@@ -178,7 +203,7 @@ class InstructorTransport(_CallerTransport):
     model: where the client was made without one. options: arguments of the client's call, such as temperature=0.
     With logprobs=True replies must have log-probabilities, which servers give in modes without tools.
     The schema of the reply is instructor's response model; the judge checks replies and asks again, so that
-    instructor's own retries are off. Rate limits and errors of the server are waited out by the client. A sync
+    instructor's own retries are off. Rate limits and errors of the server are waited out as for functions. A sync
     client runs in threads, up to `concurrency` side by side. The address of a server that is not the provider's own is
     in the settings.
 
@@ -189,7 +214,7 @@ class InstructorTransport(_CallerTransport):
         self, client: Any, *, model: str | None = None, concurrency: int = CONCURRENCY, **options: str | float | bool
     ) -> None:
         logprobs = bool(options.get("logprobs", client.kwargs.get("logprobs")))
-        super().__init__(client.create_with_completion, concurrency, logprobs)
+        super().__init__(client.create_with_completion, concurrency, RETRIES, logprobs)
         model = model or client.kwargs.get("model") or _model_of(client)
         if model is None:
             raise BadParameter("this instructor client names no model; give one: rg.llm(client, model='gpt-4o-mini')")
@@ -204,8 +229,12 @@ class InstructorTransport(_CallerTransport):
         """The reply, whether or not instructor finds it valid. Raises CallFailed."""
         model = _response_model(prompt.schema)
         asked = {"messages": prompt.messages, "response_model": model, "max_retries": 0, **self._options}
+        reply: Completion = await self._called(**asked)
+        return reply
+
+    async def _call_once(self, *args: Any, **options: Any) -> Completion:
         try:
-            return _completion(*await self._called(**asked))
+            return _completion(*await super()._call_once(*args, **options))
         except CallFailed:  # stopped
             raise
         except Exception as error:
@@ -264,7 +293,8 @@ def _rejected(error: Exception) -> Completion:
     if not isinstance(status, int):
         raise CallFailed(Failure("judge_error", f"the instructor client raised {message}")) from error
     fault = fault_of(status, getattr(cause, "body", None) or message)
-    raise call_failed(fault, "the instructor client's server", "the key of the client") from error
+    failed = call_failed(fault, "the instructor client's server", "the key of the client")
+    raise (_TransientFailure(failed.failure, fatal=failed.fatal) if is_transient(fault) else failed) from error
 
 
 def _completion(parsed: Any, raw: Any) -> Completion:
