@@ -66,7 +66,8 @@ def case_of(
     parts: dict[str, Any] = {}
     for part, texts in passages_of(retrieval_context=retrieved, context=ideal).items():
         bar = bars.get(part, "")
-        parts[part] = [piece for text in texts for piece in text.split(bar) if piece.strip()] if bar else texts
+        is_joined = bar and len(texts) == 1
+        parts[part] = [piece for piece in texts[0].split(bar) if piece.strip()] if is_joined else texts
     cells = _by_part(sample.metadata)
     for part in kind.__dataclass_fields__.keys() - FIELDS.keys():
         parts[part] = parsed(cells.get(named.get(part, part)) or None)
