@@ -46,6 +46,7 @@ def test_every_parameter_is_described() -> None:
     described = [text for metric in CATALOGUE for text in metric.described.values()]
     assert len(described) > 50
     assert all(described)
+    assert "(any, in_order, exact)" in metric_named("tool_calls").described["order"]
 
 
 def test_a_metric_says_that_it_is_measured_by_default() -> None:

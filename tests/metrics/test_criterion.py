@@ -146,7 +146,7 @@ def test_a_faulty_criterion_is_refused(spec: str, message: str) -> None:
 
 def test_a_judge_that_cannot_rate_and_a_missing_field_are_named() -> None:
     """The embedded judge refuses a criterion, and a file without queries names the field."""
-    with pytest.raises(rg.errors.UnanswerableNeed, match="embedded does not answer rate"):
+    with pytest.raises(rg.errors.UnanswerableNeed, match="embedded does not answer rate;"):
         rg.evaluate(ROWS, POLITE)
     with pytest.raises(rg.errors.MissingField, match="no sample has 'query'"):
         rg.evaluate([{"response": "r"}], POLITE, judge=rg.judge_from(rate=by_please))

@@ -127,6 +127,9 @@ def test_a_corpus_gives_the_texts_of_ids(tmp_path: Path) -> None:
     corpus.write_text(json.dumps({"id": "other", "text": DOCUMENT}))
     with pytest.raises(BadRow, match="document 'd1' is not in the corpus"):
         list(read(_request(*_agent()), corpus=corpus))
+    corpus.write_text('{"id": "d1", "q": "Who?"}')
+    with pytest.raises(rg.errors.BadData, match=r"corpus\.jsonl: item 1 has no text among 'id', 'q'; give its text"):
+        read(_request(*_agent()), corpus=corpus)
 
 
 def test_a_trace_says_what_it_took() -> None:

@@ -32,7 +32,8 @@ def metrics_command(name: str | None) -> None:
     if name:
         if combined := COMBINED.get(name.partition("(")[0]):
             form, function = combined
-            say(form, "", *inspect.cleandoc(function.__doc__ or "").splitlines())
+            text, _, _ = inspect.cleandoc(function.__doc__ or "").partition("\n\nRaises")
+            say(form, "", *text.splitlines())
         else:
             say(*_about(metric_named(name)).splitlines())
         return

@@ -148,13 +148,19 @@ class Metric(_Named):
 
     @property
     def described(self) -> dict[str, str]:
-        """What each parameter is for: the text among its annotations, as in `Annotated[int, "the most words"]`."""
+        """What each parameter is for: the text among its annotations, as in `Annotated[int, "the most words"]`.
+
+        The values of which one is chosen follow it.
+        """
         texts: dict[str, str] = {}
         for function in (*self._need_factories, self.function):
             for name, hint in get_type_hints(function, include_extras=True).items():
+                inner = getattr(hint, "__origin__", None)
+                choices = _choices(inner) if get_origin(inner) is Literal else []
                 for text in getattr(hint, "__metadata__", ()):
                     if name in self.parameters and isinstance(text, str):
-                        texts.setdefault(name, text)
+                        is_told = all(choice in text for choice in choices)
+                        texts.setdefault(name, text if is_told else f"{text} ({', '.join(choices)})")
         return {name: texts.get(name, "") for name in self.parameters}
 
     @property
@@ -463,7 +469,10 @@ def over_data(metric: Metric) -> DatasetMetric:
 
 
 def pooled(metric: Metric) -> DatasetMetric:
-    """A metric's formula on the counts of all samples together, the micro average. Raises as `over_data`."""
+    """A metric's formula on the counts of all samples together, the micro average: long responses weigh more.
+
+    Raises as `over_data`.
+    """
     name = f"pooled({metric.spec})"
     summary = f"{metric.key} over all samples together, each counted piece weighing the same."
     counted = replace(over_data(metric), name=name, spec=name, summary=summary, label="")
@@ -475,10 +484,12 @@ _PASSES = 1 - 1e-6
 
 
 def pass_all(metric: Measure, key: str, k: int) -> DatasetMetric:
-    """The chance that all of k trials of a task pass, the mean over the groups of samples.
+    """The chance that all of k trials of a task, the samples of a group, pass; the mean over the groups.
 
     Of a group with c passes in n trials, C(c, k) / C(n, k), which is unbiased (pass^k; Yao et al., 2024). A trial
-    passes with a score of 1; groups of fewer than k trials are left out. metric, key: whose value that score is.
+    passes with a score of 1 (of `outcome`, where a spec names no metric). Groups of fewer than k trials are left out.
+
+    metric, key: whose value that score is.
     """
     spec = f"pass_all({k},{key})"
 

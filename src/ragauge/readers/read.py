@@ -261,7 +261,10 @@ def read(
         raise BadParameter(f'per is {per!r}; give "turn" or "conversation", or None for the last answer')
     if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None and per is corpus is None:
         return data
-    chunks = values.to_chunks(list(source(corpus, limits).rows())) if corpus else ()
+    try:
+        chunks = values.to_chunks(list(source(corpus, limits).rows())) if corpus else ()
+    except values.Malformed as error:
+        raise BadData(f"{corpus}: {error}") from None
     documents = {chunk.id: chunk for chunk in chunks or ()}
     return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, per, limits, documents)
 

@@ -146,9 +146,11 @@ def _unanswerable(metric: Measure, router: JudgeRouter, unable: Collection[str])
         kinds = ", ".join(unnamed)
         return f"no judge was given for {kinds}; add one for all that is not named, as in {{'*': 'embedded'}}"
     names = " and ".join(sorted({str(judge.identity) for judge in router.judges.values()}))
+    answered = {topic.partition(":")[0] for judge in router.judges.values() for topic in judge.answers}
+    unanswered = {topic if (kind := topic.partition(":")[0]) in answered else kind for topic in topics}
     remedies = (judge.remedy for judge in router.unique if not judge.unable.isdisjoint(topics))
     other = "choose a judge that does, such as openai/gpt-4o-mini, or one for each kind of question"
-    return f"{names} does not answer {', '.join(sorted(topics))}; {next(filter(None, remedies), other)}"
+    return f"{names} does not answer {', '.join(sorted(unanswered))}; {next(filter(None, remedies), other)}"
 
 
 #: How many samples are read ahead, before any judge is asked, to see which fields the data has.

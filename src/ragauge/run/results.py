@@ -304,7 +304,7 @@ class Run:
             named = {key_of(name, self._measures()): bound for name, bound in bounds.items()}
             bounds = gates_of(named, self.estimates)
         gates = gates_of(bounds, self.estimates, min_measured)
-        for column in {gate.column for gate in gates if gate.column}:
+        for column in dict.fromkeys(gate.column for gate in gates if gate.column):
             self.by(column)
         return gates
 
