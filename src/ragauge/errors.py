@@ -49,7 +49,7 @@ class UnknownName(UsageError):
         names = sorted(known)
         close = list(dict.fromkeys([*get_close_matches(name, names, n=3), *related]))[:3]
         more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-        known_names = f"known: {', '.join(names[:20])}{more}"
+        known_names = f"known: {', '.join(names[:20]) or 'none'}{more}"
         hint = f"did you mean {' or '.join(map(repr, close))}?" if close else known_names
         super().__init__(f"unknown {what} {name!r}; {hint}{listing and f' {listing}'}")
 

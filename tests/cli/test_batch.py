@@ -114,7 +114,7 @@ def test_export_continues(call: Call, folder: Path) -> None:
     assert call(*EXPORT).stdout.startswith("waiting for the results of 6 requests\nnot sent: wave-01-1.jsonl; next: ")
     other = call(*EXPORT, "--limit", "2")
     assert other.exit_code == 2
-    assert "out holds a batch with other options; export into another folder" in other.stderr
+    assert "out holds a batch with another limit (None, not 2); export into another folder" in other.stderr
     assert "6 requests to openai/gpt-4o-mini, not sent, 6 without a result" in call("batch", "status", "out").stdout
 
 

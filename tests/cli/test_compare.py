@@ -173,7 +173,7 @@ def test_runs_that_were_made_with_groups(call: Call, folder: Path) -> None:
     assert "16 samples in 4 groups in both" in call("compare", "a", "b").stdout
     again = call("compare", "a", "b", "--group", "house")
     assert again.exit_code == 2
-    assert "without group, the groups of the runs count" in again.stderr
+    assert "known: none (without group, the groups of the runs count)" in again.stderr
 
 
 def test_repeated_rows_are_no_evidence(call: Call, folder: Path) -> None:

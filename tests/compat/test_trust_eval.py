@@ -322,6 +322,17 @@ def test_steps_in_another_order(text: str | None, workplace: Path) -> None:
         evaluator.evaluate()
 
 
+def _by_name(*, premise: str, hypothesis: str) -> bool:
+    return hypothesis in premise
+
+
+@pytest.mark.parametrize("entail", [lambda *pair: pair[1] in pair[0], _by_name], ids=["starred", "by name"])
+def test_functions_of_a_pair_in_any_form(entail: Any) -> None:
+    """What can take a premise and a hypothesis is asked about entailment, however it takes them."""
+    items = [item("Tea is hot [1].")]
+    assert evaluate(items, "cm", entail) == evaluate(items, "cm", lambda premise, hypothesis: hypothesis in premise)
+
+
 def test_the_packaged_corpus_is_announced() -> None:
     """Where no corpus is named the one that is searched is not the caller's, and a warning says so."""
     with pytest.warns(UserWarning, match="no corpus was given"):

@@ -210,7 +210,8 @@ def test_savings_are_reported() -> None:
     ask(cascade, *questions, Decompose("t"))
     ask(cascade, questions[0])
     assert cascade.notes() == [
-        "cascade(a, b): 3 of 6 questions asked now (50%) went up to b.",
+        "cascade(a, b): 3 of 6 questions asked now (50%) went up to b, 2 of them because "
+        "the first judge was not sure enough or failed.",
         "cascade(a, b): 3 questions were not asked of b, which saved about 1 of its calls and $0.03.",
     ]
 

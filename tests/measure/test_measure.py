@@ -154,7 +154,7 @@ def test_a_set_of_one_label_has_the_share_right(tmp_path: Path) -> None:
     """Without both labels there is no AUC and no balanced accuracy: a note says so; accuracy is the share right."""
     write(tmp_path, "ent_a", [SETS["ent_a"] | {"claim": f"good {n}", "label": 1} for n in range(10)])
     (one,) = measured(Stub(), tmp_path)
-    assert one.note == "all labels are the same; AUC and balanced accuracy need both"
+    assert one.note == "all 10 labels are 1; AUC and balanced accuracy need both"
     assert value(one.accuracy) == 1.0
 
 

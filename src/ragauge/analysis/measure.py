@@ -603,7 +603,8 @@ async def _measure_set(
     if not result.rows and failure:
         return SetResult(name, failed=result.failed, failure=failure)
     if result.rows and result.balanced_accuracy is None and result.f1 is None and result.correlation is None:
-        note = "all labels are the same; AUC and balanced accuracy need both"
+        label = next(case.label for case, outcome in zip(cases, outcomes, strict=True) if outcome is not None)
+        note = f"all {counted(result.rows, 'label')} are {label}; AUC and balanced accuracy need both"
         return msgspec.structs.replace(result, note=note, failure=failure)
     against = None
     if baseline is not None and _unanswerable(baseline, cases) is None:

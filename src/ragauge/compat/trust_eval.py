@@ -73,13 +73,16 @@ def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
         return f"hf/{TRUE}"
     if isinstance(entail, rg.judges.Judge) or not callable(entail):
         return entail
-    if len(inspect.signature(entail).parameters) < 2:  # a model, which takes messages
+    taken = inspect.signature(entail).parameters
+    by_name = any(name == "hypothesis" and taken[name].kind is inspect.Parameter.KEYWORD_ONLY for name in taken)
+    takes_any = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in taken.values())
+    if len(taken) < 2 and not takes_any:  # a model, which takes messages
         return entail
 
     async def answer(premise: str, hypothesis: str) -> Any:
         if alone and premise not in alone:
             return False
-        reply = entail(premise, hypothesis)
+        reply = entail(premise=premise, hypothesis=hypothesis) if by_name else entail(premise, hypothesis)
         reply = await reply if inspect.isawaitable(reply) else reply
         return bool(reply) if reply in (0, 1) else reply
 

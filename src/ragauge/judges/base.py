@@ -426,8 +426,12 @@ def split_options(spec: str) -> tuple[str, dict[str, object]]:
     return name, written
 
 
-def parsed_options(form: type[OptionsT], values: Mapping[str, object]) -> OptionsT:
+def parsed_options(
+    form: type[OptionsT], values: Mapping[str, object], read: Mapping[str, object] | None = None
+) -> OptionsT:
     """The options of a judge from names and values; texts are converted to the types of the options.
+
+    read: values that stand for those given, which messages show as they were given.
 
     Raises UnknownName for another option, and BadParameter for a value that is not what its option must be.
     """
@@ -439,7 +443,7 @@ def parsed_options(form: type[OptionsT], values: Mapping[str, object]) -> Option
         try:
             if isinstance(value, bool) and types[option].__origin__ is not bool:
                 raise TypeError
-            converted[option] = msgspec.convert(value, types[option], strict=False)
+            converted[option] = msgspec.convert((read or {}).get(option, value), types[option], strict=False)
             numbers = converted[option] if isinstance(converted[option], tuple) else [converted[option]]
             if any(isinstance(number, float) and not isfinite(number) for number in numbers):
                 raise ValueError

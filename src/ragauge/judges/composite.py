@@ -307,7 +307,7 @@ class Cascade(CompositeJudge):
         super().__init__("cascade", (first, second), settings)
         self.first, self.second = self.members
         self._threshold = dict(by_kind)
-        self._asked = self._escalated = self._saved_calls = 0
+        self._asked = self._escalated = self._unsure = self._saved_calls = 0
         self._saved_dollars: float | None = 0.0  # None where a price is not known
 
     @property
@@ -323,6 +323,7 @@ class Cascade(CompositeJudge):
         escalated = [question for question in able if not self._is_accepted(question, answers.get(question))]
         self._asked += len(questions)
         self._escalated += len(escalated)
+        self._unsure += sum(question in answers for question in escalated)
         answers.update(await ask_members(context, self.second, escalated))
         if len(escalated) < len(able):
             self._count_saved(able, escalated)
@@ -343,7 +344,7 @@ class Cascade(CompositeJudge):
             return
         share = f"{self._escalated / self._asked:.0%}"
         went = f"{self._escalated} of {self._asked} questions asked now ({share}) went up to {self.second.identity}"
-        yield f"{self.identity}: {went}."
+        yield f"{self.identity}: {went}, {self._unsure} of them because the first judge was not sure enough or failed."
         if saved := self._asked - self._escalated:
             price = f" and ${self._saved_dollars:.2g}" if self._saved_dollars else ""
             calls = f", which saved about {self._saved_calls} of its calls{price}" if self._saved_calls or price else ""

@@ -253,6 +253,6 @@ def options_of(values: dict[str, object]) -> LLMOptions:
             raise BadParameter(f"{name}: give the key in the environment, as OPENAI_API_KEY, or to rg.llm as api_key=")
     price = values.get("price")
     prices = price.split(":") if isinstance(price, str) else price
-    if isinstance(prices, list | tuple):  # a missing price of cached tokens is that of the prompt
-        values = values | {"price": (prices[0], *prices) if len(prices) == 2 else prices}
-    return parsed_options(LLMOptions, values)
+    if isinstance(prices, list | tuple) and len(prices) == 2:  # the price of cached tokens is that of the prompt
+        prices = (prices[0], *prices)
+    return parsed_options(LLMOptions, values, {"price": prices})

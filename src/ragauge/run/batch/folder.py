@@ -60,6 +60,11 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
         """The run, asking these judges and with this open store."""
         return RunRequest(**{**msgspec.structs.asdict(self), "judge": router, "store": store})
 
+    def difference(self, other: BatchSettings) -> str:
+        """The first setting that differs, for people; "" where all are equal."""
+        pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
+        return next((f"{name} ({mine!r}, not {others!r})" for name, mine, others in pairs if mine != others), "")
+
 
 class BatchMember(NamedTuple):
     """A model that is asked in a batch as the judge of a run would ask it.
@@ -366,9 +371,9 @@ class Folder:
         """
         if _is_used(path):
             folder = cls.open(path)
-            if folder.settings != settings:
+            if difference := folder.settings.difference(settings):
                 folder.close()
-                raise UsageError(f"{path} holds a batch with other options; export into another folder")
+                raise UsageError(f"{path} holds a batch with another {difference}; export into another folder")
             return folder
         identities = {kind: member.identity for kind, member in member_router(settings.judges)[1].items()}
         names = [entry.name for entry in path.iterdir()] if path.is_dir() else [""] * path.exists()
