@@ -52,7 +52,7 @@ def test_a_gate_that_fails_shows_the_worst_samples(tmp_path: Path) -> None:
     suite = _suite(run, tmp_path)
     kind, text = _outcome(_case(suite, "faithfulness"))
     assert kind == "failure"
-    assert text.startswith("faithfulness is 0.444, below 0.8 (3 of 4 samples)")
+    assert text.startswith("faithfulness is 0.444, below 0.8 (3 of 4 samples) [")
     assert "  both “What is h?”: 0.000 (0 of 1); " in text
     assert "not supported by contexts: “d is f 😀”" in text
     assert _outcome(_case(suite, "hallucination")) == ("passed", "")

@@ -6,7 +6,17 @@ import heapq
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from ragauge.report.wording import chunk_words, counted, deciding_quote, flat, gate_words, number, one_line, shortened
+from ragauge.report.wording import (
+    chunk_words,
+    counted,
+    deciding_quote,
+    flat,
+    gate_words,
+    interval,
+    number,
+    one_line,
+    shortened,
+)
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
 from ragauge.types import POSITIVE, Label, Sample
 
@@ -255,7 +265,9 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
                 worst_of[gate] = worst([*records, record], gate.metric, run.estimates[gate.metric], MAX_PIECES)
     texts = []
     for gate in failed:
-        lines = [gate_words(run, gate)]
+        estimate = gate.estimate(run)
+        range_words = interval(estimate) if estimate else ""
+        lines = [f"{gate_words(run, gate)} {range_words}".rstrip()]
         for record in worst_of.get(gate, []):
             query = f" “{shortened(record.sample.query, 80)}”" if record.sample.query else ""
             words = explain(record.score(gate.metric), run.estimates[gate.metric].better, record.sample)
