@@ -179,6 +179,14 @@ def test_columns_lead_to_the_span(before: str, text: str, ascii: bool, data: st.
     assert line.columns(f"{text}!{before}", None) is None
 
 
+def test_columns_in_lines_of_other_encoders() -> None:
+    """Signs that need no escape, but that Go and PHP escape, have their columns too."""
+    line = SourceLine(1, r'{"response": "a \u003c b\/c é"}')
+    columns = line.columns("a < b/c é", (2, 7))
+    assert columns is not None
+    assert line.text[columns[0] - 1 : columns[1] - 1] == r"\u003c b\/c"
+
+
 @pytest.mark.parametrize("sign", ["\x1b[31m", "\u202e", "\u2066", "\U000e0041", "\r"])
 def test_texts_in_the_log_steer_nothing(tmp_path: Path, sign: str) -> None:
     """Escapes, bidirectional controls and tags of a response are replaced, one for one, wherever the log quotes it."""

@@ -87,6 +87,11 @@ def _clean(text: str) -> str:
     return "\n".join(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", one_line(line)) for line in text.split("\n"))
 
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+#: One character within a JSON string.
+_CHARACTER = re.compile(r"\\u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|\\u\w{4}|\\.|.")
+
+
 class SourceLine(NamedTuple):
     """A line of a file. number: counts from 1."""
 
@@ -95,18 +100,20 @@ class SourceLine(NamedTuple):
 
     def columns(self, response: str, span: Span | None) -> tuple[int, int] | None:
         """Where the span of a response (or all of it) begins and ends in the line, from 1; None if it is not there."""
-        for ascii_only in (True, False):
-            start = self.text.find(_json(response, ascii_only))
-            if start >= 0:
-                first, last = (
-                    start + len(_json(response[:offset], ascii_only)) for offset in span or (0, len(response))
-                )
-                return first, last
+        for string in _STRING.finditer(self.text):
+            begin, end = string.start() + 1, string.end() - 1
+            starts = [match.start() for match in _CHARACTER.finditer(self.text, begin, end)]
+            if len(starts) == len(response) and _decoded(string[0]) == response:
+                first, last = span or (0, len(response))
+                return [*starts, end][first] + 1, [*starts, end][last] + 1
         return None
 
 
-def _json(text: str, ascii_only: bool) -> str:
-    return json.dumps(text, ensure_ascii=ascii_only)
+def _decoded(string: str) -> str | None:
+    try:
+        return str(json.loads(string))
+    except ValueError:
+        return None
 
 
 def lines(run: RunRecord) -> Iterator[SourceLine | None]:
