@@ -87,6 +87,7 @@ def test_checks_of_ones_own_are_named_on_the_command_line(call: Call, folder: Pa
         ("chekcs.py:short", "check the path"),
         ("python:chekcs:short", "must be in this folder or installed"),
         ("broken.py:short", "SyntaxError"),
+        ("python:broken:short", "importing it raised SyntaxError"),
     ],
 )
 def test_mistakes_in_checks_of_ones_own(call: Call, folder: Path, spec: str, named: str) -> None:

@@ -73,9 +73,11 @@ def python_object(argument: str) -> Any:
     sys.path.insert(0, folder)
     try:
         loaded = _module_of(Path(module)) if is_file else import_module(module)
+    except (ImportError, FileNotFoundError) as error:
+        fix = "check the path" if is_file else "MODULE.py must be in this folder or installed"
+        raise BadParameter(f"python:{argument}: {error}; {fix}") from error
     except Exception as error:  # importing runs the code of the module
-        fix = "check the path, or fix it" if is_file else "MODULE.py must be in this folder or installed"
-        raise BadParameter(f"python:{argument}: {type(error).__name__}: {error}; {fix}") from error
+        raise BadParameter(f"python:{argument}: importing it raised {type(error).__name__}: {error}; fix it") from error
     finally:
         sys.path.remove(folder)
     if not hasattr(loaded, name):
