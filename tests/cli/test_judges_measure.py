@@ -232,6 +232,7 @@ def test_only_unreadable_files_end_with_2(call: Call, folder: Path) -> None:
         result.exit_code,
         "a field is missing or of the wrong form ('claim')" in " ".join(result.stdout.split()),
     ) == (2, True)
+    assert "can be measured on; see `ragauge docs embedded-judge`" in result.stderr
 
 
 @pytest.mark.slow

@@ -109,7 +109,8 @@ def measure_command(judge: str | JudgeSpec, against: str | JudgeSpec | None, out
             show_parts(*measurement_view(measurement))
             say(*(f"wrote {measurement.save(path)}" for path in output))
     if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
-        raise BadData(f"{data}: no labelled set here that {cached.judge.identity} can be measured on")
+        fault = f"no labelled set here that {cached.judge.identity} can be measured on"
+        raise BadData(f"{data}: {fault}; see `ragauge docs embedded-judge`")
 
 
 @command.command("check")
