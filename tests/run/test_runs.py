@@ -50,7 +50,7 @@ def test_scores_are_read_by_position(run: rg.Run) -> None:
     with pytest.raises(TypeError, match=r"scores have positions, as in run.scores\[0\], not '1'"):
         scores["1"]  # type: ignore[call-overload]
     for beyond in (WRITE_BATCH + 3, -WRITE_BATCH - 4):
-        with pytest.raises(IndexError, match="out of range"):
+        with pytest.raises(IndexError, match=f"position {beyond} in a run of {len(scores)} samples"):
             scores[beyond]
 
 

@@ -89,6 +89,8 @@ class Scores(Sequence[SampleScores]):
     def __getitem__(self, position: int | slice) -> SampleScores | list[SampleScores]:
         if isinstance(position, str):
             raise TypeError(f"scores have positions, as in run.scores[0], not {position!r}; each has its sample.id")
+        if not isinstance(position, slice) and not -len(self) <= position < len(self):
+            raise IndexError(f"position {position} in a run of {len(self)} samples")
         chosen = range(len(self))[position]
         if isinstance(chosen, range):
             return [self[index] for index in chosen]
