@@ -348,7 +348,7 @@ def is_langchain(thing: object) -> bool:
 def _of_langchain(model: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     """A function that asks a model of LangChain, and the options with which it is a judge.
 
-    Its identity holds the class of the model and those settings that most models have; see `_IDENTITY_FIELDS`. The
+    It does its own retries. Its identity holds the class of the model and those settings that most models have. The
     price is known for models from LangChain's packages for priced providers, unless the model says that its server is
     another one. A model that was given logprobs=True, or is bound to it, must give these.
     """
@@ -368,7 +368,7 @@ def _of_langchain(model: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     priced = {"price": (price.prompt, price.cached, price.completion)} if price else {}
     settings = {name: bound.get(name, getattr(plain, name, None)) for name in _IDENTITY_FIELDS}
     named = _named("langchain", plain, settings)
-    return function, {"name": named, "logprobs": bool(settings["logprobs"]), **priced}
+    return function, {"name": named, "retries": 0, "logprobs": bool(settings["logprobs"]), **priced}
 
 
 def _named(library: str, model: object, settings: Mapping[str, object]) -> str:
@@ -412,7 +412,7 @@ def _of_llama_index(model: Any) -> tuple[Callable[..., Any], dict[str, Any]]:
     logprobs = getattr(model, "logprobs", None) or None
     settings = {"model": model.metadata.model_name, "temperature": getattr(model, "temperature", None)}
     named = _named("llama_index", model, {**settings, "logprobs": logprobs})
-    return ask, {"name": named, "logprobs": bool(logprobs)}
+    return ask, {"name": named, "retries": 0, "logprobs": bool(logprobs)}
 
 
 def function_of(model: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

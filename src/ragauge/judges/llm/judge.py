@@ -397,7 +397,7 @@ class LLMJudge(ContextJudge):
 _JUDGE_OPTIONS = frozenset(
     {"rationales", "quotes", "pack", "price", "context", "sources", "conflicts", "prompts", "examples", "shuffle"}
 )
-_FUNCTION_OPTIONS = frozenset({"name", "concurrency", "logprobs"})
+_FUNCTION_OPTIONS = frozenset({"name", "concurrency", "retries", "logprobs"})
 
 
 def llm(model: Any, /, **options: Any) -> LLMJudge:
@@ -417,7 +417,7 @@ def llm(model: Any, /, **options: Any) -> LLMJudge:
             spans; pack="alone" asks one question a call; price=(prompt, cached, completion), or (prompt, completion),
             in dollars per million tokens; context=, tokens of the model's window, for models with a small one. Of
             models by name: api_key, instead of the environment's, and the others of docs/llm-judges.md. Of a function:
-            name, concurrency, and logprobs=True where it returns these. Of an instructor client: model,
+            name, concurrency, retries, and logprobs=True where it returns these. Of an instructor client: model,
             concurrency, and the arguments of its calls, such as logprobs=True.
 
     Raises:
