@@ -39,7 +39,8 @@ def test_a_batch_by_hand(call: Call, folder: Path, monkeypatch: pytest.MonkeyPat
     assert "round 2: 6 questions in 6 requests" in shown
 
     shown = call("batch", "import", "out", _answers(folder, "wave-02-1")).stdout
-    assert shown.splitlines()[-1].startswith("all is answered; `ragauge run` with the data and options of the export")
+    command = "ragauge run data.jsonl -m faithfulness -j openai/gpt-4o-mini --store .ragauge"
+    assert shown.splitlines()[-1] == f"all is answered; the scores: {command}"
 
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setattr(socket.socket, "connect", _refused)
@@ -67,7 +68,7 @@ def test_a_batch_through_the_provider(call: Call, folder: Path, stub_server: Stu
     assert "round 2: 6 questions" in call("batch", "fetch", "out").stdout
     call("batch", "submit", "out")
     time.sleep(0.35)
-    assert "all is answered; `ragauge run`" in call("batch", "fetch", "out").stdout
+    assert "all is answered; the scores: ragauge run data.jsonl" in call("batch", "fetch", "out").stdout
     assert call("batch", "status", "out").stdout.count("done\n") == 2
 
 

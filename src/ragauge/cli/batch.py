@@ -22,9 +22,6 @@ from ragauge.store import Place
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
 
-#: What is said once nothing is asked any more.
-FINISHED = "all is answered; `ragauge run` with the data and options of the export gives the scores"
-
 
 def _opened(folder: Path) -> Folder:
     return Folder.open(folder, click.get_current_context().meta["ragauge.allow_hosts"])
@@ -125,7 +122,7 @@ def status_command(folder: Path) -> None:
                 state += f"{progress.failed} failed" + (f" ({progress.fault})" if progress.fault else "")
             say(f"{file.name}  {counted(file.requests, 'request')} to {file.spec}, {state}")
         if not opened.ledger.files():
-            say(FINISHED)
+            say(_finished(opened))
 
 
 @command.command("fetch")
@@ -170,7 +167,11 @@ def _export_round(folder: Folder) -> None:
         say(f"given up: {counted(len(exported.unanswered), 'question')}, the first because: {first}")
         say("a run asks them once more, live")
     if exported.done:
-        say(FINISHED)
+        say(_finished(folder))
+
+
+def _finished(folder: Folder) -> str:
+    return f"all is answered; the scores: {folder.settings.command()}"
 
 
 def _show_imported(imported: Imported) -> None:

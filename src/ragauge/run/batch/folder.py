@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -60,10 +61,33 @@ class BatchSettings(msgspec.Struct, frozen=True, kw_only=True):
         """The run, asking these judges and with this open store."""
         return RunRequest(**{**msgspec.structs.asdict(self), "judge": router, "store": store})
 
+    def command(self) -> str:
+        """The `ragauge run` that gives the scores."""
+        pairs = [
+            ("-m", self.metrics),
+            *(("-j", spec if kind == "*" else f"{kind}={spec}") for kind, spec in self.judges.items()),
+            *(("--map", f"{field}={column}") for field, column in self.map.items()),
+            ("--group", self.group),
+            ("--limit", self.limit),
+            ("--per", self.per),
+            ("--corpus", self.corpus and _shown(self.corpus)),
+            ("--skip-bad-rows", "" if self.skip_bad_rows else None),
+            ("--labels", self.labels and _shown(self.labels)),
+            ("--store", _shown(self.store)),
+        ]
+        words = [str(word) for pair in pairs if pair[1] is not None for word in pair if word != ""]
+        return shlex.join(["ragauge", "run", _shown(self.data), *words])
+
     def difference(self, other: BatchSettings) -> str:
         """The first setting that differs, for people; "" where all are equal."""
         pairs = ((name, getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
         return next((f"{name} ({mine!r}, not {others!r})" for name, mine, others in pairs if mine != others), "")
+
+
+def _shown(path: str) -> str:
+    """A path as short as it can be said from here."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
 class BatchMember(NamedTuple):
