@@ -250,9 +250,9 @@ def cover_aggregates(case: Counts, n: int, draws: int) -> list[Coverage]:
     assert truth is not None
     ours, theirs = (Coverage(truth, [], []) for _ in range(2))
     chance = np.random.default_rng(n)
-    for seed in range(draws):
+    for _ in range(draws):
         counts = case.draw(chance, n)
-        interval = aggregate_interval(counts.tolist(), case.value, seed=seed, resamples=RESAMPLES)
+        interval = aggregate_interval(counts.tolist(), case.value, resamples=RESAMPLES)
         if interval.value is not None:
             ours.add(ends(interval))
             theirs.add(percentiles(counts, case.value, chance))

@@ -148,9 +148,9 @@ def cover_means(case: Differences, n: int, draws: int) -> list[Coverage]:
     """Ours, Student's t, the percentile bootstrap, and Gaffke's interval on the scale of differences."""
     found = [Coverage(case.mean) for _ in range(4)]
     chance = np.random.default_rng(n)
-    for seed in range(draws):
+    for _ in range(draws):
         values = case.draw(chance, n)
-        paired = paired_mean(values.tolist(), seed=seed, resamples=RESAMPLES)
+        paired = paired_mean(values.tolist(), resamples=RESAMPLES)
         assert paired.p is not None
         rows = np.column_stack([values, np.ones(n)])
         found[0].add(ends(paired.interval), paired.p)
@@ -164,9 +164,9 @@ def cover_data(case: Systems, n: int, draws: int) -> list[Coverage]:
     """Ours, the percentile bootstrap, and the rejections of a test that swaps the counts of samples."""
     found = [Coverage(0.0) for _ in range(3)]
     chance = np.random.default_rng(n)
-    for seed in range(draws):
+    for _ in range(draws):
         first, second = (draw(chance, n).astype(float) for draw in (case.first, case.second))
-        paired = paired_aggregate(first.tolist(), second.tolist(), case.value, seed=seed, resamples=RESAMPLES)
+        paired = paired_aggregate(first.tolist(), second.tolist(), case.value, resamples=RESAMPLES)
         if paired.p is None:
             continue
         both = np.hstack([first, second])
@@ -200,13 +200,13 @@ def cover_clusters(mean: float, own: float, clusters: int, even: bool, draws: in
     """Ours with the clusters given and ignored; a cluster's samples share a difference besides their own."""
     found = [Coverage(mean) for _ in range(2)]
     chance = np.random.default_rng(clusters)
-    for seed in range(draws):
+    for _ in range(draws):
         sizes = cluster_sizes(chance, clusters, even)
         shared = np.repeat(chance.normal(mean, 0.1, clusters), sizes)
         values = (shared + chance.normal(0, own, sizes.sum())).clip(-1, 1).tolist()
         names = np.repeat(np.arange(clusters), sizes).astype(str).tolist()
         for one, given in zip(found, (names, None), strict=True):
-            paired = paired_mean(values, clusters=given, seed=seed, resamples=RESAMPLES)
+            paired = paired_mean(values, clusters=given, resamples=RESAMPLES)
             assert paired.p is not None
             one.add(ends(paired.interval), paired.p)
     return found

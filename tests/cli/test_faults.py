@@ -25,7 +25,7 @@ def _message(result: Result) -> str:
     ("arguments", "message"),
     [
         (["data.json"], "error: data.json: no such file; did you mean 'data.jsonl'?"),
-        (["nowhere/data.jsonl"], "the folder looked in is"),
+        (["nowhere/data.jsonl"], "there is no folder nowhere either"),
         (["data.ods"], "the extension '.ods' is not known; known: .jsonl"),
         (["data.jsonl", "-m", "faithfulnes"], "unknown metric 'faithfulnes'; did you mean 'faithfulness'?"),
         (["data.jsonl", "-m", "rouge(types=rougeX)"], "rouge"),

@@ -74,7 +74,7 @@ def test_what_is_left_out_is_reported(tmp_path: Path) -> None:
     [
         ("a.zip", b"PK", "not a corpus; give a folder, or a file of"),
         ("a.pdf", b"%PDF", "not a PDF that can be read"),
-        ("a.txt", b"PK\x00\xff\x00", "not UTF-8"),
+        ("a.txt", b"PK\x00\xff\x00", "not text but binary"),
         ("a.txt", b"caf\xe9", "not UTF-8: byte 0xe9 at offset 3"),
         ("a.txt", b" \n", "no text in 1 file"),
         ("a.jsonl", b'{"text": "a"}\n{"name": "b"}', "row 2: has no text among 'name'; give its text under 'text'"),

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.judges.embedded.judge import Trained
-from ragauge.questions import Entail
+from ragauge.judges.embedded.lexical import Lexical
+from ragauge.questions import Correct, Entail
 from ragauge.types import Label, Verdict
 
 LABELS = Path(__file__).parents[1] / "golden/valor_rag_labels.jsonl"
@@ -46,6 +47,34 @@ def test_a_short_answer_is_read_behind_its_query(
 ) -> None:
     """Yes, no and a few words get the label that the query gives them; a question states nothing."""
     assert entail((premise,), hypothesis, query).label == label
+
+
+@pytest.mark.parametrize("opening", ["Yes, ", "No, ", "Yes. "])
+def test_an_opening_yes_is_no_part_of_what_is_claimed(opening: str) -> None:
+    """A copy behind a yes or no is entailed as the copy is."""
+    text = "Shipping is free above 50 euros. Returns are accepted within 30 days, at no cost, in any shop of the firm."
+    verdict = entail((text, "Opening hours are in the app."), f"{opening}shipping is free above 50 euros.", HARVARD)
+    assert verdict.label == Label.ENTAILED
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis"),
+    [("No.", "Yes."), ("Yes.", "No."), ("Roosevelt went to Harvard, as his father did.", "No.")],
+)
+def test_a_bare_yes_or_no_is_not_taken_for_its_opposite(premise: str, hypothesis: str) -> None:
+    """What says yes does not entail a no, nor the reverse."""
+    assert entail((premise,), hypothesis, HARVARD).label != Label.ENTAILED
+
+
+def test_an_empty_answer_is_wrong() -> None:
+    """An answer without a word states no reference."""
+    assert TRAINED.correctness(Correct("Who?", " ", ("Paris",))).label == Label.WRONG
+
+
+def test_words_compare_a_yes_with_a_yes() -> None:
+    """The lexical judge reads an opening yes or no of an answer to a reference that is one."""
+    labels = [Lexical().correctness(Correct("Is it open?", text, ("Yes",))).label for text in ("Yes, it is.", "No.")]
+    assert labels == [Label.RIGHT, Label.WRONG]
 
 
 def test_a_short_answer_is_looked_for_in_long_texts() -> None:

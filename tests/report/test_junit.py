@@ -52,7 +52,8 @@ def test_a_gate_that_fails_shows_the_worst_samples(tmp_path: Path) -> None:
     suite = _suite(run, tmp_path)
     kind, text = _outcome(_case(suite, "faithfulness"))
     assert kind == "failure"
-    assert text.startswith("faithfulness is 0.444, below 0.8 (3 of 4 samples) [")
+    assert text.startswith("faithfulness is 0.444, below 0.8 [")
+    assert "1 undefined: the response makes no claim" in text
     assert "  both “What is h?”: 0.000 (0 of 1); " in text
     assert "not supported by contexts: “d is f 😀”" in text
     assert _outcome(_case(suite, "hallucination")) == ("passed", "")
@@ -88,7 +89,7 @@ def test_a_gate_without_a_value_fails(tmp_path: Path) -> None:
     run = measured(ROWS[3:], "faithfulness")
     run.hold_to({"faithfulness": 0.5})
     kind, text = _outcome(_case(_suite(run, tmp_path), "faithfulness"))
-    assert text == "faithfulness has no value (0 of 1 sample: the response makes no claim)"
+    assert text == ("faithfulness has no value; 0 of 1 sample; 1 undefined: the response makes no claim")
 
 
 def test_a_run_that_stopped_is_an_error(tmp_path: Path) -> None:

@@ -200,6 +200,8 @@ def match_rows(sheet: ScoreSheet, samples: Sequence[SampleRecord]) -> tuple[list
         positions = [rows_left.pop(0) if rows_left else None for rows_left in matching]
     elif len(rows) == len(own_samples) and any(row.id is None for row in rows):
         positions, by = list(range(len(rows))), "order"
+    elif missing := [number for number, row in enumerate(rows, 1) if row.id is None]:
+        raise BadData(f"{sheet.name}: row {missing[0]} has no id; give the rows that were measured, with their ids")
     else:
         by_id = {row.id: position for position, row in enumerate(rows)}
         positions = [by_id.get(sample.id) for sample in own_samples]

@@ -314,7 +314,7 @@ class Tuner:
             gain=gain.interval,
             p=gain.p,
             thresholds=thresholds,
-            crossed=not thresholds,
+            crossed=chosen_by == len(self._labels),
         )
         record = {name: value for name, value in msgspec.to_builtins(tuned).items() if name != "file"}
         return msgspec.structs.replace(tuned, file=msgspec.structs.replace(file, tuned=record))

@@ -24,7 +24,7 @@ from ragauge.cli import options as opts
 from ragauge.cli.main import say, show_parts
 from ragauge.cli.options import Paths
 from ragauge.cli.run import exit_on_interrupt, exit_stopped, progress_bar
-from ragauge.errors import BadData, BadParameter
+from ragauge.errors import BadData, BadParameter, RunFailed
 from ragauge.judges.base import Judge, JudgeSpec, adapted
 from ragauge.questions import KIND_TYPES, KINDS
 from ragauge.report.files import save_text
@@ -98,16 +98,20 @@ def measure_command(judge: str | JudgeSpec, against: str | JudgeSpec | None, out
     baseline = against or ("lexical" if judge == "embedded" else None)
     cached = _CachedJudge(judge, **asking, baseline=baseline)
     results: list[SetResult] = []
+    failure = None
     try:
-        cached.run(lambda: _measured(cached, results, **sets), "measured")
-    finally:
-        if results:
-            identity = cached.baseline.identity if cached.baseline else None
-            measurement = Measurement(
-                judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results))
-            )
-            show_parts(*measurement_view(measurement))
-            say(*(f"wrote {measurement.save(path)}" for path in output))
+        cached.asked(lambda: _measured(cached, results, **sets), "measured")
+    except RunFailed as error:
+        failure = error
+    identity = cached.baseline.identity if cached.baseline else None
+    measurement = Measurement(
+        judge=cached.judge.identity, baseline=identity, limit=limit, sets=tuple(adjusted(results))
+    )
+    show_parts(*measurement_view(measurement))
+    say(*(f"wrote {measurement.save(path)}" for path in output))
+    cached.end()
+    if failure:
+        raise failure
     if not any(result.balanced_accuracy or result.f1 or result.correlation for result in results):
         fault = f"no labelled set here that {cached.judge.identity} can be measured on"
         raise BadData(f"{data}: {fault}; see `ragauge docs embedded-judge`")
@@ -236,10 +240,17 @@ class _CachedJudge:
         return asker
 
     def run(self, work: Callable[[], Awaitable[T]], done: str) -> T:
-        """Do work that asks the judge, and print the usage and the judges' notes. done: what is done, for messages.
+        """Do work that asks the judge, then as `end`. done: what is done, for messages."""
+        try:
+            result = self.asked(work, done)
+        except RunFailed:
+            self.end()
+            raise
+        self.end()
+        return result
 
-        Exits with 4 if the limit was reached.
-        """
+    def asked(self, work: Callable[[], Awaitable[T]], done: str) -> T:
+        """Do work that asks the judge; an interrupt ends the program."""
 
         async def opened() -> T:
             async with AsyncExitStack() as stack:
@@ -247,17 +258,18 @@ class _CachedJudge:
                     await stack.enter_async_context(asker.opened())
                 return await work()
 
+        with exit_on_interrupt(self._store, "answer"):
+            return blocking(opened, done)()
+
+    def end(self) -> None:
+        """Print the usage and the judges' notes; exit with 4 if the limit was reached."""
         budget = self.asker.budget
-        try:
-            with exit_on_interrupt(self._store, "answer"):
-                return blocking(opened, done)()
-        finally:
-            if budget.spent.calls:
-                say(f"calls to models: {usage_words(budget.spent)}")
-            for judge in filter(None, [self.judge, self.baseline]):
-                say(*judge.notes())
-            if budget.exceeded:
-                exit_stopped(budget.reason, self._store)
+        if budget.spent.calls:
+            say(f"calls to models: {usage_words(budget.spent)}")
+        for judge in filter(None, [self.judge, self.baseline]):
+            say(*judge.notes())
+        if budget.exceeded:
+            exit_stopped(budget.reason, self._store)
 
 
 async def _measured(cached: _CachedJudge, results: list[SetResult], data: Path | None, **how: Any) -> None:

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import ragauge as rg
 from ragauge.compat import BadInput as BadInput
-from ragauge.compat import Described, Idle, not_offered, open_modules
+from ragauge.compat import Described, Idle, not_offered, open_modules, runs_of
 
 open_modules("deepeval")
 
@@ -473,16 +473,19 @@ class ConversationalGEval(GEval, BaseConversationalMetric, reads={"turns": "turn
 
     def row(self, case: ConversationalTestCase) -> dict[str, Any]:
         """The conversation in our fields. Raises BadInput for one in which nothing was said."""
-        if not case.turns:
-            raise BadInput("turns must hold what was said: [Turn(role='user', content=...), ...]")
-        role = [f"(The assistant's role: {case.chatbot_role})"] if case.chatbot_role else []
-        before = [*role, *self._notes(case, ("scenario", "expected_outcome"))]
         said = []
         for turn in case.turns:
             notes = self._notes(turn, ("retrieval_context", "tools_called"))
-            said.append({"role": turn.role, "content": "\n".join([*before, turn.content, *notes])})
-            before = []
-        return {"messages": said}
+            said.append(("assistant" if turn.role == "assistant" else "user", "\n".join([turn.content, *notes])))
+        if not said:
+            raise BadInput("turns must hold what was said: [Turn(role='user', content=...), ...]")
+        role = [f"(The assistant's role: {case.chatbot_role})"] if case.chatbot_role else []
+        said[0] = said[0][0], "\n".join([*role, *self._notes(case, ("scenario", "expected_outcome")), said[0][1]])
+        *before, (_, response) = said
+        row: dict[str, Any] = {"response": response}
+        if before and before[-1][0] == "user":
+            row["query"] = before.pop()[1]
+        return {**row, "turns": [{"role": role, "content": text} for role, text in before]}
 
 
 class _ConversationCriterion(
@@ -534,6 +537,10 @@ class TaskCompletionMetric(
         return _Ours.row(self, case) | {"response": "\n\n".join([case.actual_output or "", *calls])}
 
 
+#: Numbers that tell checks of one class apart.
+_NUMBERS = count(1)
+
+
 class _Checked(_Ours):
     """A score that asks no judge: whether `_passes` says that the output passes, or a number and its reason.
 
@@ -545,7 +552,7 @@ class _Checked(_Ours):
 
     def __init__(self, threshold: float | None = 1, **options: Any) -> None:
         super().__init__(threshold, **options)
-        self.key = f"check_{id(self)}"
+        self.key = f"{type(self).__name__}_{next(_NUMBERS)}"
         self.metric = rg.check(name=self.key, reads=self.fields)(lambda sample: self._passes(sample))
 
     def settle(self, scores: Any) -> None:
@@ -713,10 +720,13 @@ async def _measure_own(measured: Iterable[tuple[Any, TestCase]], errors: ErrorCo
 
 
 def _passes(metric: Any) -> bool | None:
-    """Whether a metric of one's own passes: by its own `is_successful`, or `success`, or else its threshold."""
-    has_own = type(metric).is_successful is not BaseMetric.is_successful
-    verdict = metric.is_successful() if has_own or metric.success is None else metric.success
-    return None if verdict is None else bool(verdict)
+    """Whether a measured metric of one's own says that it passes, by `success` and an `is_successful` of its own."""
+    judge = getattr(type(metric), "is_successful", None)
+    verdicts = [metric.success]
+    if judge is not None and (metric.success is None or judge is not BaseMetric.is_successful):
+        verdicts.append(metric.is_successful())
+    passed = [bool(verdict) for verdict in verdicts if verdict is not None]
+    return all(passed) if passed else None
 
 
 def _fresh(metric: Any) -> Any:
@@ -727,15 +737,15 @@ def _fresh(metric: Any) -> Any:
     return copied
 
 
-def _rows(pairs: Iterable[tuple[_Ours, TestCase]], errors: ErrorConfig) -> dict[int, dict[str, Any]]:
-    """The id of each case -> the fields that metrics read of it; those that cannot read it are excused."""
-    rows: dict[int, dict[str, Any]] = {}
-    for metric, case in pairs:
+def _row(metrics: Iterable[_Ours], case: TestCase, errors: ErrorConfig) -> dict[str, Any]:
+    """The case in the fields that metrics read; those that cannot read it are excused."""
+    row: dict[str, Any] = {}
+    for metric in metrics:
         try:
-            rows.setdefault(id(case), {}).update(metric.row(metric.read(case)))
+            row |= metric.row(metric.read(case))
         except BadInput as error:
             _excuse(metric, error, errors)
-    return {case: row for case, row in rows.items() if row}
+    return row
 
 
 async def _measured(
@@ -744,27 +754,30 @@ async def _measured(
     """Copies of the metrics for each case, measured; those on ours in one run for each judge and set of fields."""
     errors = errors or ErrorConfig()
     copies = [list(map(_fresh, metrics)) for _ in cases]
-    pairs = [(metric, case) for case, own in zip(cases, copies, strict=True) for metric in own]
-    groups: dict[tuple[str, int], list[tuple[_Ours, TestCase]]] = {}
-    for metric, case in pairs:
+    groups: dict[str, list[int]] = {}
+    for place, metric in enumerate(metrics):
         if isinstance(metric, _Ours):
-            groups.setdefault((repr(metric.reads), id(metric.model)), []).append((metric, case))
-    rows_of = {key: _rows(group, errors) for key, group in groups.items()}  # before anything is asked
+            groups.setdefault(repr(metric.reads), []).append(place)
+    rows_of = {}  # of all groups before anything is asked, since a case may lack a part
+    for reads, places in groups.items():
+        of_cases = [[own[place] for place in places] for own in copies]
+        rows_of[reads] = [_row(group, case, errors) for group, case in zip(of_cases, cases, strict=True)]
+    judges = {id(metric.model): _judge(metric.model) for metric in metrics if isinstance(metric, _Ours)}
+    pairs = [(metric, case) for case, own in zip(cases, copies, strict=True) for metric in own]
     await _measure_own([pair for pair in pairs if not isinstance(pair[0], _Ours)], errors, at_once)
     store = rg.Store.temporary()
-    for key, group in groups.items():
-        readable = [(metric, case) for metric, case in group if not metric.error]
-        measures = {id(metric.metric): metric.metric for metric, _ in readable}
-        if not measures:
-            continue
+    for reads, places in groups.items():
+        readable = [place for place in places if not all(own[place].error for own in copies)]
+        measured = [(metrics[place].metric, judges[id(metrics[place].model)]) for place in readable]
         try:
-            judge = _judge(group[0][0].model)
-            run = await rg.evaluate_async(list(rows_of[key].values()), list(measures.values()), judge, store)
+            runs = await runs_of([row for row in rows_of[reads] if row], measured, store)
         except rg.errors.UnanswerableNeed as error:
             raise rg.errors.UnanswerableNeed(f"{error}; {_NAMED}") from None
-        scores_of = dict(zip(rows_of[key], run.scores, strict=True))
-        for metric, case in readable:
-            metric.settle(scores_of[id(case)])
+        for place, run in zip(readable, runs, strict=True):
+            of_rows = [own[place] for own, row in zip(copies, rows_of[reads], strict=True) if row]
+            for own, scores in zip(of_rows, run.scores, strict=True):
+                if not own.error:
+                    own.settle(scores)
     return copies
 
 
@@ -834,7 +847,7 @@ async def a_evaluate(
     *,
     error_config: ErrorConfig | None = None,
     async_config: AsyncConfig | None = None,
-    **_: Any,
+    **idle: Any,
 ) -> EvaluationResult:
     """The scores of all test cases, which judges answer concurrently. `evaluate` is the same without await.
 
@@ -843,6 +856,9 @@ async def a_evaluate(
     Raises BadInput where there are none, or one is none; MissingTestCaseParamsError where a case lacks a part; and what
     metrics of one's own raise, unless it is ignored.
     """
+    former = {"run_async", "max_concurrent", "ignore_errors", "skip_on_missing_params"} & idle.keys()
+    if former:
+        raise BadInput(f"{min(former)}= is an option of async_config=AsyncConfig(...) or error_config=ErrorConfig(...)")
     cases = list(test_cases)
     if not cases or not all(isinstance(case, TestCase) for case in cases):
         raise BadInput("test_cases must be a list of LLMTestCase(input=..., actual_output=...)")

@@ -33,7 +33,7 @@ _AS_THEY_ARE = {"tool_calls": "", "reference_tool_calls": "", "metadata": ""}
 
 
 def _adds(kind: type[LLMTestCase], attribute: str, bar: str = "") -> Callable[..., None]:
-    """The method that adds what a file holds. bar: what separates chunks that stand in one text."""
+    """The method that adds what a file holds. bar: what separates chunks in columns of other names than DeepEval's."""
 
     def add(self: EvaluationDataset, file_path: str | Path, **options: Any) -> None:
         """Add what a JSON, JSONL or CSV file holds.
@@ -41,33 +41,33 @@ def _adds(kind: type[LLMTestCase], attribute: str, bar: str = "") -> Callable[..
         input_key_name="question" or input_col_name= names its columns, context_col_delimiter=";" what separates chunks.
         """
         named = {re.sub("_(col|key)_name$", "", key): column for key, column in options.items() if column}
-        renamed = {FIELDS[part]: column for part, column in named.items() if part in FIELDS and column != part}
-        reader = rg.read(file_path, map=_AS_THEY_ARE | renamed)
+        map = _AS_THEY_ARE | {
+            FIELDS[part]: column for part, column in named.items() if part in FIELDS and column != part
+        }
+        reader = rg.read(file_path, map=map)
         is_ideal = reader.columns.get("contexts") == "context"
-        bars = {part: named.get(f"{part}_col_delimiter", bar) for part in ("context", "retrieval_context")}
-        getattr(self, attribute).extend(case_of(kind, sample, named, bars, is_ideal) for sample in reader)
+        lists = (
+            {"context": "contexts"} if is_ideal else {"context": "reference_contexts", "retrieval_context": "contexts"}
+        )
+        columns = {*reader.columns.values(), *reader.unused}
+        is_split = "input" in columns and not columns.isdisjoint({"actual_output", "retrieval_context"})
+        splits: dict[str, str] = {}
+        for part, our in lists.items():
+            delimiter = named.get(f"{part}_col_delimiter") or ("" if is_split and our not in map else bar)
+            splits |= {f"{our}.split": delimiter} if delimiter and our in reader.columns else {}
+        samples = rg.read(file_path, map=map | splits)
+        getattr(self, attribute).extend(case_of(kind, sample, named, is_ideal) for sample in samples)
 
     return add
 
 
-def case_of(
-    kind: type[Case],
-    sample: rg.Sample,
-    named: Mapping[str, str] = {},
-    bars: Mapping[str, str] = {},
-    is_ideal: bool = False,
-) -> Case:
+def case_of(kind: type[Case], sample: rg.Sample, named: Mapping[str, str] = {}, is_ideal: bool = False) -> Case:
     """The sample as a test case or golden.
 
-    named: the columns of other parts, where their names differ. bars: what separates the chunks of contexts. is_ideal:
-    whether its contexts should be retrieved.
+    named: the columns of other parts, where their names differ. is_ideal: whether its contexts should be retrieved.
     """
     retrieved, ideal = (None, sample.contexts) if is_ideal else (sample.contexts, sample.reference_contexts)
-    parts: dict[str, Any] = {}
-    for part, texts in passages_of(retrieval_context=retrieved, context=ideal).items():
-        bar = bars.get(part, "")
-        is_joined = bar and len(texts) == 1
-        parts[part] = [piece for piece in texts[0].split(bar) if piece.strip()] if is_joined else texts
+    parts: dict[str, Any] = {**passages_of(retrieval_context=retrieved, context=ideal)}
     cells = _by_part(sample.metadata)
     for part in kind.__dataclass_fields__.keys() - FIELDS.keys():
         parts[part] = parsed(cells.get(named.get(part, part)) or None)

@@ -74,15 +74,14 @@ def _judge(entail: Any, alone: Collection[str] = ()) -> Any:
     if isinstance(entail, rg.judges.Judge) or not callable(entail):
         return entail
     taken = inspect.signature(entail).parameters
-    by_name = any(name == "hypothesis" and taken[name].kind is inspect.Parameter.KEYWORD_ONLY for name in taken)
-    takes_any = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in taken.values())
-    if len(taken) < 2 and not takes_any:  # a model, which takes messages
+    places = sum((p.kind <= p.VAR_POSITIONAL) + (p.kind == p.VAR_POSITIONAL) for p in taken.values())
+    if places < 2 and not {"premise", "hypothesis"} <= taken.keys():
         return entail
 
     async def answer(premise: str, hypothesis: str) -> Any:
         if alone and premise not in alone:
             return False
-        reply = entail(premise=premise, hypothesis=hypothesis) if by_name else entail(premise, hypothesis)
+        reply = entail(premise, hypothesis) if places > 1 else entail(premise=premise, hypothesis=hypothesis)
         reply = await reply if inspect.isawaitable(reply) else reply
         return bool(reply) if reply in (0, 1) else reply
 
@@ -204,7 +203,8 @@ class Config:
 
     @classmethod
     def from_yaml(cls, yaml_path: str | Path) -> Config:
-        """The settings in a YAML or JSON file. Raises BadData where it cannot be read, or names code or a server."""
+        """The settings in a YAML or JSON file. Raises BadData where it cannot be read, or names code or
+        a server, MissingExtra for YAML without its library."""
         is_json = Path(yaml_path).suffix == ".json"
         load = json.loads if is_json else optional(str(yaml_path), "yaml", "yaml").safe_load
         try:

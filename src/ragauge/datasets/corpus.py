@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from hashlib import blake2b
 from heapq import heappush, heappushpop
 from importlib.util import find_spec
@@ -200,7 +200,9 @@ def read_corpus(
         return Corpus("documents", drawn.items(), {}, tuple(bad), drawn.total, drawn.repeated)
     root = Path(path)
     files = _files_in(root)
-    reasons = {file: reason for file in files if (reason := _skip_reason(file))}
+    extensions = {*map(extension, files)}
+    readable = {kind for kind in extensions if kind in _TEXT or kind in _LIBRARIES or is_readable(kind)}
+    reasons = {file: reason for file in files if (reason := _skip_reason(file, readable))}
     if not root.is_dir() and reasons and "documents" not in reasons[root]:
         raise BadData(
             f"{root}: not a corpus; give a folder, or a file of {' '.join(sorted({*_TEXT, *_LIBRARIES, *EXTENSIONS}))}"
@@ -224,10 +226,10 @@ def _files_in(root: Path) -> list[Path]:
     return [path for path in files if not any(part.startswith(".") for part in path.relative_to(root).parts)]
 
 
-def _skip_reason(path: Path) -> str:
+def _skip_reason(path: Path, readable: Collection[str]) -> str:
     """Why a file is skipped: its extension, or "empty"; "" where it is read."""
     kind = extension(path)
-    if not (kind in _TEXT or kind in _LIBRARIES or is_readable(kind)):
+    if kind not in readable:
         return kind or "no extension"
     if kind in _LIBRARIES and find_spec(_LIBRARIES[kind]) is None:
         return f"{kind}, which takes pip install 'ragauge[documents]'"

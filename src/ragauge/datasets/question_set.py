@@ -211,8 +211,8 @@ def _checked_kinds(model: Any, options: QuestionOptions) -> tuple[str, ...]:
     is_real = options.traces is not None
     if is_real and (model is None or options.kinds or options.language or options.style):
         raise BadParameter("questions of users take a model that answers them, and no kinds, language or style")
-    if not is_real and (options.mask or options.map):
-        raise BadParameter("mask and map are about questions of users; give them with traces (--from FILE)")
+    if not is_real and (options.mask or options.map or options.limit is not None):
+        raise BadParameter("mask, map and limit are about questions of users; give them with traces (--from FILE)")
     kinds = (REAL,) if is_real else tuple(dict.fromkeys(options.kinds or offered))
     if unknown := [kind for kind in kinds if kind not in offered and not is_real]:
         with_or_without = "without" if model is None else "with"

@@ -31,9 +31,9 @@ def tool_calls(calls: MatchedCalls) -> Mapping[str, MetricValue]:
 
     The calls are compared with `reference_tool_calls`, without their ids. With match=effects the data must say which
     tools only read (`read_only_tools`, MCP's readOnlyHint, or the effect of a call), or `reads` does; else the score is
-    undefined. A failed call changes nothing. order: in_order counts the most calls that keep the order. arguments: such
-    as id+date. If an expected call lists acceptable values, each of them is right, and texts are compared as in BFCL,
-    without case, spaces and ,./-_*^.
+    undefined. A failed call changes nothing. order: in_order counts the most calls that keep the order. arguments: or
+    their names, such as id+date. If an expected call lists acceptable values, each of them is right, and texts are
+    compared as in BFCL, without case, spaces and ,./-_*^.
     If no call was expected and none was made, F1 and success are 1.
     """
     missing, extra = calls.expected - calls.matched, calls.made - calls.matched

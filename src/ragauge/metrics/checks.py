@@ -316,12 +316,13 @@ def bleu(
     texts: Texts,
     *,
     weights: Annotated[Weights, "of the n-gram orders from 1"] = (0.25, 0.25, 0.25, 0.25),
-    tokenizer: Annotated[
-        Literal["valor", "whitespace", "unicode"], "how words are split; Dataworkz: whitespace, method1"
-    ] = "valor",
+    tokenizer: Annotated[Literal["valor", "whitespace", "unicode"], "how words are split"] = "valor",
     smoothing: Annotated[Literal["none", "method1"], "of orders without a match, as in NLTK"] = "none",
 ) -> float:
-    """Sentence BLEU (Papineni et al., 2002), equal to NLTK; several references clip jointly."""
+    """Sentence BLEU (Papineni et al., 2002), equal to NLTK; several references clip jointly.
+
+    Dataworkz has it with tokenizer=whitespace and smoothing=method1.
+    """
     return overlap.bleu(texts.response, texts.references, weights, tokenizer, smoothing)
 
 

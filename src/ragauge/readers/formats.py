@@ -23,9 +23,9 @@ from stat import S_ISFIFO, S_ISREG
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
-from ragauge.errors import BadData, RagaugeError
+from ragauge.errors import BadData, BadParameter, RagaugeError
 from ragauge.host import LOG, RepeatedKey, announced, installed, load_only, object_without_repeats, optional
-from ragauge.readers.budget import BYTES_OF_A_VALUE, LONG_LINE, ReadingLimits, default_limits, size_with_values
+from ragauge.readers.budget import LONG_LINE, ReadingLimits, default_limits, size_with_values
 from ragauge.readers.exports import ADK_KEYS, REQUEST, adk_rows, inspect_rows
 from ragauge.readers.values import Malformed, describe, native
 
@@ -92,9 +92,11 @@ def decoded_lines(stream: TextFile, name: str, limits: ReadingLimits) -> Iterato
         try:
             line = raw.decode()
         except UnicodeDecodeError as error:
+            if b"\0" in raw + stream.peek(1):
+                raise BadData(f"{name}: not text but binary; name its format by its extension, or give text") from None
             place = f"byte 0x{raw[error.start]:02x} at offset {offset + error.start} (line {number})"
-            fix = f"save it as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}; in Excel: Save As, CSV UTF-8;"
-            raise BadData(f"{name}: not UTF-8: {place}; {fix} or name its format by its extension") from None
+            fix = f"save it as UTF-8, for example: iconv -f WINDOWS-1252 -t UTF-8 {name}; in Excel: Save As, CSV UTF-8"
+            raise BadData(f"{name}: not UTF-8: {place}; {fix}") from None
         if offset == 0 and "\0" in line[:4]:
             raise BadData(f"{name}: UTF-16 without its mark, or no text (NUL bytes); save the file as UTF-8")
         yield line.removeprefix("\ufeff") if offset == 0 else line
@@ -339,12 +341,21 @@ def _uncalculated(formulas: Sequence[Any], row: Sequence[Any]) -> Malformed | No
     return None
 
 
+#: Rows of a sheet of Excel.
+MAX_EXCEL_ROWS = 1_048_576
+
+
 def _rows_of_sheet(sheet: Any, path: Path, limits: ReadingLimits) -> Iterator[tuple[Any, ...]]:
-    """The cells of a sheet row by row, with the empty rows between. Raises BadData for empty ones without an end."""
-    size, packed = 0, path.stat().st_size
-    for row in sheet.iter_rows():
-        size += BYTES_OF_A_VALUE + len(row)
-        limits.check_unpacked(path, packed, size)
+    """The cells of a sheet row by row, with the empty rows between.
+
+    Raises BadData for a number that no row of Excel has, and for empty cells without an end.
+    """
+    cells, packed = 0, path.stat().st_size
+    for number, row in enumerate(sheet.iter_rows(), start=1):
+        if number > MAX_EXCEL_ROWS:
+            raise BadData(f"{path}: its sheet has more rows than Excel can have; save it again as .xlsx")
+        cells += len(row)
+        limits.check_unpacked(path, packed, cells)
         yield row
 
 
@@ -527,7 +538,10 @@ def file_source(path: Path, limits: ReadingLimits | None = None) -> Source:
     if suffix in _BINARY:
         rows = partial(excel_rows, name=sheet) if sheet else _BINARY[suffix]
         return Source(name, lambda: limits.counted(rows(path, limits), name), is_table=rows is not eval_rows)
-    reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}")
+    try:
+        reader = load_only(_plugins(suffix), f"{path}: reader of {suffix}")
+    except BadParameter as error:
+        raise BadData(str(error)) from error
     return Source(name, partial(_plugin_rows, reader, path))
 
 
@@ -584,6 +598,8 @@ def _check_is_there(path: Path) -> None:
         stems = {entry.stem.casefold(): entry for entry in entries}  # a common ending makes no name similar
         near = " or ".join(repr(str(stems[stem])) for stem in get_close_matches(path.stem.casefold(), stems))
         fix = f"did you mean {near}?" if near else f"check the name; the folder looked in is {folder.absolute()}"
+        if not folder.is_dir():
+            fix = f"there is no folder {folder} either"
         raise BadData(f"{path}: no such file; {fix}") from None
     except OSError as error:
         raise BadData(f"{path}: cannot be opened ({error.strerror}); check its name and permissions") from None

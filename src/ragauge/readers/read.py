@@ -261,10 +261,11 @@ def read(
         raise BadParameter(f'per is {per!r}; give "turn" or "conversation", or None for the last answer')
     if isinstance(data, SampleReader) and not map and not skip_bad_rows and limit is None and per is corpus is None:
         return data
+    passages = source(corpus, limits) if corpus else None
     try:
-        chunks = values.to_chunks(list(source(corpus, limits).rows())) if corpus else ()
+        chunks = values.to_chunks(list(passages.rows())) if passages else ()
     except values.Malformed as error:
-        raise BadData(f"{corpus}: {error}") from None
+        raise BadData(f"{passages.name if passages else corpus}: {error}") from None
     documents = {chunk.id: chunk for chunk in chunks or ()}
     return SampleReader(source(data, limits), map or {}, skip_bad_rows, limit, per, limits, documents)
 

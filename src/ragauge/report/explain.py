@@ -11,10 +11,10 @@ from ragauge.report.wording import (
     counted,
     deciding_quote,
     flat,
-    gate_words,
     interval,
     number,
     one_line,
+    samples_words,
     shortened,
 )
 from ragauge.scores import Better, Estimate, Evidence, Gate, RunRecord, SampleRecord, Score, ScoreRecord
@@ -255,7 +255,7 @@ def unsupported_claim_words(kind: str, piece: Evidence, record: SampleRecord) ->
 
 def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecord]) -> list[tuple[Gate, str]]:
     """The gates that the run fails, with their worst samples and evidence. No sample is read if it passes all gates."""
-    failed = [gate for gate in gates if gate.failure(run)]
+    failed = {gate: failure for gate in gates if (failure := gate.failure(run))}
     if not failed:
         return []
     worst_of: dict[Gate, list[SampleRecord]] = {gate: [] for gate in failed if gate.metric in run.estimates}
@@ -264,16 +264,30 @@ def failing(run: RunRecord, gates: Sequence[Gate], samples: Iterable[SampleRecor
             if gate.covers(record.sample, run):
                 worst_of[gate] = worst([*records, record], gate.metric, run.estimates[gate.metric], MAX_PIECES)
     texts = []
-    for gate in failed:
-        estimate = gate.estimate(run)
-        range_words = interval(estimate) if estimate else ""
-        lines = [f"{gate_words(run, gate)} {range_words}".rstrip()]
+    for gate, failure in failed.items():
+        lines = [failure + _because(run, gate)]
         for record in worst_of.get(gate, []):
             query = f" “{shortened(record.sample.query, 80)}”" if record.sample.query else ""
             words = explain(record.score(gate.metric), run.estimates[gate.metric].better, record.sample)
             lines.append(f"  {record.sample.id}{query}: {words}")
         texts.append((gate, "\n".join(map(one_line, lines))))
     return texts
+
+
+def _because(run: RunRecord, gate: Gate) -> str:
+    """The interval and n of the estimate of a gate, and why samples are missing from it."""
+    metric, estimate = gate.metric, gate.estimate(run)
+    if estimate is None and gate.column:
+        return ""
+    if estimate is None:
+        return f": {run.left_out[metric]}" if metric in run.left_out else ": it was not measured"
+    interval_words = f" {interval(estimate)}" if estimate.n else ""
+    parts = [interval_words, samples_words(estimate)]
+    if estimate.undefined and (reason := run.undefined.get(metric)):
+        parts.append(f"{estimate.undefined} undefined{'' if gate.column else f': {reason}'}")
+    if estimate.failed and (reason := run.failures.get(metric)):
+        parts.append(f"{estimate.failed} failed, the first because: {reason}")
+    return "; ".join(parts)
 
 
 def estimate_numbers(estimate: Estimate) -> dict[str, float]:

@@ -170,8 +170,7 @@ class Dispatcher:
         for judge, group in routed:
             wanted = {question: keys[question] for question in group if question not in stored}
             if judge is None:
-                failure = Failure("no_judge", "no judge was given for questions of this kind")
-                self._settle({question: Judgment(question, failure, NOBODY, "") for question in wanted})
+                self._settle({question: _unjudged(question) for question in wanted})
             elif asked_elsewhere := self._pass_on(judge, wanted, granted):
                 self._start(self._await_other_processes(judge, asked_elsewhere))
 
@@ -319,6 +318,11 @@ class _DispatchContext:
         self._budget.record(call, reserved)
         self.calls.append(msgspec.structs.replace(call, fault=redacted(call.fault)) if call.fault else call)
         self.call_of.update(dict.fromkeys(questions, call.id))
+
+
+def _unjudged(question: Question) -> Judgment:
+    failure = Failure("no_judge", f"no judge was given for questions of kind {question.kind!r}")
+    return Judgment(question, failure, NOBODY, "")
 
 
 def _keys_of(routed: Iterable[tuple[JudgeBase | None, Iterable[Question]]]) -> QuestionKeys:

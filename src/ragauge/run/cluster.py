@@ -184,7 +184,7 @@ class Session:
         batches: Any = dataset.iter_batches(batch_size=BATCH, batch_format="pyarrow")
         rows: Iterator[Any] = (row for batch in batches for row in batch.to_pylist())
         if read is data.read_text:
-            rows = json_lines_rows(row["text"] for row in rows)
+            rows = json_lines_rows((row["text"] for row in rows), paths[0])
         try:
             yield from rows
         except self.ray.exceptions.RayError as error:
@@ -321,12 +321,13 @@ class Worker:
         """Score a batch, whose first sample is at this position of the run, and keep the scores; or why not."""
         import ray
 
-        scorer, limit, budget = self._scorer, self._limit, Budget()
+        limit, budget = self._limit, Budget()
         if limit is not None:
             budget = LeasedBudget(ray.get_actor(self._run, namespace=NAMESPACE), limit)
         samples = [msgspec.json.decode(sample, type=Sample) for sample in encoded]
-        assert scorer.store is not None
         try:
+            scorer = self._scorer
+            assert scorer.store is not None
             records, stopped, dispatcher = await scorer.score_async(samples, budget)
             scorer.store.keep_samples(self._run, first, records)
             if self._folder and records:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial, total_ordering
+from functools import partial
 from math import hypot, nan
 from typing import Any, Self
 
@@ -28,7 +28,6 @@ _MODES = ("f1", "precision", "recall")
 _IDLE = {"embeddings", "max_retries", "device", "batch_size", "required_columns", "strictness"}
 
 
-@total_ordering
 @dataclass(eq=False)
 class MetricResult:
     """A value, and the reason for it, None where it is computed from the texts alone. It behaves as the value does."""
@@ -36,12 +35,6 @@ class MetricResult:
     value: Any
     reason: str | None = None
     traces: dict[str, Any] | None = None
-
-    def __eq__(self, other: Any) -> bool:
-        return bool(self.value == getattr(other, "value", other))
-
-    def __lt__(self, other: Any) -> bool:
-        return bool(self.value < getattr(other, "value", other))
 
     def __float__(self) -> float:
         return float(self.value)
@@ -62,17 +55,20 @@ class MetricResult:
         return {"result": self.value, "reason": self.reason}
 
 
-def _reckons(operation: Any) -> tuple[Any, Any]:
-    """An operation of a result with another or a plain value on its right, and on its left."""
-    return (
-        lambda result, other: operation(result.value, getattr(other, "value", other)),
-        lambda result, other: operation(other, result.value),
-    )
+def _on_values(operation: Any, is_reflected: bool = False) -> Any:
+    """An operation of a result with another, or with a plain value."""
+
+    def operate(result: MetricResult, other: Any) -> Any:
+        pair = result.value, other.value if isinstance(other, MetricResult) else other
+        return operation(*(reversed(pair) if is_reflected else pair))
+
+    return operate
 
 
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "add", "sub", "mul", "truediv"):
+    setattr(MetricResult, f"__{_name}__", _on_values(getattr(operator, _name)))
 for _name in ("add", "sub", "mul", "truediv"):
-    for _prefix, _function in zip(("", "r"), _reckons(getattr(operator, _name)), strict=True):
-        setattr(MetricResult, f"__{_prefix}{_name}__", _function)
+    setattr(MetricResult, f"__r{_name}__", _on_values(getattr(operator, _name), is_reflected=True))
 
 
 class Metric(Described):

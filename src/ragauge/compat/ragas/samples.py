@@ -258,8 +258,10 @@ class EvaluationDataset(list[Any]):
         Path(path).write_text("".join(lines), encoding="utf-8")
 
     def to_hf_dataset(self) -> Any:
-        """A `datasets.Dataset`. Raises MissingExtra where its library is not installed."""
-        return optional("to_hf_dataset()", "datasets", "datasets").Dataset.from_list(self.to_list())
+        """A `datasets.Dataset`, whose library must be installed."""
+        import datasets
+
+        return datasets.Dataset.from_list(self.to_list())
 
 
 def _rows(data: Any) -> list[Any]:

@@ -51,7 +51,7 @@ def answer_values(question: Correct, reference: str, read: Sequence[Logits]) -> 
     """
     stands, behind, back = (log_odds(*logits) for logits in read)
     length = len(question.response.split())
-    opening, expected = polarity(question.response), polarity(reference)
+    opening, expected = polarity(question.response)[0], polarity(reference)[0]
     agreement = 1.0 if opening == expected else -1.0
     wording = Terms(words(reference))
     if not wording.items and question.query:

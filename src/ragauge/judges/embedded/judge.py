@@ -14,7 +14,17 @@ from ragauge.judges.base import JudgeBase, in_context
 from ragauge.judges.embedded.answers import answer_readings, answer_values, as_answer, has_other_date, judged_answer
 from ragauge.judges.embedded.encoder import Logits, Reading, encoder, fingerprint, log_odds
 from ragauge.judges.embedded.layer import coefficients, packaged, predict
-from ragauge.judges.embedded.lexical import VERBATIM, Finding, Lexical, combined, decided, related, yes_no
+from ragauge.judges.embedded.lexical import (
+    VERBATIM,
+    Finding,
+    Lexical,
+    agreement,
+    combined,
+    decided,
+    polarity,
+    related,
+    yes_no,
+)
 from ragauge.judges.embedded.matching import MOST_WINDOWS, Held, Terms, best_windows, complementary, held
 from ragauge.judges.embedded.passages import passage
 from ragauge.judges.embedded.statements import decompose
@@ -36,7 +46,7 @@ class Case(NamedTuple):
 
     chunks: for each chunk the readings of each sentence of the claim; () where it is not read. across: the readings of
     several chunks at once, where these hold more of the claim than any one. answer: whether the readings are of a short
-    text as an answer to the query, in several ways.
+    text as an answer to the query, in several ways. is_no: whether they are of the yes that a bare no denies.
     """
 
     claim: Terms
@@ -44,6 +54,7 @@ class Case(NamedTuple):
     chunks: tuple[tuple[Reading, ...], ...]
     across: tuple[Reading, ...] = ()
     answer: bool = False
+    is_no: bool = False
 
 
 class Trained(Lexical):
@@ -93,6 +104,8 @@ class Trained(Lexical):
     def entailment(self, question: Entail) -> Verdict:
         """The verdict of the encoder on what is no copy."""
         case = self.case(question)
+        if settled := _by_opening(case.claim, question):
+            return combined(settled, [settled], case.texts)
         pairs = zip(case.texts, case.chunks, strict=True)
         alone = [_finding(case.claim, [text], self._values(case, [readings])) for text, readings in pairs]
         return combined(_finding(case.claim, case.texts, self.joint(question)), alone, case.texts)
@@ -135,21 +148,26 @@ class Trained(Lexical):
 
     def _case(self, question: Entail) -> Case:
         query = (in_context(question.query, question.history) or "").strip()
-        claim = Terms(words(question.hypothesis))
+        opening, statement = polarity(question.hypothesis)
+        claim = Terms(words(statement))
         texts = tuple(held(claim, text) for text in question.premise)
+        is_bare = opening is not None and not claim.items
         lone = len(question.premise) == 1 and len(question.premise[0].split()) <= _ANSWER_WORDS
-        if query and lone and not texts[0].verbatim and question.premise[0].strip():
-            return Case(claim, texts, (as_answer(query, question.premise, question.hypothesis),), answer=True)
-        sentences = _sentences(question.hypothesis)
-        if query and len(question.hypothesis.split()) <= _SHORT_WORDS:
-            sentences = (f"{query} {question.hypothesis}",)
+        if query and lone and not is_bare and not texts[0].verbatim and question.premise[0].strip():
+            return Case(claim, texts, (as_answer(query, question.premise, statement),), answer=True)
+        sentences = _sentences(statement if claim.items else question.hypothesis)
+        if query and is_bare:
+            sentences = (f"{query} Yes.",)
+        elif query and len(statement.split()) <= _SHORT_WORDS:
+            sentences = (f"{query} {statement}",)
         claims = [(sentence, Terms(words(sentence))) for sentence in sentences]
         chunks = tuple(
             () if own.verbatim or _only_asks(text) else tuple(self._readings(claims, text))
             for text, own in zip(question.premise, texts, strict=True)
         )
-        across = complementary(claim, texts) if sum(map(bool, chunks)) > 1 else []
-        return Case(claim, texts, chunks, tuple(_at_once([chunks[place] for place in across])))
+        places = complementary(claim, texts) if sum(map(bool, chunks)) > 1 else []
+        across = tuple(_at_once([chunks[place] for place in places]))
+        return Case(claim, texts, chunks, across, is_no=is_bare and not opening)
 
     def _readings(self, claims: Sequence[tuple[str, Terms]], text: str) -> Iterator[Reading]:
         """Each sentence with the windows of a text; nothing of a blank text."""
@@ -159,10 +177,22 @@ class Trained(Lexical):
     def _values(self, case: Case, texts: Sequence[Sequence[Reading]]) -> Mapping[str, float]:
         """The values for the layers of a claim as it is read against texts; {} where it is read against none."""
         logits = [list(map(self._read, readings)) for readings in texts if readings]
-        return claim_features(logits, answer=case.answer) if logits else {}
+        if not logits:
+            return {}
+        values = claim_features(logits, answer=case.answer)
+        return {"entailed": values["contradicted"], "contradicted": values["entailed"]} if case.is_no else values
 
     def _read(self, reading: Reading) -> Logits:
         return self._logits.get(reading) or encoder().classify(reading.windows, [reading.sentence])[0]
+
+
+def _by_opening(claim: Terms, question: Entail) -> Finding | None:
+    """The finding on a bare yes or no by the yes or no that a lone text opens with; None without both."""
+    said, expected = (polarity(text)[0] for text in (question.hypothesis, " ".join(question.premise)))
+    if claim.items or len(question.premise) != 1 or said is None or expected is None:
+        return None
+    agrees = said == expected
+    return Finding(Label.ENTAILED if agrees else Label.CONTRADICTED, agreement(agrees))
 
 
 def _sentences(hypothesis: str) -> tuple[str, ...]:

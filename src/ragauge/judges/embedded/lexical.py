@@ -22,13 +22,14 @@ from ragauge.text.tokens import squad_normalise
 from ragauge.types import ChunkVerdict, Label, Verdict
 
 VERBATIM = 0.99  # probability of a claim that a text holds word for word
+_SURE = 0.95  # ... of a yes where the text opens with one
 _EMPTY_PROBABILITY = 0.1  # probability of a statement that claims nothing
 _SHORT_ANSWER, _SHORT = 0.55, 4  # probability of a bare fragment; the most words that it has
 _OF_REFERENCE, _ENOUGH = 0.6, 0.6  # the weight of the reference's words next to the query's; the sum that is relevant
 
 _POLAR = re.compile(
     r"""\s*(?:(?P<yes>yes|yeah|yep|correct|true|indeed)|(?P<no>no(?!\.?\s?\d)|nope|false|incorrect))
-    (?=\s*(?:[.,;:!\-–—]|\Z))""",
+    (?=\s*(?:[.,;:!\-–—]|\Z))[\s.,;:!\-–—]*""",
     re.IGNORECASE | re.VERBOSE,
 )
 
@@ -43,15 +44,16 @@ class Finding(NamedTuple):
 
 def entail(premise: Sequence[str], hypothesis: str) -> Verdict:
     """Whether a hypothesis follows from the texts of a premise together, by the share of its words that they hold."""
-    claim = Terms(words(hypothesis))
+    claim = Terms(words(polarity(hypothesis)[1]))
     texts = [held(claim, text) for text in premise]
     alone = [_by_share(claim, [text]) for text in texts]
     return combined(_by_share(claim, texts), alone, texts)
 
 
 def _by_share(claim: Terms, texts: Sequence[Held]) -> Finding:
-    share = claim.share(merged(*(text.credits for text in texts)))
-    probability = predict(coefficients("trained")["entailed_by_words"], {"share": share})
+    credits = merged(*(text.credits for text in texts))
+    layer = coefficients("trained")["entailed_by_words"]
+    probability = predict(layer, {"share": claim.share(credits)}) if credits else 0.0
     if any(text.verbatim for text in texts):
         probability = VERBATIM
     best = texts[0].best if len(texts) == 1 else None
@@ -86,10 +88,12 @@ def _span(match: SentenceMatch | None) -> tuple[int, int] | None:
     return (match.sentence.start, match.sentence.end) if match else None
 
 
-def polarity(text: str) -> bool | None:
-    """True for a text that opens with a yes, False for a no, None for neither."""
+def polarity(text: str) -> tuple[bool | None, str]:
+    """True for a text that opens with a yes, False for a no, None for neither; and the text after it."""
     match = _POLAR.match(text)
-    return None if match is None else match.group("yes") is not None
+    if match is None:
+        return None, text
+    return match.group("yes") is not None, text[match.end() :]
 
 
 class Relatedness(NamedTuple):
@@ -124,7 +128,7 @@ def related(query: str, text: str, reference: str | None = None) -> Relatedness:
         settled = logistic(10 * (_OF_REFERENCE * own + (1 - _OF_REFERENCE) * asked - _ENOUGH))
     elif not source.sentences:
         settled = 0.0
-    elif single and polarity(text) is None and claims_nothing(source.sentences[0].text):
+    elif single and polarity(text)[0] is None and claims_nothing(source.sentences[0].text):
         settled = _EMPTY_PROBABILITY
     elif single and _is_short_answer(source):
         settled = _SHORT_ANSWER
@@ -185,13 +189,25 @@ class Lexical:
         """Whether the response holds the words of a reference; never that it is right in part."""
         if settled := decided(question):
             return settled
-        verdicts = [entail((question.response,), reference) for reference in question.references]
-        probability = max(verdict.probability or 0.0 for verdict in verdicts)
+        probability = max(_states(question.response, reference) for reference in question.references)
         return Verdict(Label.RIGHT if probability >= 0.5 else Label.WRONG, probability)
 
     def toxicity(self, _text: str) -> Verdict | None:
         """None: words alone do not tell."""
         return None
+
+
+def _states(response: str, reference: str) -> float:
+    """The probability that a response states a reference; of a bare yes or no, whether it opens with the same."""
+    opening, rest = polarity(reference)
+    if opening is not None and not Terms(words(rest)).items:
+        return agreement(polarity(response)[0] == opening)
+    return entail((response,), reference).probability or 0.0
+
+
+def agreement(agrees: bool) -> float:
+    """The probability of a yes or no by another."""
+    return _SURE if agrees else 1 - _SURE
 
 
 def relevant(query: str, text: str, reference: str | None = None) -> Verdict:
@@ -203,12 +219,14 @@ def relevant(query: str, text: str, reference: str | None = None) -> Verdict:
 
 
 def decided(question: Correct) -> Verdict | None:
-    """The verdict on an answer that needs no weighing: a refusal, or a reference word for word; else None."""
+    """The verdict on an answer that needs no weighing: an empty one, a refusal, or a reference itself; else None."""
     references = [squad_normalise(reference) for reference in question.references]
     if not any(references):
         return Verdict(Label.UNDECIDED, rationale="the references say nothing")
     if squad_normalise(question.response) in references:
         return Verdict(Label.RIGHT, VERBATIM)
+    if not question.response.strip():
+        return Verdict(Label.WRONG, round(1 - VERBATIM, 4), rationale="it is empty")
     if refusal(question.response) and not any(map(refusal, question.references)):
         return Verdict(Label.WRONG, round(1 - VERBATIM, 4), rationale="it declines to answer")
     return None

@@ -432,9 +432,11 @@ def is_model(thing: object) -> bool:
     """Whether something can be asked by messages: a client of instructor, a model of LangChain or LlamaIndex, or what
     may be a function from messages to text, since it takes one argument.
     """
+    if isinstance(thing, type):
+        return False
     if is_instructor(thing) or is_langchain(thing) or is_llama_index(thing):
         return True
-    if not callable(thing) or isinstance(thing, type):
+    if not callable(thing):
         return False
     try:
         signature(thing).bind([])

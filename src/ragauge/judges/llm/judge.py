@@ -457,7 +457,9 @@ def _transport_of(model: Any, options: dict[str, Any]) -> tuple[messages.Transpo
         environment = {**os.environ, spec.provider.key_variables[0]: api_key} if api_key else os.environ
         return HttpTransport(spec.provider, spec.model, spec.options, environment), spec.options
     if not is_model(model):
-        raise BadParameter(f"{model!r} is not a 'provider/model', an instructor client or a function of messages")
+        raise BadParameter(
+            f"{model!r} is not a 'provider/model', a client or model of a library, or a function of messages"
+        )
     model, options = function_of(model, options)
     own = options_of({name: value for name, value in options.items() if name in {*_JUDGE_OPTIONS, "concurrency"}})
     rest = {name: value for name, value in options.items() if name not in _JUDGE_OPTIONS}

@@ -93,8 +93,10 @@ def import_results(folder: Folder, paths: Iterable[Path], progress: Callable[[in
             lines_before, strange_before = imported.lines, imported.strange
             importer.import_file(path, progress)
             read = imported.lines - lines_before
+            strange = f": {imported.unreadable[0]}" if imported.unreadable else ""
             if read and read == imported.strange - strange_before:
-                raise BadData(f"{path}: none of its {read} lines answers a request of {folder.path}; give its results")
+                problem = f"none of its {read} lines answers a request of {folder.path}{strange}"
+                raise BadData(f"{path}: {problem}; give its results")
     return imported
 
 

@@ -135,7 +135,7 @@ def read_cohere(body: bytes) -> Completion:
         finish, counts = reply.get("finish_reason"), reply.get("usage") or {}
         if finish in ("ERROR", "TIMEOUT"):
             raise ReplyError("server_error", f"the reply ended with {finish!r}")
-        text = protocols.text_of(reply["message"]["content"])
+        text = protocols.text_of(reply["message"].get("content"))
         usage = usage_of(counts.get("billed_units") or counts.get("tokens"), "input_tokens", "output_tokens")
         return Completion(text, FINISHES.get(finish or "", "stop"), usage)
 

@@ -288,22 +288,22 @@ class RetryScheduler:
     async def _attempted(self, attempt: Callable[[], Awaitable[T]], seconds: float) -> T:
         """The result of an attempt. Raises ReplyError where it takes too long.
 
-        Time in which the event loop itself was blocked counts as one tick at most.
+        Time in which the event loop itself was blocked does not count: a reply may have come meanwhile.
         """
         task = asyncio.ensure_future(attempt())
-        left = seconds
+        left, tick = seconds, min(TICK, seconds / 4)
         try:
             while left > 0:
-                start, tick = time.monotonic(), min(TICK, left)
+                start = time.monotonic()
                 await asyncio.wait({task}, timeout=tick)
                 if task.done():
                     return task.result()
-                left -= min(time.monotonic() - start, tick)
+                waited = time.monotonic() - start
+                left -= waited if waited < 2 * tick else 0.0
             raise ReplyError("timeout", f"{self._server}: no reply within {seconds:.3g} s", throttled=True)
         finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
 
     def _count(self, result: object, number: int, seconds: float) -> None:
         """Count a call's reply, or error, towards the limit of concurrency and whether the server is up."""
