@@ -109,8 +109,8 @@ def tokens_of(logprobs: object) -> tuple[ReplyToken, ...]:
     tokens = []
     for token in _member(logprobs, "content") or ():
         choices = (token, *(_member(token, "top_logprobs") or ()))
-        known = [choice for choice in choices if _member(choice, "logprob") is not None]
-        alternatives = {str(_member(choice, "token")): float(_member(choice, "logprob")) for choice in known}
+        rated = [choice for choice in choices if _member(choice, "logprob") is not None]
+        alternatives = {str(_member(choice, "token")): float(_member(choice, "logprob")) for choice in rated}
         tokens.append(ReplyToken(str(_member(token, "token")), alternatives))
     return tuple(tokens)
 
