@@ -182,7 +182,7 @@ def test_two_runs_are_compared(watched: Watched, served: str, store: Store) -> N
 @pytest.mark.slow
 def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store: Store) -> None:
     """On a sample a key corrects the opened verdict; the human value is next to the judge's, also after a restart."""
-    page = watched.open(served, run=_run(store), sample="q18", metric="faithfulness")
+    page = watched.open(served, run=_run(store), sample="q04", metric="faithfulness")
     judged = page.locator(".scores a[aria-current]").inner_text()
     page.locator(".piece[aria-expanded=true]").focus()
     page.keyboard.press("1")
@@ -193,7 +193,7 @@ def test_a_verdict_is_corrected_by_keyboard(watched: Watched, served: str, store
     assert re.search(r"people \d\.\d{3}$", moved)
     assert len(store.labels()) == 1
     with serving(Server(store, "bob")) as again:
-        page = watched.open(again.address, run=_run(store), sample="q18", metric="faithfulness")
+        page = watched.open(again.address, run=_run(store), sample="q04", metric="faithfulness")
         expect(page.locator(".scores a[aria-current]")).to_have_text(moved)
 
 

@@ -27,14 +27,14 @@ from ragauge.judges.embedded.lexical import (
 )
 from ragauge.judges.embedded.matching import MOST_WINDOWS, Held, Terms, best_windows, complementary, held
 from ragauge.judges.embedded.passages import passage
-from ragauge.judges.embedded.statements import decompose
+from ragauge.judges.embedded.statements import decompose, is_fragment
 from ragauge.judges.embedded.toxicity import toxicity
 from ragauge.judges.embedded.words import words
 from ragauge.questions import Correct, Decompose, Entail, Question, Relevant, language
 from ragauge.text.sentences import splitter
 from ragauge.types import Answer, Decomposition, Failure, Identity, Label, Verdict
 
-_SHORT_WORDS = 4  # the most of an answer that is read behind its query, which completes it
+_SHORT_WORDS = 4  # the most of a fragment that is read behind its query, which completes it
 _ANSWER_WORDS = 25  # the most of a lone text that is also read as an answer to the query
 _MAX_CACHED_OUTPUTS = 3000  # outputs, and questions, that are kept from one batch to the next
 
@@ -158,7 +158,7 @@ class Trained(Lexical):
         sentences = _sentences(statement if claim.items else question.hypothesis)
         if query and is_bare:
             sentences = (f"{query} Yes.",)
-        elif query and len(statement.split()) <= _SHORT_WORDS:
+        elif query and len(statement.split()) <= _SHORT_WORDS and is_fragment(statement):
             sentences = (f"{query} {statement}",)
         claims = [(sentence, Terms(words(sentence))) for sentence in sentences]
         chunks = tuple(
