@@ -137,7 +137,9 @@ def test_a_corpus_that_gives_less_is_said(tmp_path: Path) -> None:
     assert "not 100: there are no more" in few.output
 
 
-@pytest.mark.parametrize(("content", "message"), [(b"", "no text in 1 file"), (b"\x00\xff\x00\xff", "not text but binary")])
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"", "no text in 1 file"), (b"\x00\xff\x00\xff", "not text but binary")]
+)
 def test_an_empty_or_binary_corpus_is_an_error(content: bytes, message: str, tmp_path: Path) -> None:
     """A corpus without text ends in an error that says so."""
     (tmp_path / "a.txt").write_bytes(content)
