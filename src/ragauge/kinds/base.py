@@ -242,7 +242,7 @@ class BaseQuestion(
 
 
 def complete(kind: type[BaseQuestion], order: int) -> None:
-    """Give a kind its name, place and prompt. Raises TypeError that names a missing piece."""
+    """Give a kind its name, place and prompt. TypeError or FileNotFoundError names what is missing."""
     kind.kind, kind.order = kind.__name__.lower(), order
     missing = [name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)]
     missing += [] if hasattr(kind, "answer_type") else ["answer_type"]

@@ -488,8 +488,6 @@ def pass_all(metric: Measure, key: str, k: int) -> DatasetMetric:
 
     Of a group with c passes in n trials, C(c, k) / C(n, k), which is unbiased (pass^k; Yao et al., 2024). A trial
     passes with a score of 1 (of `outcome`, where a spec names no metric). Groups of fewer than k trials are left out.
-
-    metric, key: whose value that score is.
     """
     spec = f"pass_all({k},{key})"
 

@@ -148,7 +148,9 @@ def reading(body: bytes, fault: str) -> Iterator[dict[str, Any]]:
         reply = decoded(body, _OBJECT)
         refuse_repeated_keys(body)
         yield reply
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except KeyError as error:
+        raise ReplyError("server_error", f"the reply is {fault}: it has no {error}") from error
+    except (ValueError, TypeError, AttributeError) as error:
         raise ReplyError("server_error", f"the reply is {fault}: {error}") from error
 
 
