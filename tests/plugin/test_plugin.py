@@ -59,7 +59,7 @@ def test_a_test_fails_with_the_evidence(session: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "E*AssertionError: faithfulness is 0.500, below 0.9 (1 sample) [[]0.012, 0.988[]]",
+            "E*AssertionError: faithfulness is 0.500, below 0.9 [[]0.012, 0.988[]]; 1 sample",
             "E*bridge “Who wrote book 1?”: 0.500 (1 of 2); not supported by contexts: “Zoe Quill painted the bridge.”",
         ]
     )
