@@ -188,8 +188,10 @@ class Trained(Lexical):
 
 def _by_opening(claim: Terms, question: Entail) -> Finding | None:
     """The finding on a bare yes or no by the yes or no that a lone text opens with; None without both."""
-    said, expected = (polarity(text)[0] for text in (question.hypothesis, " ".join(question.premise)))
-    if claim.items or len(question.premise) != 1 or said is None or expected is None:
+    if claim.items or len(question.premise) != 1:
+        return None
+    said, expected = polarity(question.hypothesis)[0], polarity(question.premise[0])[0]
+    if said is None or expected is None:
         return None
     agrees = said == expected
     return Finding(Label.ENTAILED if agrees else Label.CONTRADICTED, agreement(agrees))

@@ -34,10 +34,3 @@ def linear(layer: Mapping[str, float], values: Mapping[str, float]) -> float:
 def logistic(logit: float) -> float:
     """The probability of a logit."""
     return 1 / (1 + math.exp(-max(min(logit, 30.0), -30.0)))
-
-
-def logit(probability: float, limit: float = 5.0) -> float:
-    """The logit of a probability, clipped to -limit..limit."""
-    if not 0 < probability < 1:
-        return limit if probability >= 1 else -limit
-    return max(-limit, min(limit, math.log(probability / (1 - probability))))
